@@ -21,6 +21,7 @@ import intervals
 import larger
 import rerank
 import table
+import thresholds
 import works
 from machine import machine, versions
 from plot import growth_plot
@@ -31,7 +32,8 @@ RESULTS = Path(__file__).with_name("results")
 ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
         "growth": table.growth_rows, "start": table.start_rows,
         "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
-        "compat": compat.rows, "larger": larger.rows}
+        "compat": compat.rows, "larger": larger.rows,
+        "thresholds": thresholds.rows}
 
 
 def main() -> None:

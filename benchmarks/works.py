@@ -21,6 +21,7 @@ import larger
 import made
 import peers
 import rerank
+import thresholds
 from reid_ref import Labels, conventions, evaluate, evaluate_distances
 from sizes import Size
 from stopwatch import Contestant, clock, own_process, seconds, take_turns
@@ -218,7 +219,7 @@ def save_labels(market: made.Market, folder: Path) -> str:
 WORKS = {"distances": from_distances, "features": from_features, "growth": growth,
          "start": start, "conventions": all_conventions,
          "rerank": rerank.reranking, "intervals": intervals.intervals,
-         "compat": compat.drop_in, "larger": larger.larger}
+         "compat": compat.drop_in, "larger": larger.larger, "thresholds": thresholds.thresholds}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

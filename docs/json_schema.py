@@ -26,6 +26,7 @@ from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
 from reid_ref.commands.scripts.command import Scripts
 from reid_ref.commands.table import MainTable
+from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
 from reid_ref.console.options import SCHEMA
@@ -51,6 +52,7 @@ SHAPES = {
     "conventions_name": (Record, "reid-ref conventions NAME"),
     "protocols": (ProtocolRecords, "reid-ref protocols"),
     "protocols_name": (ProtocolRecord, "reid-ref protocols NAME"),
+    "thresholds": (ThresholdAnswer, "reid-ref thresholds FILE"),
     "ties": (TieAnswer, "reid-ref ties FILE"),
     "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),

@@ -34,13 +34,16 @@ from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_bl
 from reid_ref.result import Counts, PerQuery, Result
 from reid_ref.result.saved import load
 from reid_ref.statistics import Interval
+from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresholds_distances
+from reid_ref.thresholds.values import Thresholds
 
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
     "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
-    "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
+    "ResultFile", "Runs", "Thresholds", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
     "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_protocol",
-    "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked", "explain", "export",
-    "load", "pool_queries", "read", "rerank", "rerank_blocks", "runs", "splits", "validate",
+    "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked",
+    "evaluate_thresholds", "evaluate_thresholds_distances", "explain", "export", "load",
+    "pool_queries", "read", "rerank", "rerank_blocks", "runs", "splits", "validate",
     "visualize_ranked_results",
 ]

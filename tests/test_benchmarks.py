@@ -14,6 +14,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 @pytest.mark.parametrize(("work", "keys"), cases([("conventions", {"one", "all"})], [
     ("conventions", {"one", "all"}), ("growth", {"987", "2000", "4000"}),
     ("features", {"64", "128"}), ("intervals", {"market1501", "msmt17"}),
+    ("thresholds", {"features", "distances"}),
     ("larger", {"alone", "2 workers", "4 workers"})]))
 def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     output = tmp_path / "numbers.json"
@@ -24,7 +25,7 @@ def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     report = json.loads(output.read_text())
     measured = report["works"][work]
     names = {"conventions": lambda: set(measured["seconds"]), "intervals": lambda: set(measured),
-             "features": lambda: set(measured),
+             "features": lambda: set(measured), "thresholds": lambda: set(measured),
              "larger": lambda: set(measured["cluster"]["times"]),
              "growth": lambda: {str(size["gallery"]) for size in measured["sizes"]}}[work]()
     assert names == keys and report["quick"] is True

@@ -8,7 +8,7 @@ PACKAGE = ROOT / "reid_ref"
 #: A room imports its own files and the rooms before it, never one after it.
 ROOMS = (
     "_version", "matlab", "arrays", "text", "disk", "labels", "statistics", "ranking", "metrics",
-    "conventions", "signature", "result", "distances", "evaluation", "reranking",
+    "conventions", "signature", "result", "distances", "evaluation", "thresholds", "reranking",
     "metric_learning", "files", "datasets", "protocols", "compat", "drawing", "console",
     "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.

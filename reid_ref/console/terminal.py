@@ -21,7 +21,7 @@ OPTIONS = {
     "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
     "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
     "evaluator": "--evaluator", "timeout": "--timeout", "queries": "--queries",
-    "seed": "--seed", "level": "--level",
+    "seed": "--seed", "level": "--level", "far": "--far",
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
     "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
     "trials": "--trials", "key": "KEY", "query_names": "--query-names",

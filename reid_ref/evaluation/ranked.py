@@ -7,7 +7,7 @@ images whose distances round to one double, the farther gets the next one.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,7 +26,8 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
-from reid_ref.ranking.exact_distances import squares
+from reid_ref.ranking.counting import Part, matrix_part
+from reid_ref.ranking.exact_distances import feature_parts, squares
 from reid_ref.ranking.exact_rows import feature_rows
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
@@ -60,6 +61,23 @@ class SampleValues:
     features: list[tuple[Array, Array]] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of query and image, in parts, and their distances, which queries share.
+
+    Parameters
+    ----------
+    parts : callable
+        The precision of products, to an iterator of parts and their queries.
+    distances : callable
+        Queries, and the exact distances of parts, to distances in double that can be compared
+        between queries.
+    """
+
+    parts: Callable[[Any], Iterator[tuple[slice, Part]]]
+    distances: Callable[[Any, Any], Doubles]
+
+
 class Ranked(Value):
     """What is ranked, as far as results need it; subclasses have what else commands need.
 
@@ -80,6 +98,10 @@ class Ranked(Value):
     def passes(self, how: How) -> list[How]:
         """Return `how` once for each ranking that its conventions need."""
         return [how]
+
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+        """Return all pairs; ranked lists have none that can be measured."""
+        raise InputError("data", "features or distances", self.noun)
 
     def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
         """Return what ranks parts of it often without measuring distances anew."""
@@ -184,6 +206,17 @@ class Features(Ranked):
         return measured(rank_blocks(rows, query, gallery, how, features_provenance(
             *features, how), of_features=True), how)
 
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+        """Return all pairs, in main memory."""
+        of_query, of_gallery = where_they_are(self.query, self.gallery)
+        of_query, of_gallery = map(in_main_memory, check_feature_shapes(
+            of_query, of_gallery, query, gallery))
+        square = squares(read_rows(of_query))
+        opened = feature_parts(of_query, of_gallery, *how.distance(), bytes_of(how.max_memory))
+        return Pairs(
+            lambda precision: ((slice(0, len(query)), part(precision)) for part in opened),
+            lambda rows, ranked: _distances(ranked, square[rows], *how.distance()))
+
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
         memory = bytes_of(how.max_memory)
@@ -264,6 +297,18 @@ class Distances(Ranked):
         blocks = Blocks(row_blocks(distances, memory),
                         self.provenance or {"distances": str(distances.dtype)})
         return blocks.ranks(query, gallery, how)
+
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+        """Return all pairs, in main memory."""
+        distances = in_main_memory(check_distances(where_they_are(self.matrix)[0], query, gallery))
+        check_real_distances(distances)
+
+        def parts(_: Any) -> Iterator[tuple[slice, Part]]:
+            done = 0
+            for block in row_blocks(distances, bytes_of(how.max_memory)):
+                yield slice(done, done + len(block)), matrix_part(block)
+                done += len(block)
+        return Pairs(parts, lambda _, values: values.astype(np.float64))
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
@@ -368,16 +413,22 @@ def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
 def _make_distances(block: Doubles, features: Array, metric: str,
                     normalize: bool) -> None:
     """Put distances in the place of what ranks, in the same order and with the same ties."""
-    normalized = normalize or metric == "cosine"
     for row, square in zip(block, squares(features).tolist()):
         ranked, image = np.unique(row, return_inverse=True, equal_nan=False)
-        if normalized:
-            cosine = -ranked / np.sqrt(square) if square else ranked
-            distances = {"dot": -cosine, "cosine": 1 - cosine,
-                         "euclidean": 2 - 2 * cosine}[metric]
-        else:
-            distances = ranked + square if metric == "euclidean" else ranked
-        row[:] = _rising(distances)[image.reshape(-1)]
+        row[:] = _rising(_distances(ranked, square, metric, normalize))[image.reshape(-1)]
+
+
+def _distances(ranked: Any, square: Any, metric: str, normalize: bool) -> Doubles:
+    """Return the distances of pairs, of what ranks them and the squared norms of the queries."""
+    distances: Doubles
+    if normalize or metric == "cosine":
+        with np.errstate(invalid="ignore", divide="ignore"):
+            cosine = -ranked / np.sqrt(square)
+        distances = (-cosine if metric == "dot" else
+                     1 - cosine if metric == "cosine" else 2 - 2 * cosine)
+    else:
+        distances = ranked + square if metric == "euclidean" else ranked
+    return distances
 
 
 def _rising(values: Doubles) -> Doubles:

@@ -61,11 +61,16 @@ class Band:
         have in a tile. The two are equal where tiles are exact.
     tiles : callable
         Mask of images of the band, to an iterator of tiles that have these at least.
+    scale, off : float64, shape (n_query,), or None
+        A value in a tile, times its query's `scale`, differs from the exact distance by less than
+        `off`; None where tiles are exact.
     """
 
     columns: Mask
     bounds: Callable[[Integers, Array], tuple[Array, Array]]
     tiles: Callable[[Mask], Iterator[Tile]]
+    scale: Array | None = None
+    off: Array | None = None
 
 
 @dataclass(frozen=True)

@@ -324,7 +324,8 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
                            scaling, columns)
         bands.append(Band(columns, partial(scales.bounds, precision), partial(
             arithmetic.tiles, query, gallery, scales,
-            gallery_square if scaling == "euclidean" else None, max_memory, precision)))
+            gallery_square if scaling == "euclidean" else None, max_memory, precision),
+            scales.distance, scales.off * scales.distance))
     return Part(
         images, lambda row, image: ranked(arithmetic.products(query, gallery, row, image), row,
                                           image),

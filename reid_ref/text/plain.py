@@ -55,7 +55,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, Mapping):
-        return {key(name): plain(item) for name, item in value.items()}
+        return {key(str(name)): plain(item) for name, item in value.items()}
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, (list, tuple)):

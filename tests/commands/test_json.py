@@ -34,7 +34,8 @@ def failing(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
 """
 #: Keys that are only there where they are requested, or where the curve reaches.
 OPTIONAL = {"confidence", "at", "by", "worst", "camera", "identity", "query", "list", "parts",
-            "trials", *(f"Rank-{k}" for k in (1, 5, 10, 20))}
+            "trials", "tar_interval", "far_interval",
+            *(f"Rank-{k}" for k in (1, 5, 10, 20))}
 #: Shape, words of the command, exit code; {} is a folder with files of a test's own.
 COMMANDS = [
     ("evaluate", f"evaluate {MARKET}", 0),
@@ -62,6 +63,8 @@ COMMANDS = [
     ("protocols", "protocols", 0),
     ("protocols_name", "protocols sysu-mm01", 0),
     ("ties", f"ties {TIES}", 0),
+    ("thresholds", f"thresholds {MARKET}", 0),
+    ("thresholds", f"thresholds {MARKET} --confidence --far 0,1", 0),
     ("camera_pairs", f"camera-pairs {MARKET}", 0),
     ("camera_pairs", f"camera-pairs {MARS} --rule script", 0),
     ("conventions", "conventions", 0),

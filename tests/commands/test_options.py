@@ -40,6 +40,8 @@ RANKING = {
                  "--format", "--json", "--name", "--ranks"},
     "rerank": {"--convention", "--set", *OF_FEATURES, "--max-memory", "--format", "--json",
                "--ranks"},
+    "thresholds": {"--convention", "--set", *OF_FEATURES, "--index-lists", "--max-memory",
+                   "--format", "--json"},
     "camera-pairs": {*OF_FEATURES, "--max-memory", "--format", "--json"},
     "explain": {"--set", *OF_FEATURES, "--index-lists", "--max-memory", "--format", "--json"},
     "validate": {"--convention", "--set", "--max-memory", "--format", "--json"},

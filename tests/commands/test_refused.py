@@ -36,6 +36,12 @@ REFUSED = {
         "--index-lists: convention 'veri' takes the good and junk images .*the files of both",
     "evaluate MARKET --convention veri --index-lists g.txt j.txt":
         "g.txt: cannot be read: No such file",
+    "thresholds MARKET --far 2": "--far: expected different rates from 0 to 1, got \\[2.0\\]",
+    "thresholds MARKET --far a": "--far: expected rates from 0 to 1, e.g. 1e-2,1e-3,1e-4, got 'a'",
+    "thresholds MARKET --confidence --unit query":
+        "--unit: expected identity, got another unit; impostor pairs have two identities",
+    "thresholds MARKET --convention matlab,mars": "--convention: expected one, got matlab, m",
+    "thresholds MARKET --level 90": "expected --confidence with them",
     "ties MARKET --convention open-reid":
         "--convention: bounds over tie orders are for AP by trapezoid or step",
     "ties MARKET --convention matlab,mars": "--convention: expected one, got matlab, m",

@@ -1,0 +1,177 @@
+"""`reid-ref thresholds`: up to which distance are two images of one person?"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reid_ref.console import confidence, options as common
+from reid_ref.console.terminal import show
+from reid_ref.conventions import IGNORED, METRICS
+from reid_ref.statistics import Interval
+from reid_ref.text import percent, row, signature_rows, source
+from reid_ref.text.plain import Share
+from reid_ref.text.table import as_csv, lines
+from reid_ref.thresholds.evaluation import RATES, thresholds_of
+from reid_ref.thresholds.open_set import RANKS
+from reid_ref.thresholds.values import OpenSet, Point, Thresholds
+
+
+@dataclass(frozen=True)
+class ThresholdAnswer:
+    """Thresholds as JSON has them."""
+
+    files: list[str]
+    layout: str
+    convention: str
+    genuine: int
+    impostor: int
+    at: dict[float, Point]
+    eer: Share
+    equal_error: Point
+    crossing: Point
+    fastreid_tpr_at_fpr: dict[float, Share]
+    open_set: OpenSet | None
+    signature: str
+
+
+def as_answer(found: Thresholds, files: list[str], layout: str) -> ThresholdAnswer:
+    """Return thresholds for JSON."""
+    return ThresholdAnswer(
+        files, layout, found.convention.name, found.genuine, found.impostor, found.at, found.eer,
+        found.equal, found.crossing, found.fastreid_tpr_at_fpr, found.open_set,
+        str(found.signature))
+
+
+def points_of(found: Thresholds) -> dict[str, Point]:
+    """Return every threshold of pairs by the name of its row."""
+    return {**{f"FAR {rate:g}": point for rate, point in found.at.items()},
+            "equal error": found.equal, "crossing": found.crossing}
+
+
+def as_text(found: Thresholds, source: str) -> str:
+    """Return all numbers, what is counted, and how the intervals are made."""
+    ignored = found.convention.not_ranked
+    text = row("input", source) + row("distance", _distance(found)) + row(
+        "pairs", f"{found.genuine:,} genuine: a query and its good images; {found.impostor:,} "
+        "impostor: a query and every other kept image, distractors included") + row(
+        "ignored", "; ".join(IGNORED[rule].words for rule in ignored) or "nothing")
+    points = points_of(found)
+    text += ["", *lines(["accepted up to", "threshold", "TAR", "FAR", "genuine", "impostor"], [
+        [name, repr(point.threshold), percent(point.tar), f"{point.far:.3e}",
+         f"{point.genuine:,}", f"{point.impostor:,}"] for name, point in points.items()])]
+    text += ["", *row("EER", f"{percent(found.eer)} percent: FAR = 1 - TAR"),
+             *row("crossing", "where TAR - FAR is largest, and the densities of genuine and "
+                              "impostor distances cross")]
+    text += _intervals(points) + _open_set(found.open_set)
+    read = ", ".join(f"{percent(value)} at {rate:g}"
+                     for rate, value in found.fastreid_tpr_at_fpr.items())
+    text += ["", *row("fastreid-tpr-at-fpr", f"{read} (percent; what fast-reid prints as TPR@FPR: "
+                      "impostor pairs rejected at a share of genuine pairs rejected, no TAR)", 20)]
+    return "\n".join([*text, "", *signature_rows(str(found.signature))])
+
+
+def _distance(found: Thresholds) -> str:
+    metric = found.signature.get("metric")
+    if metric is None:
+        return f"as given, {found.signature['distances']}; smaller is nearer"
+    unit = " of features divided by their norm" if found.signature["normalize"] == "yes" else ""
+    return f"{METRICS[metric]}{unit}"
+
+
+def _intervals(points: dict[str, Point]) -> list[str]:
+    of_tar = [point.tar_interval for point in points.values() if point.tar_interval is not None]
+    if not of_tar:
+        return []
+    table = lines([f"{of_tar[0].level:g} % interval", "TAR", "FAR"], [
+        [name, _ends(point.tar_interval), _small_ends(point.far_interval)]
+        for name, point in points.items()])
+    first = of_tar[0]
+    drawn = confidence.drawn(first.unit, first.method, first.resamples, first.seed)
+    return ["", *table, "", *row(
+        "interval", f"of TAR and FAR at this threshold, each by itself. TAR: {drawn}. FAR: "
+        "identities on both sides, to first order; - where no impostor pair is accepted, or all "
+        "are")]
+
+
+def _ends(interval: Interval | None) -> str:
+    return "-" if interval is None else confidence.ends(interval)
+
+
+def _small_ends(interval: Interval | None) -> str:
+    return "-" if interval is None else f"{interval.low:.3e} .. {interval.high:.3e}"
+
+
+def _open_set(found: OpenSet | None) -> list[str]:
+    if found is None:
+        return ["", *row("open set", "none: the gallery has the identity of every query")]
+    heads = ["open set", "threshold", "FAR", *(f"DIR-{k}" for k in RANKS)]
+    text = lines(heads, [
+        [f"FAR {rate:g}", repr(point.threshold), f"{point.far:.3e}",
+         *(percent(point.dir[k]) for k in RANKS)] for rate, point in found.at.items()])
+    ends = [[f"FAR {rate:g}", *(_ends(point.intervals[k]) for k in RANKS)]
+            for rate, point in found.at.items() if point.intervals is not None]
+    text += ["", *lines(["interval", *heads[3:]], ends)] if ends else []
+    return ["", *text, "", *row(
+        "DIR-k", f"detected and at rank k or less, of {found.genuine:,} queries with a good "
+        f"image; FAR of {found.impostor:,} queries whose identity the gallery lacks")]
+
+
+def as_rows(found: Thresholds) -> str:
+    """Return all numbers as CSV: pairs first, then queries of the open set."""
+    rows: list[Iterable[object]] = [
+        [name, point.threshold, point.tar, point.far, point.genuine, point.impostor,
+         *(end for interval in (point.tar_interval, point.far_interval)
+           for end in ((None, None) if interval is None else (interval.low, interval.high))),
+         *[None] * len(RANKS)] for name, point in points_of(found).items()]
+    rows += [] if found.open_set is None else [
+        [f"open set FAR {rate:g}", point.threshold, None, point.far, None, point.impostor,
+         *[None] * 4, *point.dir.values()] for rate, point in found.open_set.at.items()]
+    return as_csv(["row", "threshold", "TAR", "FAR", "genuine", "impostor", "TAR low", "TAR high",
+                   "FAR low", "FAR high", *(f"DIR-{k}" for k in RANKS)], rows)
+
+
+def rates(text: str) -> list[float]:
+    """Read rates such as 1e-2,1e-3."""
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected rates from 0 to 1, e.g. 1e-2,1e-3,1e-4, got {text!r}") from None
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Print thresholds of the distance up to which two images are taken for one person: TAR at "
+        "FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery "
+        "lacks the identity of some queries.")
+    command.epilog = ("FILE is any that reid-ref evaluate reads, with features or distances. The "
+                      "convention says which pairs are genuine, and which are ignored.")
+    command.set_defaults(run=run)
+    common.add_files(command)
+    command.add_argument("--far", type=rates, default=list(RATES), metavar="RATE[,RATE]",
+                         help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
+    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
+                       "--index-lists", "--max-memory", formats=("table", "json", "csv"))
+    confidence.add(command)
+
+
+def run(args: argparse.Namespace) -> int:
+    options = confidence.check(args)
+    if options is not None:
+        common.refuse({"--unit": options.pop("unit") != "identity"}, "identity",
+                      "another unit; impostor pairs have two identities")
+    convention = common.one_convention(args)
+    lists = common.read_lists(args, [convention])
+    data = common.read_files(args)
+    doing = f"counting pairs of {len(data.query):,} queries"
+    with common.progress_bar(len(data.query), doing) as bar:
+        found = thresholds_of(data.input, data.query, data.gallery,
+                              common.how(args, [convention], lists, bar), args.far, options)
+    if args.format == "json":
+        common.print_json(as_answer(found, args.files, data.layout))
+    elif args.format == "csv":
+        show(as_rows(found))
+    else:
+        show(as_text(found, source(args.files, data.layout)))
+    return 0

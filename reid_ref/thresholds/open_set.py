@@ -1,0 +1,54 @@
+"""DIR at FAR: queries whose identity the gallery lacks are to be rejected."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reid_ref.conventions import CONVENTIONS
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Ranked
+from reid_ref.labels import Labels
+from reid_ref.ranking.roles import Mask
+from reid_ref.thresholds import intervals
+from reid_ref.thresholds.impostors import Impostors
+from reid_ref.thresholds.questions import wanted
+from reid_ref.thresholds.values import OpenSet, OpenSetPoint
+
+#: Ranks of DIR.
+RANKS = 1, 5, 10
+
+
+def open_set_of(ranked: Ranked, query: Labels, gallery: Labels, how: How, impostors: Impostors,
+                absent: Mask, rates: Sequence[float],
+                confidence: Mapping[str, Any] | None) -> OpenSet | None:
+    """Return DIR at each rate; None without a query in `absent`, whose identity is not there."""
+    if not absent.any():
+        return None
+    metric, normalize = how.distance()
+    record = CONVENTIONS["matlab"].replace(ignored=how.conventions[0].not_ranked)
+    ranks = ranked.ranks(query, gallery, replace(
+        how, conventions=(record,), metric=metric, normalize=normalize, progress=None)).of(record)
+    matched = ranks.found > 0
+    first = (np.cumsum(ranks.found) - ranks.found)[matched]
+    rank, best = np.zeros(len(query), dtype=np.int64), np.full(len(query), np.inf)
+    rank[matched] = ranks.rank[first]
+    best[matched] = np.minimum.reduceat(impostors.genuine, first)
+    nearest = np.sort(impostors.nearest[absent])
+    at, shares = {}, {}
+    for rate in rates:
+        place = wanted(rate, len(nearest))
+        value = nearest[place - 1] if place else np.nextafter(nearest[0], -np.inf)
+        identified = {k: matched & (best <= value) & (rank <= k) for k in RANKS}
+        shares.update({(rate, k): (hits.astype(np.float64), matched)
+                       for k, hits in identified.items()})
+        accepted = int(np.searchsorted(nearest, value, side="right"))
+        at[rate] = OpenSetPoint(float(value), accepted, accepted / len(nearest), {
+            k: np.count_nonzero(hits) / len(first) for k, hits in identified.items()})
+    if confidence is not None:
+        found = intervals.of_shares(query, shares, **confidence)
+        at = {rate: replace(point, intervals={k: found[rate, k] for k in RANKS})
+              for rate, point in at.items()}
+    return OpenSet(len(first), len(nearest), at)

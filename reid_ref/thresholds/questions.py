@@ -1,0 +1,145 @@
+"""Thresholds and rates, from what is known of the impostor pairs.
+
+Each function returns its answer and the bins that it needs resolved; as long as there are such,
+the answer is of no use. Counts are integers, and thresholds are distances of pairs.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles, Integers
+from reid_ref.ranking.roles import Mask
+from reid_ref.thresholds.impostors import BINS, Impostors
+
+#: No bin.
+SETTLED: Mask = np.zeros(BINS, dtype=bool)
+#: The rates at which fast-reid reads its curve.
+FASTREID_RATES = 1e-4, 1e-3, 1e-2
+
+
+class Genuine(NamedTuple):
+    """The distinct distances of genuine pairs, ascending, and how many pairs are up to each."""
+
+    values: Doubles
+    up_to: Integers
+
+    @classmethod
+    def of(cls, distances: Doubles) -> Genuine:
+        """Return them of the distances of all pairs."""
+        values, counts = np.unique(distances, return_counts=True)
+        return cls(values, np.cumsum(counts))
+
+    def below(self, values: npt.ArrayLike, side: str = "right") -> Integers:
+        """Return the number of genuine pairs up to each value; below it with side "left"."""
+        place = np.searchsorted(self.values, values, side="left" if side == "left" else "right")
+        return np.append(0, self.up_to)[place]
+
+
+def wanted(far: float, number: int) -> int:
+    """Return how many of the impostors a false accept rate is: half to even, as in PFE.
+
+    Examples
+    --------
+    >>> wanted(.5, 5), wanted(.5, 7), wanted(1e-4, 1000)
+    (2, 4, 0)
+    """
+    return int(np.round(number * far))
+
+
+def at_rate(impostors: Impostors, far: float) -> tuple[float, Mask]:
+    """Return the largest threshold that is needed to accept the wanted number of impostors.
+
+    It is the distance of the impostor at that place; for none, just below that of the nearest.
+    """
+    place = wanted(far, impostors.number)
+    low, high = impostors.range_of(max(place, 1))
+    needed = impostors.overlap(low, high)
+    if needed.any():
+        return np.nan, needed
+    values = impostors.resolved(low, high)
+    value = values[np.searchsorted(impostors.below(values)[0], max(place, 1))]
+    value = value if place else np.nextafter(value, -np.inf)
+    return float(value), impostors.overlap(value, value)
+
+
+def equal_error(impostors: Impostors, genuine: Genuine) -> tuple[float, Mask]:
+    """Return the smallest threshold at which FAR is at least the share of genuine pairs rejected.
+    """
+    grid = np.sort(np.concatenate([genuine.values, impostors.edges()]))
+    n_genuine = int(genuine.up_to[-1])
+    missed = (n_genuine - genuine.below(grid)) * impostors.number
+    certain, possible = (count * n_genuine >= missed for count in impostors.below(grid))
+    last = int(np.argmax(certain))
+    first = int(np.argmax(possible))
+    return float(grid[last]), impostors.overlap(grid[first - 1] if first else -np.inf, grid[last])
+
+
+def rate_where_equal(accepted: tuple[int, int], before: tuple[int, int], n_impostor: int,
+                     n_genuine: int) -> float:
+    """Return the EER: where the line between two points of the curve has FAR = FRR.
+
+    Both are numbers of impostor and genuine pairs: up to the threshold, and below it.
+
+    Examples
+    --------
+    From FAR 0, FRR 1/2 to FAR 1/2, FRR 1/2; then the rates are equal at the second point:
+
+    >>> rate_where_equal((1, 1), (0, 1), 2, 2)
+    0.5
+    """
+    far, old_far = accepted[0] / n_impostor, before[0] / n_impostor
+    missed, old_missed = ((n_genuine - count) / n_genuine for count in (accepted[1], before[1]))
+    gap, old_gap = far - missed, old_missed - old_far
+    return far if gap == 0 else old_far + (far - old_far) * old_gap / (gap + old_gap)
+
+
+def crossing(impostors: Impostors, genuine: Genuine) -> tuple[float, Mask]:
+    """Return the smallest threshold at which TAR - FAR is largest: there the densities cross."""
+    n_genuine = int(genuine.up_to[-1])
+    low, high = impostors.below(genuine.values)
+    least, most = (genuine.up_to * impostors.number - count * n_genuine for count in (high, low))
+    best = least.max()
+    candidates = genuine.values[most >= best]
+    open_ = genuine.values[(most >= best) & (low != high)]
+    return float(candidates[0]), impostors.overlap(open_, open_) if len(open_) else SETTLED
+
+
+def fastreid_rates(impostors: Impostors, genuine: Genuine) -> tuple[dict[float, float], Mask]:
+    """Return fast-reid's "TPR@FPR": its classes are exchanged, and it is no TAR at FAR.
+
+    The share of impostors at or beyond the distance that the given share of genuine pairs
+    reaches; read at the first of the nearest points of scikit-learn's curve, which leaves out
+    points between equal steps.
+
+    Source: fast-reid c9bc3ce, fastreid/evaluation/roc.py:24-61, reid_evaluation.py:117-124.
+    """
+    values = genuine.values[::-1]
+    pairs = np.diff(np.append(0, genuine.up_to))[::-1]
+    share = np.append(0, np.cumsum(pairs)) / genuine.up_to[-1]
+    (below, _), (up_to, _) = bounds = [impostors.below(values, side) for side in ("left", "right")]
+    is_open = np.logical_or(*(low != high for low, high in bounds))
+    answers, needed = dict.fromkeys(FASTREID_RATES, 0.0), SETTLED.copy()
+    for rate in FASTREID_RATES:
+        for k in np.argsort(abs(share - rate), kind="stable") - 1:
+            if k < 0:  # the corner (0, 0)
+                break
+            if is_open[k:k + 2].any():
+                needed |= impostors.overlap(values[k:k + 2], values[k:k + 2])
+                break
+            if _is_kept(k, pairs, below, up_to, impostors.number):
+                answers[rate] = float((impostors.number - below[k]) / impostors.number)
+                break
+    return answers, needed
+
+
+def _is_kept(k: int, pairs: Integers, below: Integers, up_to: Integers, number: int) -> bool:
+    """Return whether the curve has a point for a distance: at an end, or where steps differ."""
+    if k == len(pairs) - 1 or (k == 0 and up_to[0] == number):
+        return True
+    if below[k] > up_to[k + 1]:  # the next step is of impostors alone
+        return True
+    tied = up_to - below
+    return bool((pairs[k], tied[k]) != (pairs[k + 1], tied[k + 1]))

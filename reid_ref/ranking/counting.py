@@ -10,20 +10,26 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays.cores import cores
 from reid_ref.ranking.roles import Mask
 
 Array = npt.NDArray[Any]
 
-#: Distances in a tile. Small tiles add overhead; a large one takes up to 16 bytes a distance.
-TILE = 2_000_000
+#: Distances in a tile at most, and the bytes that counting takes for each.
+TILE, TILE_BYTES = 2_000_000, 48
+
+
+def tile_size(max_memory: int = 4 * TILE * TILE_BYTES) -> int:
+    """Return the distances of a tile, of which each thread counts one, and two are waiting."""
+    return max(1, min(TILE, max_memory // (TILE_BYTES * (cores() + 2))))
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,8 @@ class Part:
         A query to the mask of the images of the part at distance NaN.
     is_exact : bool
         Whether the values in tiles are the exact distances.
+    within : callable, or None
+        As `exact`, to a lowest and a highest value of each distance, in less time.
     count_tiles : callable, or None
         Counts tiles that are on a device; see `on_device.count_tiles`.
     """
@@ -98,18 +106,15 @@ class Part:
     bands: list[Band]
     is_nan: Callable[[int], Mask]
     is_exact: bool = False
+    within: Callable[[Integers, Integers], tuple[Array, Array]] | None = None
     count_tiles: Callable[..., Any] | None = None
 
-
-#: Good images of a query above which one sort is faster than one comparison for each.
-_SORT_FROM = 64
 
 #: Open pairs that are compared at once, to bound memory.
 _AT_ONCE = 2**17
 
-_NONE = np.zeros(0, dtype=np.int64)
-
 _Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
 
 #: Counts, as `count_before` returns them: int64, shape (3, good pairs).
 Before = npt.NDArray[np.int64]
@@ -128,14 +133,11 @@ class Goods:
     query, image : int64, shape (n,)
     value : array, shape (n,)
         Their exact distances.
-    counts : bool, shape (n,)
-        Whether the pair itself is counted, if its image is.
     """
 
     query: Integers
     image: Integers
     value: Array
-    counts: Mask
 
 
 @dataclass(frozen=True)
@@ -206,13 +208,15 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
         if not number:
             continue
         open_pairs: list[Open] = []
-        for share, pairs in count_tiles(band.tiles(columns), part, goods, start,
-                                        band.bounds(goods.query, goods.value), counting, before):
-            open_pairs.append(pairs)
-            if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
-                _decide(before, part, goods, open_pairs)
-                open_pairs = []
-            if done is not None and share:
+        for share, counts in count_tiles(band.tiles(columns), part, goods, start,
+                                         band.bounds(goods.query, goods.value), counting):
+            before[0, counts.pairs] += counts.nearer
+            for pairs in counts.undecided(goods):
+                open_pairs.append(pairs)
+                if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
+                    _decide(before, part, goods, open_pairs)
+                    open_pairs = []
+            if done is not None:
                 done(share * number / sum(counted))
         if open_pairs:
             _decide(before, part, goods, open_pairs)
@@ -220,74 +224,107 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     return before
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """A tile and its candidates: the images that may come before a good image.
+class Counts(NamedTuple):
+    """What a tile says of its good pairs.
 
     Parameters
     ----------
-    values : array, shape (rows, columns)
-    rows : slice
-    images : int64, shape (columns,)
-        Gallery index of each column.
-    near : int64
-        Flat indices in `values` of images up to the row's farthest good image, row after row.
-    candidates : array
-        Their values.
-    ends : int64, shape (rows + 1,)
-        Where the candidates of each row start and end.
-    good_column : int64, shape (good pairs of these rows,)
-        Column of each good image; -1 if it is not in the tile, or not counted.
+    pairs : int64, shape (n,)
+        Good pairs, by index.
+    nearer : int64, shape (n,)
+        Images that are nearer than each, beyond the tile's error.
+    first, last : int64, shape (n,)
+        The places of the images that the error leaves undecided, `last` not included.
+    images : callable
+        Places to gallery images.
     """
 
-    values: Array
-    rows: slice
-    images: Integers
-    near: Integers
-    candidates: Array
-    ends: Integers
-    good_column: Integers
+    pairs: Integers
+    nearer: Integers
+    first: Integers
+    last: Integers
+    images: Callable[[Integers], Integers]
+
+    def undecided(self, goods: Goods) -> Iterator[Open]:
+        """Yield the pairs that are left open, in batches; no image is compared with itself."""
+        batch = np.cumsum(self.last - self.first) // _AT_ONCE
+        for piece in np.split(np.arange(len(self.pairs)), np.flatnonzero(np.diff(batch)) + 1):
+            good, place = ranges(self.first[piece], self.last[piece])
+            good, image = self.pairs[piece][good], self.images(place)
+            other = image != goods.image[good]
+            yield good[other], image[other]
 
 
 def _count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers,
-                 bounds: tuple[Array, Array], counting: Counting,
-                 before: Before) -> Iterator[tuple[float, Open]]:
-    """Add the images of tiles before each good image; yield shares, and pairs left open."""
+                 bounds: tuple[Array, Array],
+                 counting: Counting) -> Iterator[tuple[float, Counts]]:
+    """Yield for each tile its share, and what it says of its good pairs."""
     farthest = farthest_good(bounds[1], start)
 
-    def prepared() -> Iterator[tuple[float, _Prepared]]:
-        for tile in tiles:
-            yield tile.share, _prepared(tile, part, goods, start, farthest, counting)
+    def counted(tile: Tile) -> tuple[float, Counts]:
+        pairs = np.arange(start[tile.rows.start], start[tile.rows.stop])
+        pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN
+        row, sides = goods.query[pairs] - tile.rows.start, [side[pairs] for side in bounds]
+        if not part.is_exact:
+            column = places(goods.image[pairs], part.images.start + tile.columns)
+            inside = column >= 0
+            check_slack(tile.values[row[inside], column[inside]],
+                        *(side[inside] for side in sides))
+        return tile.share, Counts(pairs, *_between(tile, part, farthest, counting, row, *sides))
 
-    # One thread prepares tiles (few long calls, which release Python's lock) while this one
-    # counts (many short calls), to use two cores.
-    for share, tile in ahead(prepared()):
-        for pairs in _count(tile, part, goods, start, bounds, before):
-            yield 0.0, pairs
-        yield share, (_NONE, _NONE)
+    return in_threads(counted, tiles)
 
 
-def _prepared(tile: Tile, part: Part, goods: Goods, start: Integers, farthest: Array,
-              counting: Counting) -> _Prepared:
+def _between(tile: Tile, part: Part, farthest: Array, counting: Counting, row: Integers,
+             low: Array, high: Array) -> tuple[Any, ...]:
+    """Return what `Counts` holds of pairs in these rows, between these values.
+
+    The candidates, images up to the row's farthest good image, are put in order as whole numbers
+    of row, value and column: a few long calls, which release Python's lock.
+    """
+    near = _candidates(tile, part, farthest, counting)
     n_rows, width = tile.values.shape
-    counts = np.broadcast_to(counting.columns[tile.columns], tile.values.shape)
-    if counting.place is not None and counting.query_place is not None:
-        counts = counts & (
-            counting.place[tile.columns] != counting.query_place[tile.rows, np.newaxis])
+    start = np.searchsorted(near, width * np.arange(n_rows + 1))
+    bits, size = width.bit_length(), np.diff(start)
+    centre = np.where(np.isfinite(farthest[tile.rows]), farthest[tile.rows], 0)
+    key = _ordinal(tile.values.reshape(-1).take(near), np.repeat(centre, size)).astype(np.int64)
+    key <<= bits
+    key += near
+    rows = np.arange(n_rows)
+    key += np.repeat((rows << 32 + bits) - width * rows, size)
+    for first, last in zip(start.tolist(), start[1:].tolist()):
+        key[first:last].sort()  # row by row is faster than all at once
+    row_key = row << 32 + bits
+    first = np.searchsorted(key, row_key + (_ordinal(low, centre[row]).astype(np.int64) << bits))
+    last = np.searchsorted(
+        key, row_key + (_ordinal(high, centre[row]).astype(np.int64) + 1 << bits))
+    return first - start[row], first, last, lambda place: (
+        part.images.start + tile.columns[key[place] & (1 << bits) - 1])
+
+
+def _ordinal(values: Array, centre: Array) -> npt.NDArray[np.int32]:
+    """Return whole numbers in the order of the values, none of them NaN.
+
+    Values that are no singles are rounded to these, their distance from `centre`; so different
+    ones may have the same number.
+    """
+    if not np.can_cast(values.dtype, np.float32):
+        values = values.astype(np.result_type(values, np.float64)) - centre
+    with np.errstate(over="ignore"):
+        # The sum makes -0 the same as 0. Read as whole numbers, negative singles descend.
+        number = (values.astype(np.float32) + np.float32(0)).view(np.int32)
+    ordinal: npt.NDArray[np.int32] = np.where(number < 0, number ^ 0x7FFFFFFF, number)
+    return ordinal
+
+
+def _candidates(tile: Tile, part: Part, farthest: Array, counting: Counting) -> Integers:
+    """Return the flat indices in a tile of the images that may come before a good image."""
     is_near = tile.values <= farthest[tile.rows, np.newaxis]
-    is_near &= counts
-    images = part.images.start + tile.columns
-    is_near[counting.left_out_of(tile.rows, images)] = False
-    near = np.flatnonzero(is_near)
-    pairs = slice(start[tile.rows.start], start[tile.rows.stop])
-    good_row = goods.query[pairs] - tile.rows.start
-    good_column = places(goods.image[pairs], images)
-    is_counted = goods.counts[pairs] & (good_column >= 0) & counts[good_row, good_column]
-    return _Prepared(
-        values=tile.values, rows=tile.rows, images=images, near=near,
-        candidates=tile.values.reshape(-1).take(near),
-        ends=np.searchsorted(near, width * np.arange(n_rows + 1)),
-        good_column=np.where(is_counted, good_column, -1))
+    is_near &= counting.columns[tile.columns]
+    if counting.place is not None and counting.query_place is not None:
+        is_near &= counting.place[tile.columns] != counting.query_place[tile.rows, np.newaxis]
+    is_near[counting.left_out_of(tile.rows, part.images.start + tile.columns)] = False
+    return np.flatnonzero(is_near)
 
 
 def places(images: Integers, columns: Integers) -> Integers:
@@ -297,114 +334,31 @@ def places(images: Integers, columns: Integers) -> Integers:
     return np.where(columns[place] == images, place, -1)
 
 
-def _count(tile: _Prepared, part: Part, goods: Goods, start: Integers,
-           bounds: tuple[Array, Array], before: Before) -> Iterator[Open]:
-    """Add the images of a tile before each good image to `before`.
-
-    Yields the pairs that the tile leaves open, in batches. An exact tile leaves equal distances.
-    """
-    pairs = slice(start[tile.rows.start], start[tile.rows.stop])
-    lower, upper = (side[pairs] for side in bounds)
-    if not part.is_exact:
-        row, counted = goods.query[pairs] - tile.rows.start, tile.good_column >= 0
-        check_slack(tile.values[row[counted], tile.good_column[counted]], lower[counted],
-                    upper[counted])
-    nearer_all: list[int] = []
-    batch: list[Open] = []
-    size = 0
-    for nearer, good, place in _by_row(tile, start[tile.rows.start:tile.rows.stop + 1]
-                                       - pairs.start, lower, upper):
-        nearer_all += nearer
-        if len(good):
-            batch.append((good, place))
-            size += len(good)
-            if size > _AT_ONCE:
-                yield _open_pairs(tile, goods, pairs, batch)
-                batch, size = [], 0
-    before[0, pairs] += np.array(nearer_all, dtype=np.int64)
-    if batch:
-        yield _open_pairs(tile, goods, pairs, batch)
-
-
-def _by_row(tile: _Prepared, row_starts: Integers, lower: Array,
-            upper: Array) -> Iterator[tuple[list[int], Integers, Integers]]:
-    """Yield for each row with good pairs: the number of images nearer than each, beyond the
-    tile's error; the undecided ones, themselves included, as good pairs and candidates.
-    """
-    known = lower == lower  # not NaN
-    in_tile = np.concatenate([[0], np.cumsum((tile.good_column >= 0) & known)])
-    # Lists: reading a single entry of an array takes as long as a comparison.
-    themselves = np.diff(in_tile[row_starts]).tolist()
-    starts, ends = row_starts.tolist(), tile.ends.tolist()
-    low, high = lower[:, np.newaxis], upper[:, np.newaxis]
-    for row in range(len(tile.values)):
-        first, last = starts[row], starts[row + 1]
-        if first == last:
-            continue
-        candidates = tile.candidates[ends[row]:ends[row + 1]]
-        if last - first > _SORT_FROM:
-            nearer, good, place = _by_sorting(
-                candidates, lower[first:last], upper[first:last], known[first:last])
-        else:
-            nearer, good, place = _by_comparing(
-                candidates, low[first:last], high[first:last], themselves[row])
-        yield (nearer, good + first, place + ends[row]) if len(good) else (nearer, good, place)
-
-
-def _by_sorting(candidates: Array, low: Array, high: Array,
-                known: Mask) -> tuple[list[int], Integers, Integers]:
-    """Count the candidates below each `low`; return the pairs between `low` and `high`."""
-    order = np.argsort(candidates, kind="stable")
-    ordered = candidates[order]
-    nearer = known * np.searchsorted(ordered, low, side="left")
-    reach = known * np.searchsorted(ordered, high, side="right")
-    good, place = ranges(nearer, reach)
-    return nearer.tolist(), good, order[place]
-
-
-def _by_comparing(candidates: Array, low: Array, high: Array,
-                  themselves: int) -> tuple[list[int], Integers, Integers]:
-    """As `_by_sorting`; `low` and `high` are columns."""
-    count: Callable[[Mask], int] = np.count_nonzero
-    below = candidates < low
-    nearer = [count(row) for row in below]
-    within = candidates <= high
-    # The common case: the only value within the bounds of a good image is its own.
-    if count(within) - sum(nearer) == themselves:
-        return nearer, _NONE, _NONE
-    # np.nonzero is slow in two dimensions.
-    good, place = np.divmod(np.flatnonzero(within ^ below), len(candidates))
-    return nearer, good, place
-
-
 def check_slack(value: Array, lower: Array, upper: Array) -> None:
     """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
     if (abs(value - (lower + upper) / 2) > (upper - lower) / 8).any():
         raise TooFarOff
 
 
-def _open_pairs(tile: _Prepared, goods: Goods, pairs: slice, batch: list[Open]) -> Open:
-    """Return good pairs and images, from good pairs of the tile and candidates; not themselves."""
-    good, place = (np.concatenate(side) for side in zip(*batch))
-    row = goods.query[pairs][good] - tile.rows.start
-    column = tile.near[place] - row * tile.values.shape[1]
-    other = column != tile.good_column[good]
-    return pairs.start + good[other], tile.images[column[other]]
-
-
 def _decide(before: Before, part: Part, goods: Goods, open_pairs: list[Open]) -> None:
     """Compare good pairs and images that tiles leave open, by exact distances."""
     good, image = (np.concatenate(side) for side in zip(*open_pairs))
-    if not part.is_exact:
-        # Each pair once, image after image: a gallery feature is read once, and those of the
-        # queries are in the cache.
-        height = 1 + int(goods.query.max(initial=0))
-        pair, place = np.unique((image - part.images.start) * height + goods.query[good],
-                                return_inverse=True)
-        exact = part.exact(pair % height, pair // height)[place.reshape(-1)]
-        _add(before[0], good[exact < goods.value[good]])
-        tied = exact == goods.value[good]
-        good, image = good[tied], image[tied]
+    value = goods.value[good]
+    # Each pair once, image after image: a gallery feature is read once, and those of the queries
+    # are in the cache.
+    height = 1 + int(goods.query.max(initial=0))
+    pair, place = np.unique((image - part.images.start) * height + goods.query[good],
+                            return_inverse=True)
+    if part.within is not None:
+        lowest, highest = (side[place] for side in part.within(pair % height, pair // height))
+        _add(before[0], good[highest < value])
+        is_open = ~((highest < value) | (lowest > value))
+        good, image, value = good[is_open], image[is_open], value[is_open]
+        needed, place = np.unique(place[is_open], return_inverse=True)
+        pair = pair[needed]
+    exact = part.exact(pair % height, pair // height)[place]
+    _add(before[0], good[exact < value])
+    good, image = good[exact == value], image[exact == value]
     _add(before[1], good)
     _add(before[2], good[image < goods.image[good]])
 
@@ -448,30 +402,31 @@ def ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(count) + count, count)
 
 
-_END: Any = object()
-
-
-def ahead(items: Iterable[_Item], number: int = 2) -> Iterator[_Item]:
-    """Yield the items in order, while one thread prepares the next `number` of them.
+def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item],
+               threads: int | None = None) -> Iterator[_Answer]:
+    """Yield the answers in order; items are taken as threads need them, by the caller's thread.
 
     Examples
     --------
-    >>> list(ahead(k * k for k in range(4)))
+    >>> list(in_threads(lambda number: number ** 2, range(4)))
     [0, 1, 4, 9]
     """
-    iterator = iter(items)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = deque(pool.submit(next, iterator, _END) for _ in range(number))
-        while (item := waiting.popleft().result()) is not _END:
-            waiting.append(pool.submit(next, iterator, _END))
-            yield item
+    threads = threads or cores()
+    waiting: deque[Future[_Answer]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
-    step = max(1, TILE // n_gallery)
+    step = max(1, tile_size() // n_gallery)
 
     def tiles(counting: Mask) -> Iterator[Tile]:
         # Copying few columns is faster than a mask over all of them.

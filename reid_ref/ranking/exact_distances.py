@@ -27,9 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
+from reid_ref.arrays.cores import cores
 from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.ranking.counting import TILE, Array, Band, Part, Tile
+from reid_ref.ranking.counting import Array, Band, Part, Tile, tile_size
 from reid_ref.ranking.roles import Mask
 
 #: Range of the squared norms of features (0 aside) in which no product overflows a double.
@@ -60,7 +61,7 @@ def slack(dimension: int) -> float:
     return error / (1 - error)
 
 
-# Products of single pairs: rows are gathered into buffers chunk by chunk, by two threads.
+# Products of single pairs: rows are gathered into buffers chunk by chunk, by all cores.
 
 
 def squares(features: Array) -> Doubles:
@@ -76,7 +77,8 @@ def squares(features: Array) -> Doubles:
     return sums
 
 
-def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) -> Doubles:
+def pair_products(query: Array, gallery: Array, row: Integers, image: Integers,
+                  row_sums: Callable[..., Doubles] | None = None) -> Doubles:
     """Return q.g of single pairs, double, shape (pairs,).
 
     Examples
@@ -84,7 +86,7 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) 
     >>> pair_products(np.eye(2), np.array([[3, 4]]), np.array([0, 1]), np.array([0, 0]))
     array([3., 4.])
     """
-    sums = np.empty(len(row))
+    sums, row_sums = np.empty(len(row)), row_sums or _row_sums
 
     def work(chunks: list[slice]) -> None:
         # Buffers, for fresh memory takes longer than the sums.
@@ -96,7 +98,7 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers) 
             # No index is out of range; but "raise" would copy the buffer.
             query.take(row[chunk], axis=0, out=left[:n], mode="clip")
             gallery.take(image[chunk], axis=0, out=right[:n], mode="clip")
-            sums[chunk] = _row_sums(left[:n], right[:n], room)
+            sums[chunk] = row_sums(left[:n], right[:n], room)
 
     _in_chunks(work, len(row), query.shape[1])
     return sums
@@ -110,17 +112,46 @@ def _row_sums(left: Array, right: Array, room: Array) -> Doubles:
     return sums
 
 
+#: Products that are added in single precision by `_estimates`.
+_ADDED = 128
+
+
+def _estimates(left: Array, right: Array, _: Array) -> Doubles:
+    """Return the sum of each row's products: `_ADDED` at a time in single precision."""
+    whole = left.shape[1] // _ADDED * _ADDED
+    parts = [side[:, :whole].reshape(len(side), -1, _ADDED) for side in (left, right)]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        sums: Doubles = np.einsum("nij,nij->ni", *parts).sum(axis=1, dtype=np.float64)
+        sums += np.einsum("ni,ni->n", left[:, whole:], right[:, whole:])
+    return sums
+
+
+def products_within(query: Array, gallery: Array, query_norm: Doubles, gallery_norm: Doubles,
+                    row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
+    """Return a highest and a lowest value of q.g of single pairs, features in single precision.
+
+    The bound is that of `slack` for `_ADDED` products, a hundredth larger for what is in double,
+    and for products too small for a normal single.
+    """
+    middle = pair_products(query, gallery, row, image, _estimates)
+    off = 1.01 * slack(_ADDED) * query_norm[row] * gallery_norm[image] + query.shape[1] * 2.0**-126
+    off[~np.isfinite(middle)] = np.inf  # products too large for a single
+    with np.errstate(invalid="ignore"):
+        return middle + off, middle - off
+
+
 def _in_chunks(work: Callable[[list[slice]], None], count: int, dimension: int) -> None:
-    """Do `work` on consecutive chunks, the first the longest; on two halves of them at a time."""
+    """Do `work` on consecutive chunks, the first the longest; each core takes some of them."""
     step = max(1, CHUNK // dimension)
     chunks = [slice(start, min(start + step, count)) for start in range(0, count, step)]
     if len(chunks) < 8:  # faster without threads
         if chunks:
             work(chunks)
         return
-    middle = len(chunks) // 2
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(work, [chunks[:middle], chunks[middle:]]))
+    size = -(-len(chunks) // cores())
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(work, (chunks[first:first + size]
+                             for first in range(0, len(chunks), size))))
 
 
 #: Consecutive gallery images, their features, and the squared norms of these.
@@ -326,10 +357,17 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
             arithmetic.tiles, query, gallery, scales,
             gallery_square if scaling == "euclidean" else None, max_memory, precision),
             scales.distance, scales.off * scales.distance))
+
+    def within(row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
+        # Each step of `ranked` is monotone as rounded, so it keeps the order of bounds.
+        highest, lowest = products_within(query, gallery, query_norm, gallery_norm, row, image)
+        return ranked(highest, row, image), ranked(lowest, row, image)
+
+    is_single = arithmetic.count_tiles is None and query.dtype == gallery.dtype == np.float32
     return Part(
         images, lambda row, image: ranked(arithmetic.products(query, gallery, row, image), row,
                                           image),
-        bands, is_nan, count_tiles=arithmetic.count_tiles)
+        bands, is_nan, within=within if is_single else None, count_tiles=arithmetic.count_tiles)
 
 
 def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, max_memory: int,
@@ -344,7 +382,7 @@ def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, 
         for start in range(0, len(query), shape[0]):
             rows = np.arange(start, min(start + shape[0], len(query)))
             product = _scaled(query, rows, -scales.query, precision) @ scaled.T
-            step = max(1, min(TILE, max_memory // 192) // len(chosen))
+            step = max(1, tile_size(max_memory) // len(chosen))
             for row in range(0, len(product), step):
                 values = product[row:row + step]
                 block = slice(start + row, start + row + len(values))

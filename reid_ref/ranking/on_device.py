@@ -24,15 +24,11 @@ import numpy as np
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
-    Array, Band, Before, Counting, Goods, Open, Part, Tile, check_slack, farthest_good, places,
-    ranges)
+    Array, Band, Counting, Counts, Goods, Part, Tile, check_slack, farthest_good, places)
 from reid_ref.ranking.exact_distances import Arithmetic, Scales, checked_norms, feature_part
 from reid_ref.ranking.roles import Mask
 
 _Answer = TypeVar("_Answer")
-
-#: Pairs of good image and undecided image that are copied to main memory at once.
-_OPEN_PAIRS = 2**20
 
 
 def pieces(count: int, step: int) -> Iterator[slice]:
@@ -52,24 +48,14 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers,
-                bounds: tuple[Array, Array], counting: Counting,
-                before: Before) -> Iterator[tuple[float, Open]]:
-    """Add the images of tiles before each good image; yield shares, and pairs left open."""
+                bounds: tuple[Array, Array],
+                counting: Counting) -> Iterator[tuple[float, Counts]]:
+    """Yield for each tile its share, and what it says of its good pairs."""
     farthest = farthest_good(bounds[1], start)
     for tile in tiles:
         if not part.is_exact:
             _check_slack(tile, goods, start, bounds)
-        pairs, nearer, first, last, image = _between(
-            tile, goods, start, bounds, farthest, counting)
-        before[0, pairs] += nearer
-        batch = np.cumsum(last - first) // _OPEN_PAIRS
-        for piece in np.split(np.arange(len(pairs)), np.flatnonzero(np.diff(batch)) + 1):
-            good, place = ranges(first[piece], last[piece])
-            open_image = to_numpy(take(image, _on(tile, place)))
-            good = pairs[piece][good]
-            other = open_image != goods.image[good]
-            yield 0.0, (good[other], open_image[other])
-        yield tile.share, (goods.image[:0], goods.image[:0])
+        yield tile.share, _between(tile, goods, start, bounds, farthest, counting)
 
 
 def _on(tile: Tile, array: Array) -> Any:
@@ -88,11 +74,7 @@ def _check_slack(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array,
 
 
 def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Array],
-             farthest: Array,
-             counting: Counting) -> tuple[Integers, Integers, Integers, Integers, Any]:
-    """Return the good pairs of the tile, how many images are nearer than each, and between which
-    places, of the last array, are those that are undecided.
-    """
+             farthest: Array, counting: Counting) -> Counts:
     xp, on_device = namespace(tile.values), partial(_on, tile)
     key, image = _candidates(tile, farthest, counting)
     width, n_image = tile.values.shape[1], key.shape[0]
@@ -114,7 +96,8 @@ def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Arr
     first, last = ends[:len(pairs)], ends[len(pairs):]
     row_start = to_numpy(xp.searchsorted(key, on_device(width * np.arange(tile.values.shape[0]))))
     in_order = take(key, take(order, xp.nonzero(is_image)[0]) - len(pairs))
-    return pairs, first - row_start[row], first, last, take(image, in_order % width)
+    return Counts(pairs, first - row_start[row], first, last, lambda place: to_numpy(
+        take(image, take(in_order, on_device(place)) % width)))
 
 
 def _candidates(tile: Tile, farthest: Array, counting: Counting) -> tuple[Any, Any]:

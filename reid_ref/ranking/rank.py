@@ -91,8 +91,7 @@ def rank(source: Source, query: Labels, gallery: Labels,
     pairs = _union([goods, *added.values()])
     values = source.measure(*np.divmod(pairs, n))
     groups, names = _groups(roles, gallery, left_out)
-    before = source.count(Goods(*np.divmod(goods, n), values[_find(goods, pairs)],
-                                ~_in(goods, left_out)), groups)
+    before = source.count(Goods(*np.divmod(goods, n), values[_find(goods, pairs)]), groups)
     ranks = {}
     for rule, role in roles.items():
         counts = np.zeros((3, len(goods)), dtype=np.int64)

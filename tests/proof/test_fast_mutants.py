@@ -77,11 +77,12 @@ def under_matlab(*labels):
 def check_ranks():
     """All sets of ignored images together and alone, in tiles and parts of every size."""
     counting, rank, roles = (afresh(f"ranking.{name}") for name in ("counting", "rank", "roles"))
-    for seed, tile, sort_from, width in (
-            *itertools.product((0, 1), (10**6, 1, 130), (64, 2), (40,)),
-            (0, 10**6, 64, 7), (1, 10**6, 64, 7), (0, 10**6, 64, 1)):
-        counting.TILE, counting._SORT_FROM = tile, sort_from
+    for seed, tile, width, dtype in (
+            *itertools.product((0, 1), (10**6, 1, 130), (40,), (np.float64, np.float32)),
+            (0, 10**6, 7, np.int64), (1, 10**6, 7, np.float64), (0, 10**6, 1, np.uint8)):
+        counting.TILE = tile
         distances, query, gallery, lists, expected = problem(seed)
+        distances = distances.astype(dtype)
         parts, shares = [], []
         for start in range(0, 40, width):
             images = slice(start, min(start + width, 40))
@@ -93,7 +94,7 @@ def check_ranks():
         for ignored in expected:
             brute.assert_equal(ranks[ignored], expected[ignored])
         brute.assert_equal(rank.good_ranks(distances, query, gallery, MATLAB), expected[MATLAB])
-    counting.TILE, counting._SORT_FROM = 2_000_000, 64
+    counting.TILE = 2_000_000
 
 
 def check_orders_of_ties():
@@ -155,6 +156,9 @@ def features(kind):
         gallery[1:] = gallery[0] * (1 + 2.0**-51 * rng.integers(-2, 3, (39, 9)))
     if kind == "single":
         query, gallery = query.astype(np.float32), gallery.astype(np.float32)
+    if kind == "long":  # the sums of products of singles, of which many are nearly tied
+        gallery = gallery[:1] + 1e-6 * gallery
+        query, gallery = (np.tile(side, 33).astype(np.float32) for side in (query, gallery))
     if kind == "heavy tail":
         query, gallery = query * 1e-5, gallery * np.exp(2 * rng.standard_normal((40, 1)))
     gallery[20:25], gallery[30] = gallery[:5], query[2]
@@ -170,7 +174,7 @@ def exact(kind, scaling):
 
 #: Kinds of features, and the memory that their distances may take: from one row to all.
 KINDS = [("plain", 1), ("plain", 4000), ("plain", 2**26), ("whole", 4000), ("nearly tied", 2**26),
-         ("single", 1), ("heavy tail", 1), ("heavy tail", 2**26)]
+         ("single", 1), ("long", 2**26), ("heavy tail", 1), ("heavy tail", 2**26)]
 SCALINGS = {"normalized": ("euclidean", True), "euclidean": ("euclidean", False),
             "dot": ("dot", False)}
 
@@ -298,7 +302,7 @@ def check_refused_features():
 
 
 def check_pair_sums():
-    """Sums of rows and of pairs, in chunks by two threads."""
+    """Sums of rows and of pairs, in chunks by all cores."""
     module = afresh("ranking.exact_distances")
     near(module.squares(np.array([[3, 4], [0, 0]], np.int8)), [25, 0])
     rng = np.random.default_rng(1)
@@ -312,6 +316,24 @@ def check_pair_sums():
     module.CHUNK = 2**17
 
 
+def check_estimates():
+    """Products of singles are within their bounds, which are narrow but for extreme sizes."""
+    module = afresh("ranking.exact_distances")
+    rng = np.random.default_rng(2)
+    row, image = np.indices((20, 20)).reshape(2, -1)
+    for width, size in itertools.product((1, 100, 128, 300), (1, 1e-21, 1e21, 1e-3)):
+        sides = [(size * rng.lognormal(0, 2, (20, width))
+                  * rng.choice([-1, 1], (20, width))).astype(np.float32) for _ in range(2)]
+        norms = [np.sqrt(module.squares(side)) for side in sides]
+        highest, lowest = module.products_within(*sides, *norms, row, image)
+        exact = module.pair_products(*sides, row, image)
+        is_open = np.isnan(highest) | np.isnan(lowest)
+        assert ((lowest <= exact) & (exact <= highest) | is_open).all()
+        if size in (1, 1e-3):
+            assert (highest - lowest <= 3e-5 * norms[0][row] * norms[1][image] + 1e-34).all()
+            assert not is_open.any()
+
+
 # Counting in tiles that are off.
 
 def check_counting():
@@ -319,7 +341,7 @@ def check_counting():
     distances = np.arange(60.0).reshape(1, 60) % 20
     distances = np.concatenate([distances, distances[:, ::-1]])
     query, image = np.array([0, 0, 1]), np.array([7, 50, 30])
-    goods = counting.Goods(query, image, distances[query, image], np.ones(3, bool))
+    goods = counting.Goods(query, image, distances[query, image])
     none = np.zeros(0, np.int64)
 
     everything = counting.Counting(none, none, np.ones(60, bool))
@@ -336,8 +358,8 @@ def check_counting():
                              lambda query: np.zeros(60, bool))
 
     rng = np.random.default_rng(0)
-    for slack, sort_from, together in itertools.product((.3, 2.6, 99.), (64, 0), (2**17, 3)):
-        counting._SORT_FROM, counting._AT_ONCE = sort_from, together
+    for slack, together in itertools.product((.3, 2.6, 99.), (2**17, 3)):
+        counting._AT_ONCE = together
         error = slack * rng.uniform(-.24, .24, (2, 60))
         # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
         same(counting.count_before(part(error, slack), goods, 2, everything),
@@ -351,8 +373,8 @@ def check_counting():
                 counting.count_before(*arguments)
         else:
             counting.count_before(*arguments)
-    same(list(counting.ahead(iter(range(9)))), range(9))
-    counting._SORT_FROM, counting._AT_ONCE = 64, 2**17
+    same(list(counting.in_threads(abs, range(9))), range(9))
+    counting._AT_ONCE = 2**17
 
 
 def check_a_gallery_of_junk():
@@ -707,7 +729,7 @@ def check_names_in_lists():
 
 
 RANKS = (check_functions_of_ranks, check_orders_of_ties, check_a_gallery_of_junk, check_ranks)
-EXACT = (check_pair_sums, check_bounds, check_refused_features, check_features)
+EXACT = (check_pair_sums, check_estimates, check_bounds, check_refused_features, check_features)
 METRICS = (check_other_metrics, check_sums, check_identities, check_average_precision)
 RESULT = (check_choices, check_results, check_curves)
 LISTS = (check_wrong_lists, check_names_in_lists, check_ranked_lists)
@@ -745,8 +767,6 @@ MUTANTS = {
         ("(image >= part.images.start) &", "(image > part.images.start) &"),
         ("(image < part.images.stop)", "(image <= part.images.stop)"),
         ("image[is_inside] - part.images.start", "image[is_inside]"),
-        ("~_in(goods, left_out)), groups)",
-         "_in(goods, left_out) | True), groups)"),
         ("           counts += before.get(name, 0", "           counts = before.get(name, counts"),
         ("        if len(added[rule]):\n", "        if False:\n"),
         ("union[1:] != union[:-1])", "union[1:] == union[1:])"),
@@ -773,34 +793,42 @@ MUTANTS = {
     ]),
     "ranking.counting": ((check_counting, *RANKS, check_features), [
         ("is_near = tile.values <= farthest", "is_near = tile.values < farthest"),
-        ("    is_near &= counts\n", ""),
-        ("    is_near[counting.left_out_of(tile.rows, images)] = False\n", ""),
+        ("    is_near &= counting.columns[tile.columns]\n", ""),
+        ("    is_near[counting.left_out_of(tile.rows, part.images.start + tile.columns)] = "
+         "False\n", ""),
         ("[column >= 0] - rows.start, column", "[column >= 0], column"),
         ("columns=self.columns[images]", "columns=self.columns"),
         ("[tile.columns] != counting.query_place[", "[tile.columns] == counting.query_place["),
-        ("        counts = counts & (\n", "        counts = (\n"),
-        ("goods.counts[pairs] & (good_column >= 0)", "(good_column >= 0)"),
-        (" & counts[good_row, good_column]", ""),
         ("np.where(columns[place] == images, place, -1)", "place"),
-        ("(tile.good_column >= 0) & known)", "(tile.good_column >= 0))"),
         ("    place[place == len(columns)] = 0\n", "    place[place == len(columns)] = -2\n"),
-        ("below = candidates < low", "below = candidates <= low"),
-        ("within = candidates <= high", "within = candidates < high"),
-        ("(within) - sum(nearer) == themselves:", "(within) - sum(nearer) <= themselves + 1:"),
-        ('np.searchsorted(ordered, low, side="left', 'np.searchsorted(ordered, low, side="right'),
-        ('.searchsorted(ordered, high, side="right"', '.searchsorted(ordered, high, side="left"'),
-        ("nearer = known * np", "nearer = 1 * np"),
-        ("return nearer.tolist(), good, order[place]", "return nearer.tolist(), good, place"),
-        ("other = column != tile.good_column[good]", "other = column >= 0"),
+        ("        pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN\n", ""),
+        ("inside = column >= 0", "inside = column < 0"),
+        ("np.where(np.isfinite(farthest[tile.rows]), farthest[tile.rows], 0)",
+         "farthest[tile.rows]"),
+        ("    key += near\n", ""),
+        ("(rows << 32 + bits) - width * rows", "(rows << 32 + bits)"),
+        ("(rows << 32 + bits) - width * rows", "(rows << bits) - width * rows"),
+        ("        key[first:last].sort()", "        pass"),
+        ("astype(np.int64) << bits))", "astype(np.int64) + 1 << bits))"),
+        ("astype(np.int64) + 1 << bits))", "astype(np.int64) << bits))"),
+        ("return first - start[row], first", "return first, first"),
+        ("part.images.start + tile.columns[key", "tile.columns[key"),
+        ("tile.columns[key[place] & (1 << bits) - 1]", "(key[place] & (1 << bits) - 1)"),
+        (".astype(np.float32) + np.float32(0))", ".astype(np.float32))"),
+        ("np.where(number < 0, number ^ 0x7FFFFFFF, number)", "number"),
+        ("other = image != goods.image[good]", "other = image >= 0"),
         ("counting.columns & band.columns", "counting.columns | band.columns"),
         ("done(share * number / sum(counted))", "done(share)"),
         ("(upper - lower) / 8", "(upper - lower) / 4"),
         ("(upper - lower) / 8", "(upper - lower) / 9"),
         ("if (abs(value - (lower + upper) / 2) >", "if (value - (lower + upper) / 2 >"),
+        ("before[0, counts.pairs] += counts", "before[0, counts.pairs] = counts"),
+        ("good[highest < value]", "good[lowest < value]"),
+        ("| (lowest > value)", "| (highest > value)"),
+        ("pair = pair[needed]", "pair = pair[:len(needed)]"),
         ("good[image < goods.image[good]]", "good[image > goods.image[good]]"),
-        ("good[exact < goods.value[good]]", "good[exact <= goods.value[good]]"),
-        ("tied = exact == goods.value[good]", "tied = exact >= goods.value[good]"),
-        ("return pairs.start + good[other]", "return good[other]"),
+        ("good[exact < value]", "good[exact <= value]"),
+        ("image = good[exact == value]", "image = good[exact >= value]"),
         ("np.count_nonzero(counts) - len(nan_images)", "np.count_nonzero(counts)"),
         ("len(nan_images) - np.isin(goods.image[pairs], nan_images)", "len(nan_images)"),
         ("np.searchsorted(nan_images, goods.image[pairs])", "len(nan_images)"),
@@ -808,10 +836,8 @@ MUTANTS = {
         ("counts & (counting.place != counting", "counts & (counting.place == counting"),
         ("np.fmax.reduceat", "np.maximum.reduceat"),
         ("np.fmax.reduceat", "np.fmin.reduceat"),
-        ("                batch, size = [], 0\n", "                size = 0\n"),
-        ("    if batch:\n", "    if size > 9:\n"),
-        ("                open_pairs = []\n", "                pass\n"),
-        ("            open_pairs.append(pairs)\n", "            open_pairs = [pairs]\n"),
+        ("                    open_pairs = []\n", "                    pass\n"),
+        ("                open_pairs.append(pairs)\n", "                open_pairs = [pairs]\n"),
     ]),
     "ranking.good_ranks": (RANKS, [
         "np.arange({{1, len(self.rank) + 1 => len(self.rank)}}) -",
@@ -871,7 +897,12 @@ MUTANTS = {
         (", right, out=product, dtype=np.float64", ", right, out=product, dtype=np.float32"),
         ("min(start + step, count)", "start + step"),
         ("range(0, count, step)", "range(0, count - 1, step)"),
-        ("[chunks[:middle], chunks[middle:]]", "[chunks[:middle], chunks[middle + 1:]]"),
+        ("chunks[first:first + size]", "chunks[first:first + size - 1]"),
+        ("off = 1.01 * slack(_ADDED)", "off = 0.001 * slack(_ADDED)"),
+        (" + query.shape[1] * 2.0**-126", ""),
+        ("    off[~np.isfinite(middle)] = np.inf", "    pass"),
+        ("        sums += np.einsum(", "        np.einsum("),
+        ("return ranked(highest, row, image), ", "return ranked(lowest, row, image), "),
     ]),
     "ranking.exact_rows": ((check_rows_of_features,), [
         " = max(1, max_memory // {{12 //  => }}(8 * n_gallery", "{{<= 2 => < 0}} * off[k]",

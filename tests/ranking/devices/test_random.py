@@ -5,7 +5,7 @@ import numpy as np
 
 from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.device import where_they_are
-from reid_ref.ranking import on_device
+from reid_ref.ranking import counting, on_device
 from tests.cases import market_like, special
 from tests.nightly import cases
 from tests.ranking.devices.common import assert_same, problem, quietly
@@ -17,8 +17,9 @@ SEVERAL = ["matlab", "torchreid-function", "simpleir",
 
 def small_tiles(monkeypatch, seed):
     rng = np.random.default_rng(seed)
-    for name, most in (("TILE", 70), ("ROWS", 5), ("_OPEN_PAIRS", 30), ("AT_ONCE", 500)):
+    for name, most in (("TILE", 70), ("ROWS", 5), ("AT_ONCE", 500)):
         monkeypatch.setattr(on_device, name, int(rng.integers(2, most)))
+    monkeypatch.setattr(counting, "_AT_ONCE", int(rng.integers(2, 30)))
 
 
 def compare(torch, function, *arrays, **options):

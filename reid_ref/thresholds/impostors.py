@@ -9,6 +9,7 @@ known after the first pass, and they are few.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, warn
 from reid_ref.evaluation.ranked import Pairs
-from reid_ref.ranking.counting import Array, Band, Counting, Part, TooFarOff, Tile, ahead
+from reid_ref.ranking.counting import Array, Band, Counting, Part, TooFarOff, Tile, in_threads
 from reid_ref.ranking.roles import Mask, Roles
 
 #: Bins of equal width; the first and the last have no outer end. Pairs that are no impostors are
@@ -119,13 +120,14 @@ class Impostors:
         self._error, self._is_rough, self._nan = 0.0, False, 0
 
     def _binned(self) -> Iterator[_Binned]:
-        """Yield every tile with the bins of its pairs; products are made ahead, in a thread."""
+        """Yield every tile with the bins of its pairs, which a thread finds."""
         for rows, part in self._pairs.parts(self._precision):
             for band in part.bands:
                 columns = self._roles.columns[part.images] & band.columns
                 if columns.any():
-                    yield from ahead((rows, part, tile, self._bins(rows, part, band, tile))
-                                     for tile in band.tiles(columns))
+                    bins = partial(self._bins, rows, part, band)
+                    yield from in_threads(lambda tile: (rows, part, tile, bins(tile)),
+                                          band.tiles(columns), threads=1)
 
     def _bins(self, rows: slice, part: Part, band: Band,
               tile: Tile) -> npt.NDArray[np.uint16]:

@@ -63,7 +63,8 @@ def _parse_and_run(argv: list[str] | None) -> int:
     import warnings
 
     from reid_ref.cli.parser import make_parser, removed
-    from reid_ref.console.terminal import OPTIONS, WARNINGS, flush, set_quiet, print_stderr
+    from reid_ref.console.terminal import (
+        WARNINGS, flush, names_of_arguments, print_stderr, set_quiet)
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
@@ -98,7 +99,8 @@ def _parse_and_run(argv: list[str] | None) -> int:
             _drop_output()
         return status
     except InputError as error:
-        print_stderr(f"error: {error.renamed(OPTIONS)}")
+        names = names_of_arguments(vars(args).get("files", ()))
+        print_stderr(f"error: {error.renamed(names)}")
         return 2
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from reid_ref.arrays import each_warning_once
 from reid_ref.arrays.value import Value
-from reid_ref.console import systems as files_of
+from reid_ref.console import options as common, systems as files_of
 from reid_ref.console.confidence import drawn, ends, sentence
 from reid_ref.result import QueryValues, Result, unit_of_queries
 from reid_ref.result.systems import (
@@ -205,7 +205,7 @@ def add_files(command: argparse.ArgumentParser, spread: Callable[..., dict[str, 
     """Take the files, and how they are evaluated and summed up by `spread`."""
     command.epilog = files_of.FILES
     command.set_defaults(run=run, spread=spread, words=words)
-    command.add_argument("files", nargs="+", metavar="FILE", help=f"one for each {words.files}")
+    common.add_files(command, words=f"one for each {words.files}")
     files_of.add(command)
 
 

@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, as_integers, check_same_length
+from reid_ref.arrays import Doubles, as_integers
 from reid_ref.compat.common import Choice, Refused, both_sides, evaluated, matched
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.labels import IndexLists
+from reid_ref.labels import Labels
 
 #: Step AP over the queries with a good image, as torchreid's; the curve ends with the gallery.
 _PLAIN = CONVENTIONS["torchreid-function"].replace(name="simple-ccreid", cmc_length="gallery")
-_LISTED = _PLAIN.replace(name="simple-ccreid-clothes", ignored=("listed as junk",))
+_BY_MODE = {mode: _PLAIN.replace(name="simple-ccreid-clothes", ignored=(*_PLAIN.ignored, rule))
+            for mode, rule in (("CC", "same identity, same clothes"),
+                               ("SC", "same identity, other clothes"))}
 
 
 def evaluate(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any, *,
@@ -64,7 +66,7 @@ def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any,
         Clothes of each image.
     mode : {"CC", "SC"}
     convention : str or Convention, optional
-        Another rule than its own; good and ignored images are listed to it.
+        Another rule than its own.
 
     Returns
     -------
@@ -85,21 +87,13 @@ def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any,
     >>> cmc, float(mAP)
     (array([0., 1., 1.]), 0.5)
     """
-    if mode not in ("CC", "SC"):
+    if mode not in _BY_MODE:
         raise Refused("mode", "'CC' or 'SC'", repr(mode))
-    query, gallery = sides = both_sides(q_pids, g_pids, q_camids, g_camids)
-    q_clothes = as_integers(q_clothids, "q_clothids")
-    g_clothes = as_integers(g_clothids, "g_clothids")
-    for side, clothes in zip(sides, (q_clothes, g_clothes)):
-        check_same_length(len(side), len(clothes))
-    same_identity, same_camera, same_clothes = (
-        ours[:, np.newaxis] == theirs for ours, theirs in (
-            (query.identity, gallery.identity), (query.camera, gallery.camera),
-            (q_clothes, g_clothes)))
-    good = same_identity & ~same_camera & (same_clothes == (mode == "SC"))
-    lists = IndexLists(*([np.flatnonzero(row) for row in mask]
-                         for mask in (good, same_identity & ~good)))
-    result = evaluated(distmat, sides, convention or _LISTED, lists=lists)
+    query, gallery = (
+        Labels(side.identity, side.camera, clothes=as_integers(clothes, name))
+        for side, clothes, name in zip(both_sides(q_pids, g_pids, q_camids, g_camids),
+                                       (q_clothids, g_clothids), ("q_clothids", "g_clothids")))
+    result = evaluated(distmat, (query, gallery), convention or _BY_MODE[mode])
     if not result.counts.status["ok"]:
         return np.zeros(len(gallery)), 0
     return result.cmc.copy(), np.float64(result.mAP)

@@ -12,7 +12,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, warn
 from reid_ref.console import options as common
-from reid_ref.console.terminal import OPTIONS, about, phase
+from reid_ref.console.terminal import about, names_of_arguments, phase
 from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
 from reid_ref.datasets.names import check_names, names_of_side
@@ -40,7 +40,7 @@ def said_of(name: str, files: list[str]) -> Iterator[None]:
         try:
             yield
         except InputError as error:
-            error = error.renamed(OPTIONS)
+            error = error.renamed(names_of_arguments(files))
             raise error if error.argument.startswith(tuple(files)) else error.at(name) from None
     for text in dict.fromkeys(str(warning.message) for warning in caught):
         warn(f"{name}: {text}")

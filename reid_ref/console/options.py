@@ -82,10 +82,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def add_files(command: argparse.ArgumentParser) -> None:
-    """Take result files."""
-    command.add_argument("files", nargs="+", metavar="FILE",
-                         help="result file or files, or a folder of .npy files")
+def add_files(command: argparse.ArgumentParser, nargs: str = "+",
+              words: str = "result file or files, or a folder of .npy files") -> None:
+    """Take result files, and the names of their arrays."""
+    command.add_argument("files", nargs=nargs, metavar="FILE", help=words)
     command.add_argument("--map", action="append", default=[], metavar="ROLE=NAME[,...]",
                          help="which array has which role, where its name does not say it: "
                               "query_features=A,gallery_features=B; docs/files.md lists the roles")
@@ -115,13 +115,14 @@ def refuse(options: Mapping[str, Any], expected: str, got: str) -> None:
 
 def of_features(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that say how features become distances, by name."""
-    return {"--metric": args.metric, "--normalize": args.normalize,
-            "--no-normalize": args.normalize is False}
+    given = vars(args)
+    return {"--metric": given.get("metric"), "--normalize": given.get("normalize"),
+            "--no-normalize": given.get("normalize") is False}
 
 
 def names_of_arrays(args: argparse.Namespace) -> dict[str, str]:
-    """Return role to name of what --map says, where a command has it."""
-    pairs = [pair for text in getattr(args, "map", []) for pair in text.split(",")]
+    """Return role to name of what --map says."""
+    pairs = [pair for text in args.map for pair in text.split(",")]
     names = dict(pair.partition("=")[::2] for pair in pairs)
     if len(names) < len(pairs) or "" in {*names, *names.values()}:
         raise InputError("--map", "each role once, with the name of its array, e.g. "
@@ -133,7 +134,7 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
-    if args.metric is not None:
+    if of_features(args)["--metric"] is not None:
         check_choice(args.metric, "--metric", METRICS)
     files = list(args.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")

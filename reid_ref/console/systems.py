@@ -42,8 +42,7 @@ def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     metrics = [name.strip() for name in args.metrics.split(",")]
     for name in metrics:
         kind_of_metric(name)
-    ranked_lists.check(args, {"--normalize": args.normalize,
-                              "--no-normalize": args.normalize is False})
+    ranked_lists.check(args, {**common.of_features(args), "--map": args.map})
     return metrics, confidence.read_options(args)
 
 
@@ -79,7 +78,7 @@ def show_answer(wanted: str, writers: Mapping[str, Callable[[], Any]]) -> None:
 def check_not_evaluated(args: argparse.Namespace) -> None:
     """Refuse options of an evaluation, where every file holds what an evaluation gave."""
     common.refuse({"--convention": args.convention, "--set": args.choices,
-                   "--index-lists": args.index_lists}, "features or distances",
+                   "--index-lists": args.index_lists, "--map": args.map}, "features or distances",
                   "values of each query, which are evaluated already; name the result file")
 
 

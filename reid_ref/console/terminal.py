@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from reid_ref.text import visible
 
@@ -26,6 +26,11 @@ OPTIONS = {
     "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
     "trials": "--trials", "key": "KEY", "query_names": "--query-names",
     "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}
+
+
+def names_of_arguments(files: Iterable[str]) -> dict[str, str]:
+    """Return what a user knows the library's arguments by: options, and the files of a result."""
+    return {**OPTIONS, "data": ", ".join(files) or "data"}
 
 
 BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"

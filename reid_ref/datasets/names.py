@@ -15,6 +15,7 @@ import numpy as np
 from reid_ref.arrays import InputError, warn
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
+from reid_ref.files.layouts import role_of
 from reid_ref.files.image_names import form_of, names_in_folder, parse_names
 from reid_ref.labels import Labels
 
@@ -77,10 +78,6 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
             "the features")
 
 
-#: Keys of result files that hold names, by side.
-KEYS = {side: tuple(f"{start}_{end}" for start in (side, side[0])
-                    for end in ("paths", "path", "names", "name", "imgs", "files"))
-        for side in ("query", "gallery")}
 #: Folders of a side, in a root that is a data set of the kind of Market-1501, VeRi, or layumi's.
 FOLDERS = {"query": ("query", "image_query"),
            "gallery": ("bounding_box_test", "gallery", "image_test")}
@@ -141,7 +138,7 @@ def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: 
     for path in map(Path, files):
         # Text in a .mat file is not read: see mat5.py.
         stored = read_contents(path).values if path.suffix.lower() == ".npz" else {}
-        array = next((stored[key] for key in KEYS[side] if key in stored), None)
+        array = next((stored[key] for key in stored if role_of(key) == f"{side}_paths"), None)
         if array and array.refusal:
             raise array.refusal
         if array and array.text:

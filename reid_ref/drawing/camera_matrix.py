@@ -129,8 +129,8 @@ def _write_cells(ax: Any, matrix: Doubles, count: Integers, scale: tuple[float, 
         # Black has more contrast from a relative luminance of 0.18 on.
         is_light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18
         style = {"ha": "center", "va": "center", "color": "black" if is_light else "white"}
-        ax.text(j, i - 0.12, f"{100 * value:.1f}", fontsize=size, **style)
-        ax.text(j, i + 0.28, f"{count[i, j]:,}", fontsize=0.75 * size, **style)
+        ax.text(j, i - 0.12, f"{100 * value:.1f}", fontsize=size, in_layout=False, **style)
+        ax.text(j, i + 0.28, f"{count[i, j]:,}", fontsize=0.75 * size, in_layout=False, **style)
     return True
 
 

@@ -1,7 +1,7 @@
 """Figures of results and of distances: CMC, precision and recall, AP, conventions, densities."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,8 @@ LAST_RANK = 50
 BIN = 5
 
 
-def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> Any:
+def cmc(results: Mapping[str, Result], ax: Any = None,
+        bands: bool | Sequence[figure_values.RankBand | None] = True) -> Any:
     """Draw CMC curves to rank 50, with Rank-1 in the key.
 
     Parameters
@@ -33,8 +34,9 @@ def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> An
         By the names that the key shows.
     ax : matplotlib Axes, optional
         Default: those of a new figure, a column wide (3.3 inches).
-    bands : bool
-        Draw the 95 % intervals of `Result.interval`, by identity, where a result has them.
+    bands : bool, or sequence of RankBand or None
+        Draw the 95 % intervals of `Result.interval`, by identity, where a result has them; or
+        those of each result, where they are computed already.
 
     Returns
     -------
@@ -61,7 +63,8 @@ def cmc(results: Mapping[str, Result], ax: Any = None, bands: bool = True) -> An
         ax.plot(range(1, len(y) + 1), y, **line_style(k), zorder=3,
                 label=f"{name} (Rank-1 {percent(float(result.cmc[0]))})" if len(y) else name)
         bottom, last = min([bottom, *y[:1]]), max(last, len(y))
-        band = figure_values.rank_band(result, LAST_RANK) if bands else None
+        band = (bands[k] if isinstance(bands, Sequence) else
+                figure_values.rank_band(result, LAST_RANK) if bands else None)
         if band is not None:
             drawn, bottom = band, min(bottom, 100 * min(band.low))
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,

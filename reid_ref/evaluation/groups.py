@@ -1,6 +1,8 @@
 """Numbers of groups of queries, and the curves and bands of figures, by the convention's rules."""
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +16,7 @@ from reid_ref.labels import Labels
 from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
 from reid_ref.result import Result, in_mean, intervals_of, sums_of_units
+from reid_ref.statistics import Interval
 
 #: Recall in percent at which mean precision is computed.
 LEVELS = 101
@@ -173,11 +176,23 @@ class RankBand:
     unit: str
 
 
-def rank_band(result: Result, last: int) -> RankBand | None:
+def ranks_of_band(result: Result, last: int) -> dict[int, str]:
+    """Return the ranks of a band, and the metric that has the interval of each.
+
+    Beyond Rank-10 it has every fifth rank, and the last.
+    """
+    n = len(result.cmc[:last])
+    ranks = [k for k in range(1, n + 1) if k <= 10 or k % 5 == 0 or k == n]
+    # The curve never falls: of equal means the values are the same, query by query.
+    return {k: f"Rank-{1 + np.searchsorted(result.cmc, result.cmc[k - 1])}" for k in ranks}
+
+
+def rank_band(result: Result, last: int,
+              intervals: Mapping[str, Interval] | None = None) -> RankBand | None:
     """Return the intervals of Rank-1 to Rank-`last`, as far as the curve reaches.
 
-    Beyond Rank-10 it has every fifth rank, and the last. None where there are none, as for a
-    single identity.
+    `intervals` are those of the metrics of `ranks_of_band`, where they are known. None where
+    there are none, as for a single identity.
 
     Examples
     --------
@@ -187,19 +202,33 @@ def rank_band(result: Result, last: int) -> RankBand | None:
     >>> rank_band(result, 20) is None
     True
     """
-    n = len(result.cmc[:last])
-    rank = np.array([k for k in range(1, n + 1) if k <= 10 or k % 5 == 0 or k == n], np.int64)
-    # The curve never falls: of equal means the values are the same, query by query.
-    means, place = np.unique(result.cmc[rank - 1], return_inverse=True)
-    ranks = 1 + np.searchsorted(result.cmc[:last], means)
-    try:
-        with each_warning_once():
-            intervals = intervals_of(sums_of_units(result, f"Rank-{k}") for k in ranks.tolist())
-    except InputError:
+    metrics = ranks_of_band(result, last)
+    with each_warning_once():
+        known = intervals_by_metric({"": result}, {"": metrics.values()})[""] if (
+            intervals is None) else intervals
+    every = [known[metric] for metric in metrics.values() if metric in known]
+    if not every or len(every) < len(metrics):
         return None
-    low, high = np.array([(interval.low, interval.high) for interval in intervals])[place].T
-    first = intervals[0]
-    return RankBand(rank, low, high, first.level, first.unit)
+    low, high = np.array([(interval.low, interval.high) for interval in every]).T
+    return RankBand(np.array(list(metrics), np.int64), low, high, every[0].level, every[0].unit)
+
+
+def intervals_by_metric(results: Mapping[str, Result], metrics: Mapping[str, Iterable[str]],
+                        ) -> dict[str, dict[str, Interval]]:
+    """Return the intervals of metrics of each result, for which random numbers are drawn once.
+
+    A number that has none is left out: of a single identity, a mean that is NaN, a curve of
+    identities.
+    """
+    sums = {}
+    for name, result in results.items():
+        for metric in dict.fromkeys(metrics[name]):
+            with contextlib.suppress(InputError):
+                sums[name, metric] = sums_of_units(result, metric)
+    intervals: dict[str, dict[str, Interval]] = {name: {} for name in results}
+    for (name, metric), interval in zip(sums, intervals_of(sums.values())):
+        intervals[name][metric] = interval
+    return intervals
 
 
 def counted_ap(result: Result) -> tuple[Doubles, Integers]:

@@ -229,13 +229,15 @@ _ROW_ENDS = ("\\\\", "\\cr", "\\tabularnewline")
 #: Arguments of a command that are not shown; all are of a command that is not listed.
 _HIDDEN = {
     **dict.fromkeys("""cite citep citet citealp ref label footnote color textcolor cellcolor
-        rowcolor columncolor rotatebox scalebox cmidrule cline vspace hspace begin end
-        includegraphics arrayrulecolor textsuperscript url href""".split(), 1),
+        rowcolor columncolor colorbox rotatebox scalebox cmidrule cline Xhline vspace hspace begin
+        end includegraphics arrayrulecolor textsuperscript url href""".split(), 1),
     **dict.fromkeys("multirow multicolumn resizebox setlength fontsize rule".split(), 2),
     "specialrule": 3}
 _SHOWN = {"\\pm": "±", "\\to": "→", "\\rightarrow": "→", "\\Rightarrow": "→", "\\uparrow": "↑",
           "\\downarrow": "↓", "\\dag": "†", "\\Delta": "Δ", "\\textbar": "|", "\\textless": "<",
           "\\textgreater": ">", "\\textbackslash": "\\", "\\textasciitilde": "~",
+          **{f"\\{name}": letter for name, letter in zip(
+              "alpha beta gamma epsilon theta lambda mu sigma tau".split(), "αβγεθλμστ")},
           **dict.fromkeys(("\\ ", "\\,", "\\;", "\\quad", "\\newline", *_ROW_ENDS), " ")}
 
 

@@ -180,6 +180,14 @@ def test_latex():
     assert "89.91 is no count of 3,368 queries" in second.faults[0]
 
 
+def test_latex_of_papers():
+    page = [r"\begin{tabular}{lc} & Rank-1 \\ \Xhline{1pt}", r"A$\alpha$ \cite{x} & 81.2 \\",
+            r"\Xhline{.5pt} ours, $\lambda{=}0.2$ & \colorbox{best}{\bf 82.3} \\",
+            r"\end{tabular}"]
+    assert read(*page) == [("Aα", [("Rank-1", None, "81.2")]),
+                           ("ours, λ=0.2", [("Rank-1", None, "82.3")])]
+
+
 HTML = """
 <h2>Supervised</h2><table><caption>VehicleID</caption>
 <tr><th rowspan=2>Method</th><th colspan="2">Duke<br>MTMC</th><th>Occluded-Duke</th></tr>

@@ -376,6 +376,39 @@ def test_clothes_are_the_labels():
     assert crosscheck(takes_labels, distances, query, gallery).printed == "7 70"
 
 
+def changes_clothes(distmat, q_pids, g_pids, q_camids, g_camids, q_clothids, g_clothids,
+                    mode="CC"):
+    """As Simple-CCReID: of the identity, other cameras count, in other clothes or in the same."""
+    curves, aps = [], []
+    for k, row in enumerate(distmat):
+        own = g_pids == q_pids[k]
+        good = own & (g_camids != q_camids[k]) & (
+            (g_clothids == q_clothids[k]) == (mode == "SC"))
+        order = np.argsort(row, kind="stable")
+        hits = good[order][(good | ~own)[order]]
+        if good.any():
+            aps.append(step(hits, good.sum()))
+            curves.append(np.pad(np.maximum.accumulate(hits), (0, len(row) - len(hits)), "edge"))
+    return (np.mean(curves, axis=0), np.mean(aps)) if aps else (np.zeros(distmat.shape[1]), 0)
+
+
+@pytest.mark.parametrize("part", ["cc", "sc"])
+def test_rules_of_clothes_are_named(part):
+    def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, q_clothids, g_clothids):
+        return changes_clothes(distmat, q_pids, g_pids, q_camids, g_camids, q_clothids,
+                               g_clothids, part.upper())
+    distances, *sides = data(n_query=40, n_gallery=200)
+    rng = np.random.default_rng(1)
+    clothed = [Labels(side.identity, side.camera, clothes=rng.integers(0, 3, len(side)))
+               for side in sides]
+    check = crosscheck(evaluator, distances, *clothed)
+    assert check.verdict == "equal" and check.follows == f"ltcc-{part}"
+    assert check.also == (f"ccvid-{part}",)
+    assert f"ltcc-{part} is part {part} of protocol ltcc" in check.remarks
+    # The rule of identity and camera is none of these.
+    assert crosscheck(made(), distances, *clothed).follows == "torchreid-function"
+
+
 def test_clothes_that_the_labels_lack():
     check = crosscheck(clothed, *data())
     assert check.failure == "it takes q_clothids, g_clothids, and the labels have no clothes"

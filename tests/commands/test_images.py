@@ -20,7 +20,9 @@ def test_names_in_the_result_file(tmp_path):
     np.savez(tmp_path / "b.npz", query_names=np.array(names, dtype=object))   # a pickle
     scipy.io.savemat(tmp_path / "c.mat", {"query_names": np.array(names, dtype=object)})
     np.savez(tmp_path / "d.npz", query_names=np.arange(2))
-    assert names_of_side("query", 2, [tmp_path / "a.npz"], tmp_path) == names
+    np.savez(tmp_path / "e.npz", q_img_paths=names)  # as every name that files/ knows
+    for file in ("a.npz", "e.npz"):
+        assert names_of_side("query", 2, [tmp_path / file], tmp_path) == names
     with pytest.raises(InputError, match="b.npz: query_names: .*save numbers, or names with"):
         names_of_side("query", 2, [tmp_path / "b.npz"], tmp_path)
     for file in ("c.mat", "d.npz"):

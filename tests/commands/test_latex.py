@@ -13,7 +13,8 @@ from tests.installed import absent
 
 LISTS = lists("mat", "match28000_Mslm", "match6500")
 NAMES = ["--name", "BoT (R50),TransReID (ViT-B),CLIP-ReID"]
-CLASSES = [r"\documentclass[twocolumn]{article}", r"\documentclass[10pt,conference]{IEEEtran}"]
+CLASSES = [r"\documentclass[twocolumn]{article}", r"\documentclass[10pt,conference]{IEEEtran}",
+           r"\documentclass[sigconf,nonacm]{acmart}"]
 
 
 def tables(folder):

@@ -148,7 +148,7 @@ REFUSED = {
     BENCHMARK + "MARKET --dataset mars": "FILE, --dataset: expected one of them, got both",
     BENCHMARK + "--dataset markt1501": "--dataset: unknown 'markt1501'; known: .* 'market1501'?",
     BENCHMARK + "--dataset mars --convention matlab":
-        "--convention, --set, --max-memory: expected a result file",
+        "--convention, --set, --max-memory, --map: expected a result file",
 }
 
 

@@ -10,7 +10,8 @@ from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figure
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.drawing.results import WRONG_PAIRS, distance_sample
-from reid_ref.evaluation.groups import ap_by_good, rank_band
+from reid_ref.evaluation.groups import (
+    ap_by_good, intervals_by_metric, rank_band, ranks_of_band)
 from reid_ref.text import percent
 from tests.cases import market_like, save
 from tests.commands.common import MARKET, assert_one_line_error, command
@@ -61,6 +62,23 @@ def test_bands_are_the_intervals():
     assert ax.get_ylim()[0] == max(0, 100 * min(found.low) - 5)
     for k, low, high in zip(found.rank, found.low, found.high):
         assert (low, high) == (result.interval(f"Rank-{k}").low, result.interval(f"Rank-{k}").high)
+
+
+def test_intervals_of_several_results_are_those_of_each():
+    results = {"a": made(), "b": made(convention="torchreid")}
+    metrics = {name: ["mAP", *ranks_of_band(result, 50).values(), "mAP"]
+               for name, result in results.items()}
+    known = intervals_by_metric(results, metrics)
+    bands = [rank_band(result, 50, known[name]) for name, result in results.items()]
+    for band, (name, result) in zip(bands, results.items()):
+        assert known[name]["mAP"] == result.interval("mAP")
+        alone = rank_band(result, 50)
+        for field in ("rank", "low", "high"):
+            np.testing.assert_array_equal(getattr(band, field), getattr(alone, field))
+    first, second = (figures.cmc(results, bands=given).collections for given in (True, bands))
+    for ours, theirs in zip(first, second, strict=True):
+        np.testing.assert_array_equal(*(each.get_paths()[0].vertices for each in (ours, theirs)))
+    assert rank_band(results["a"], 50, {"Rank-1": known["a"]["Rank-1"]}) is None
 
 
 def test_cmc_of_few_images_and_without_intervals():

@@ -5,7 +5,7 @@ import argparse
 
 from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import as_csv, as_table, as_text
-from reid_ref.console import systems
+from reid_ref.console import options as common, systems
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -14,7 +14,7 @@ def add(command: argparse.ArgumentParser) -> None:
         "its interval, and p of a paired test by identity.")
     command.epilog = systems.FILES + " Exit code: 0; 2 for wrong input, files of other labels too."
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE", help="the first is the baseline")
+    common.add_files(command, words="the first is the baseline")
     command.add_argument("--all-pairs", action="store_true",
                          help="compare each system with each other one; p is adjusted for all "
                               "pairs, and letters name the systems that each one beats")

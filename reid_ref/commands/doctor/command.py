@@ -9,7 +9,6 @@ from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
-from reid_ref.files import read_result
 from reid_ref.text import row, source
 
 
@@ -47,15 +46,14 @@ def add(command: argparse.ArgumentParser) -> None:
         "wrong input. Each finding has a key, e.g. doctor:single-camera, with a section "
         "of its own in the documentation.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="+", metavar="FILE",
-                         help="result file or files, or a folder of .npy files")
+    common.add_files(command)
     command.add_argument("--seed", type=int, default=12345, metavar="N",
                          help="of the sample of queries and images; default 12345")
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    data = read_result(*args.files)
+    data = common.read_files(args)
     findings = doctor(data, seed=args.seed)
     if args.json:
         common.print_json(Diagnosis(args.files, data.layout, findings))

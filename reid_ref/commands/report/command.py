@@ -71,7 +71,7 @@ def _options(args: argparse.Namespace) -> Options:
     check_images(args)
     if systems.is_saved(args, args.files):
         common.refuse({"--convention": args.convention, **common.of_features(args),
-                       "--images": args.images}, "features or distances",
+                       "--images": args.images, "--map": args.map}, "features or distances",
                       "saved results; leave it out, or name the result files")
     return Options(common.how(args, [convention]), args.queries, args.top, args.seed)
 

@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, each_warning_once, warn
+from reid_ref.arrays import Integers, each_warning_once, warn
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
-from reid_ref.drawing.results import DistanceSample, distance_sample
+from reid_ref.drawing.results import LAST_RANK, DistanceSample, distance_sample
 from reid_ref.evaluation.camera_pairs import IGNORED, CameraPairs, pairs_of_ranks
 from reid_ref.evaluation.engine import by_name, results_of
+from reid_ref.evaluation.groups import (
+    RankBand, intervals_by_metric, rank_band, ranks_of_band)
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_lists
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.result import Result, intervals_of, sums_of_units
+from reid_ref.result import Result
 from reid_ref.statistics import Interval
 
 #: Numbers of the headline.
@@ -110,6 +112,8 @@ class Page:
     queries : list of int
         Those with rank lists, the lowest AP first.
     comparison : Comparisons or None
+    bands : tuple of RankBand or None
+        Around the CMC curve of each system.
     options : Options
     """
 
@@ -117,6 +121,7 @@ class Page:
     reasons: dict[str, list[int]]
     queries: list[int]
     comparison: Comparisons | None
+    bands: tuple[RankBand | None, ...]
     options: Options
 
 
@@ -146,6 +151,9 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
         ap = np.nan_to_num(first.per_query.ap, nan=-1.0)
         queries = sorted({query for chosen in reasons.values() for query in chosen},
                          key=lambda query: (ap[query], query))
+        intervals = intervals_by_metric(results, {
+            name: [*METRICS, *ranks_of_band(result, LAST_RANK).values()]
+            for name, result in results.items()})
         systems = []
         for name, (paths, data) in files.items():
             more = None
@@ -154,8 +162,10 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
             else:
                 warn(f"{name}: {NO_DISTANCES}")
             systems.append(Reported(name, tuple(paths), results[name],
-                                    _intervals(results[name]), more))
-    return Page(tuple(systems), reasons, queries, comparison, options)
+                                    _of_headline(results[name], intervals[name]), more))
+        bands = tuple(rank_band(result, LAST_RANK, intervals[name])
+                      for name, result in results.items())
+    return Page(tuple(systems), reasons, queries, comparison, bands, options)
 
 
 def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:
@@ -197,17 +207,10 @@ def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: l
             dict(zip(queries, rank_lists(data, queries, how, options.top))))
 
 
-def _intervals(result: Result) -> dict[str, Interval | None]:
-    metrics = [metric for metric in METRICS
-               if not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)]
-    sums = {}
-    for metric in metrics:
-        try:
-            sums[metric] = sums_of_units(result, metric)
-        except InputError:
-            pass     # a single identity, a mean that is NaN, a curve of identities
-    intervals = dict(zip(sums, intervals_of(sums.values())))
-    return {metric: intervals.get(metric) for metric in metrics}
+def _of_headline(result: Result,
+                 intervals: Mapping[str, Interval]) -> dict[str, Interval | None]:
+    return {metric: intervals.get(metric) for metric in METRICS
+            if not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)}
 
 
 def _sample(data: ResultFile, how: How, seed: int) -> DistanceSample:

@@ -18,7 +18,6 @@ from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
     Figure, Published, by_key, is_figure, paper_figure, parse_figure, read_figures)
-from reid_ref.files import read_result
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import source
 
@@ -32,8 +31,7 @@ def add(command: argparse.ArgumentParser) -> None:
         "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not. Of "
         "several figures, 0: that holds for all.")
     command.set_defaults(run=run)
-    command.add_argument("files", nargs="*", metavar="FILE",
-                         help="result file or files, or a folder of .npy files")
+    common.add_files(command, nargs="*")
     command.add_argument("--dataset", metavar="NAME",
                          help="instead of a file: say whether the figure is possible on this "
                               "benchmark, such as Market-1501")
@@ -102,8 +100,8 @@ def _show_pairs(args: argparse.Namespace, pairs: list[Pair], good: bool) -> int:
 
 
 def _refuse_options_of_files(args: argparse.Namespace) -> None:
-    if args.convention is not None or args.choices or args.max_memory is not None:
-        raise InputError("--convention, --set, --max-memory", "a result file to evaluate",
+    if args.convention is not None or args.choices or args.max_memory is not None or args.map:
+        raise InputError("--convention, --set, --max-memory, --map", "a result file to evaluate",
                          "--dataset" if args.dataset else "a table of figures",
                          "leave them out, or name a file")
 
@@ -133,7 +131,7 @@ def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
                          "write its digits after --published")
     conventions = _conventions(args)
     memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
-    data = read_result(*files)
+    data = common.read_files(args, files)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:

@@ -14,8 +14,8 @@ from reid_ref.arrays import (
 from reid_ref.arrays.value import Value
 from reid_ref.commands.crosscheck.compute.child import Child, Outcome
 from reid_ref.commands.crosscheck.compute.comparison import (
-    DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects, explain, likely,
-    problems, same_ranks)
+    DIFFERS, MEANS, OF_CLOTHES, ROUNDING, Agreement, Match, Reason, best_matches, defects,
+    explain, likely, problems, same_ranks)
 from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, Arrays, check_spec
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How, Progress
@@ -335,6 +335,8 @@ def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
     remarks = [f"called with a sample of {len(queries):,} of {n_query:,} queries"
                ] if len(queries) < n_query else []
+    remarks += [f"{rule.name} is {words}" for words, rule in OF_CLOTHES.items()
+                if matches and rule.name == matches[0].name]
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP")

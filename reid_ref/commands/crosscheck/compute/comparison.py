@@ -24,6 +24,7 @@ from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances
 from reid_ref.labels import JUNK
+from reid_ref.protocols import PROTOCOLS
 from reid_ref.result import Result
 
 #: How near two numbers are, nearest first: the words, and the rounding error of an operation.
@@ -44,6 +45,11 @@ _OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
 _SAMPLE = 12
 #: Conventions whose other orders of ties are tried on all queries.
 _FEW = 4
+#: Rules of protocols that look at clothes, by what they are part of; tried where labels have them.
+OF_CLOTHES = {
+    f"part {part.name} of protocol {protocol.name}": rule.replace(name=rule.name, base=rule.name)
+    for protocol in PROTOCOLS.values() for part in protocol.parts
+    for rule in [protocol.convention_of(part)] if any("clothes" in kind for kind in rule.ignored)}
 
 
 # ------------------------------------------------------------------ which convention
@@ -110,6 +116,8 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
     # Without label -1 a toolbox and its bare function are the same.
     junk = bool((arrays.q_pids == JUNK).any() or (arrays.g_pids == JUNK).any())
     conventions = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
+    if arrays.q_clothes is not None and arrays.g_clothes is not None:
+        conventions += OF_CLOTHES.values()
     quick = [c for c in conventions if TOOLBOXES.get(c.name, c.name) not in NOT_IN_ALL]
     matches = _match_all(answer, arrays, among or quick)
     if not any(m.agrees and m.level(*MEANS) < 2 and expected in (None, m.name) for m in matches):

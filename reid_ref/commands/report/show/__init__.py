@@ -12,6 +12,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ HERE = Path(__file__).parent
 #: Modules that a page needs, and what installs them.
 NEEDS = {"jinja2": "jinja2", "matplotlib": "matplotlib", "PIL": "pillow"}
 #: Drawings that show all systems.
-OF_ALL = {"cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision,
+OF_ALL = {"pr": figures.precision_recall, "ap": figures.average_precision,
           "good": figures.ap_by_good}
 #: The folder of the images, and their names below it: of each system those of both sides.
 Images = tuple[str, Mapping[str, tuple[Sequence[str], Sequence[str]]]]
@@ -113,7 +114,9 @@ def _context(content: Page, cards: Cards) -> dict[str, Any]:
         "systems": systems, "with_distances": [each for each in systems if "conventions" in each],
         "queries": _queries(content, cards), "tabs": _tabs(content),
         "top": content.options.top, "table_of": query_table(content),
-        "drawings": {name: _svg(draw, results, f"all-{name}") for name, draw in OF_ALL.items()},
+        "drawings": {
+            "cmc": _svg(partial(figures.cmc, bands=content.bands), results, "all-cmc"),
+            **{name: _svg(draw, results, f"all-{name}") for name, draw in OF_ALL.items()}},
         "most_rows": f"{MOST_ROWS:,}",
         "convention": content.systems[0].result.convention.name,
         "heads": ["convention", "mAP", "difference",

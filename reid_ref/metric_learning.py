@@ -38,8 +38,8 @@ import numpy.typing as npt
 from scipy import linalg
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, check_choice, check_count, check_finite_rows,
-    check_length)
+    InputError, Integers, as_array, as_integers, blocks_of, check_choice, check_count,
+    check_finite_rows, check_length)
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels
 
@@ -280,7 +280,7 @@ def similar_pairs_metric(features: Any, first: Any, second: Any,
 
 
 def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: Any,
-                             kind: bool, block: int = 4096) -> Array:
+                             kind: bool) -> Array:
     x = checked_features(features, "features").astype(np.float64)
     first = image_numbers(first, "first", len(x))
     second = image_numbers(second, "second", len(x))
@@ -294,8 +294,8 @@ def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: An
         raise InputError("similar", f"at least one {word} pair", f"none among {len(similar)}",
                          "see kissme_pairs")
     covariance = np.zeros((x.shape[1], x.shape[1]))
-    for start in range(0, len(chosen), block):
-        pairs = chosen[start:start + block]
+    for block in blocks_of(len(chosen), 4096):
+        pairs = chosen[block]
         difference = x[first[pairs]] - x[second[pairs]]
         covariance += difference.T @ difference
     return solve(covariance / len(chosen), np.eye(x.shape[1]), "features",

@@ -189,6 +189,19 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return copy[:]
 
 
+def blocks_of(count: int, step: int) -> list[slice]:
+    """Return consecutive blocks of `count` rows: `step` rows each or what is left, one at least.
+
+    Examples
+    --------
+    >>> blocks_of(5, 2), blocks_of(2, 0), blocks_of(0, 2)
+    ([slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)], \
+[slice(0, 1, None), slice(1, 2, None)], [])
+    """
+    step = max(1, step)
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
 def check_distinct(value: Any, name: str) -> Integers:
     """Return `value` as whole numbers without repetition; it may be empty."""
     integers = as_integers(value if np.size(value) else np.zeros(0, np.int64), name)

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, as_array, is_stored
+from reid_ref.arrays import Doubles, InputError, Integers, as_array, blocks_of, is_stored
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import (
     as_rows, block_named, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
@@ -288,12 +288,11 @@ def _shards(gallery: Any, client: Any) -> list[_Shard]:
                 for k, (images, blocks) in enumerate(chunks)]
     if not is_lazy(gallery):
         gallery = as_array(gallery, "gallery_features")
-    step = max(1, SHARD_BYTES // (gallery.shape[1] * gallery.dtype.itemsize))
     read = _reader(gallery, client)
-    n_gallery = gallery.shape[0]  # zarr arrays have no len()
-    blocks = [slice(start, min(start + step, n_gallery)) for start in range(0, n_gallery, step)]
+    row_bytes = gallery.shape[1] * gallery.dtype.itemsize
+    shards = blocks_of(gallery.shape[0], SHARD_BYTES // row_bytes)  # zarr arrays have no len()
     return [_Shard(k, block, partial(read, block.start, block.stop) if read else gallery[block])
-            for k, block in enumerate(blocks)]
+            for k, block in enumerate(shards)]
 
 
 def _reader(array: Any, client: Any) -> Callable[[int, int], Array] | None:
@@ -373,8 +372,7 @@ def _results(client: Any, calls: list[tuple[_Shard, tuple[Any, ...]]],
 
 def _in_threads(shards: list[_Shard], tasks: list[Any]) -> Iterator[tuple[_Shard, Any]]:
     from dask import compute
-    for start in range(0, len(tasks), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
+    for part in blocks_of(len(tasks), _AT_ONCE):
         try:
             answers = compute(*tasks[part])
         except Exception:

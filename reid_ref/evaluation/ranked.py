@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from reid_ref import distances as blas
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_real_distances, is_stored)
+    Doubles, InputError, Integers, blocks_of, check_real_distances, is_stored)
 from reid_ref.arrays.device import in_main_memory, where_they_are
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
@@ -409,11 +409,10 @@ def _take(array: Any, rows: Integers) -> Array:
     """Return rows of an array; of one that is read on demand, block by block."""
     if not is_stored(array):
         return np.asarray(array)[rows]
-    step = max(1, _BLOCK // (array.shape[1] * array.dtype.itemsize))
     return np.concatenate([
-        read_rows(array, start, start + step)[
-            rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
-        for start in range(0, array.shape[0], step)])
+        read_rows(array, block.start, block.stop)[
+            rows[slice(*np.searchsorted(rows, [block.start, block.stop]))] - block.start]
+        for block in blocks_of(array.shape[0], _BLOCK // (array.shape[1] * array.dtype.itemsize))])
 
 
 def _unit(features: Array) -> Doubles:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, check_real_distances, warn
+from reid_ref.arrays import Doubles, Integers, blocks_of, check_real_distances, warn
 from reid_ref.arrays.device import DeviceArray
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
@@ -92,9 +92,9 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
     if isinstance(distances, DeviceArray):
         yield distances
         return
-    step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
-    for start in range(0, distances.shape[0], step):
-        yield in_rows(read_rows(distances, start, start + step, "distances"))
+    row_bytes = distances.shape[1] * distances.dtype.itemsize
+    for rows in blocks_of(distances.shape[0], max_memory // row_bytes):
+        yield in_rows(read_rows(distances, rows.start, rows.stop, "distances"))
 
 
 @dataclass(frozen=True)

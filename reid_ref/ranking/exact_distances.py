@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
+from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_finite_rows, warn
 from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.ranking.counting import TILE, Array, Band, Part, Tile
@@ -112,8 +112,7 @@ def _row_sums(left: Array, right: Array, room: Array) -> Doubles:
 
 def _in_chunks(work: Callable[[list[slice]], None], count: int, dimension: int) -> None:
     """Do `work` on consecutive chunks, the first the longest; on two halves of them at a time."""
-    step = max(1, CHUNK // dimension)
-    chunks = [slice(start, min(start + step, count)) for start in range(0, count, step)]
+    chunks = blocks_of(count, CHUNK // dimension)
     if len(chunks) < 8:  # faster without threads
         if chunks:
             work(chunks)
@@ -337,16 +336,15 @@ def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, 
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)
     columns = np.flatnonzero(counting)
-    for first in range(0, len(columns), shape[1]):
-        chosen = columns[first:first + shape[1]]
+    for part in blocks_of(len(columns), shape[1]):
+        chosen = columns[part]
         scaled = _scaled(gallery, chosen, scales.gallery, precision)
-        for start in range(0, len(query), shape[0]):
-            rows = np.arange(start, min(start + shape[0], len(query)))
-            product = _scaled(query, rows, -scales.query, precision) @ scaled.T
-            step = max(1, min(TILE, max_memory // 192) // len(chosen))
-            for row in range(0, len(product), step):
-                values = product[row:row + step]
-                block = slice(start + row, start + row + len(values))
+        for rows in blocks_of(len(query), shape[0]):
+            product = _scaled(query, np.arange(rows.start, rows.stop), -scales.query,
+                              precision) @ scaled.T
+            for inner in blocks_of(len(product), min(TILE, max_memory // 192) // len(chosen)):
+                values = product[inner]
+                block = slice(rows.start + inner.start, rows.start + inner.stop)
                 if added is not None:
                     values = values + np.multiply.outer(
                         1 / scales.distance[block], added[chosen]).astype(precision)
@@ -435,14 +433,13 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
 def _scaled(features: Array, rows: Integers, scales: Doubles, precision: Any) -> Array:
     """Return the rows `rows`, ascending, each divided by its scale; NaN where the scale is 0."""
     scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
-    step = max(1, CHUNK // features.shape[1])
     scales = divisor(features.dtype, scales, precision)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
-        for start in range(0, len(rows), step):
-            block = rows[start:start + step]
+        for part in blocks_of(len(rows), CHUNK // features.shape[1]):
+            block = rows[part]
             whole = len(block) == block[-1] - block[0] + 1
             chunk = features[block[0]:block[-1] + 1] if whole else features[block]
-            scaled[start:start + step] = chunk / scales[block, np.newaxis]
+            scaled[part] = chunk / scales[block, np.newaxis]
     return scaled
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, blocks_of
 from reid_ref.ranking.counting import Array
 from reid_ref.ranking.exact_distances import (
     Gallery, checked_query, galleries, nearly_exact, parts_of)
@@ -36,9 +36,8 @@ def feature_rows(query_features: Any, gallery_features: Any, metric: str, normal
     parts = galleries(gallery_features, normalized, max_memory)
     n_gallery = gallery_features.shape[0]
     # Replacing a distance takes ten times its bytes, and all may need it.
-    step = max(1, max_memory // 12 // (8 * n_gallery))
-    for start in range(0, len(query), step):
-        rows, of_rows = query[start:start + step], square[start:start + step]
+    for block in blocks_of(len(query), max_memory // 12 // (8 * n_gallery)):
+        rows, of_rows = query[block], square[block]
         values, off = _rough(rows, of_rows, parts, n_gallery, metric, normalized, max_memory)
         exact = in_parts(parts_of(rows, of_rows, parts, metric, normalize, max_memory), len(rows))
         _replace_undecided(values, off, exact.measure)
@@ -51,14 +50,13 @@ def _rough(rows: Array, square: Doubles, parts: list[Callable[[], Gallery]], n_g
     """Return the distances of a block of queries by products in double, and each row's error."""
     values, off = np.empty((len(rows), n_gallery)), np.zeros(len(rows))
     rows, norm = rows.astype(np.float64, copy=False), np.sqrt(square)
-    step = max(1, max_memory // 8 // (8 * rows.shape[1]))
+    step = max_memory // 8 // (8 * rows.shape[1])
     for open_part in parts:
         images, gallery, gallery_square = open_part()
-        for first in range(0, len(gallery), step):
-            block = slice(first, first + step)
+        for block in blocks_of(len(gallery), step):
             distances, most = nearly_exact(rows, gallery[block], norm, gallery_square[block],
                                            metric, normalized)
-            start = images.start + first
+            start = images.start + block.start
             values[:, start:start + distances.shape[1]] = distances
             off = np.maximum(off, most)
     return values, off

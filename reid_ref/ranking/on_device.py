@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Doubles, Integers, blocks_of
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
     Array, Band, Before, Counting, Goods, Open, Part, Tile, check_slack, farthest_good, places,
@@ -33,13 +33,6 @@ _Answer = TypeVar("_Answer")
 
 #: Pairs of good image and undecided image that are copied to main memory at once.
 _OPEN_PAIRS = 2**20
-
-
-def pieces(count: int, step: int) -> Iterator[slice]:
-    """Yield consecutive pieces of `count` items, at most `step` each, but one at least."""
-    step = max(1, step)
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -187,7 +180,7 @@ def pair_products(query: DeviceArray, gallery: DeviceArray, row: Integers,
     xp = query.xp
 
     products = np.empty(len(row))
-    for pairs in pieces(len(row), AT_ONCE // query.shape[1]):
+    for pairs in blocks_of(len(row), AT_ONCE // query.shape[1]):
         left, right = (xp.astype(take(side.array, to_device(xp, index[pairs], query.device)),
                                  xp.float64) for side, index in ((query, row), (gallery, image)))
         products[pairs] = to_numpy(row_sums(left * right))
@@ -259,11 +252,9 @@ def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
     """
     columns = np.flatnonzero(counting)
     on_device = partial(to_device, like.xp, device=like.device)
-    n_rows = max(1, min(ROWS, TILE // dimension))
-    for start in range(0, shape[0], n_rows):
-        rows = slice(start, min(start + n_rows, shape[0]))
+    for rows in blocks_of(shape[0], min(ROWS, TILE // dimension)):
         of_images, height = values(rows), rows.stop - rows.start
-        for piece in pieces(len(columns), TILE // max(dimension, height)):
+        for piece in blocks_of(len(columns), TILE // max(dimension, height)):
             yield Tile(rows, of_images(on_device(columns[piece])), columns[piece],
                        height * (piece.stop - piece.start) / (shape[0] * len(columns)))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_integers, stored_or_array
+from reid_ref.arrays import InputError, Integers, as_integers, blocks_of, stored_or_array
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.ranking.good_ranks import GoodRanks
@@ -106,9 +106,8 @@ def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
         before the end of a list.
     """
     of = _of_matrix if hasattr(ranked.lists, "shape") else _of_sequence
-    step = max(1, memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest))
-    for start in range(0, len(ranked), step):
-        queries = slice(start, min(start + step, len(ranked)))
+    step = memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest)
+    for queries in blocks_of(len(ranked), step):
         image, length = of(ranked, queries)
         block = Block(queries, image, length, n_gallery)
         _check(block, ranked)

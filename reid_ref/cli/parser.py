@@ -96,7 +96,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     for name, (module, line) in COMMANDS.items():
         command = commands.add_parser(name, help=line)
         if name in named:
-            import_module(f"reid_ref.commands.{module}").add(command)
+            room = import_module(f"reid_ref.commands.{module}")
+            command.set_defaults(run=room.run)
+            room.add(command)
         if name == "completion":
             command.set_defaults(parser=parser)
         command.add_argument("--quiet", action="store_true",

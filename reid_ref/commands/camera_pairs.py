@@ -70,7 +70,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "Print mAP and Rank-1 for each camera of the query and each camera on which "
         "its identity is looked for, and the mean over different cameras.")
     command.epilog = "FILE is any that reid-ref evaluate reads."
-    command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory",
                        formats=("table", "json"))

@@ -279,7 +279,7 @@ def add(command: argparse.ArgumentParser) -> None:
         "file, and print their numbers next to those of the fast path.")
     command.epilog = ("Exit code: 0 where all numbers are equal to the last bit, 1 where one "
                       "differs, 2 for wrong input. FILE is any that reid-ref evaluate reads.")
-    command.set_defaults(run=run, choices=[])
+    command.set_defaults(choices=[])
     common.add_files(command)
     common.add_options(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",
                        formats=("table", "json"))

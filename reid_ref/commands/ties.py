@@ -49,7 +49,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "distance, computed exactly.")
     command.epilog = ("FILE is any that reid-ref evaluate reads; reid-ref evaluate "
                       "--set ties=ORDER evaluates one order.")
-    command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--index-lists", "--ranks", "--cmc", formats=("table", "json"))

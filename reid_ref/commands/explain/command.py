@@ -26,7 +26,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "Walk from one convention to another, one choice at a time: the effect of "
         "each on mAP and Rank-1, the queries affected, and those that moved most. "
         "The effects add up exactly.")
-    command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
                          help="a convention (default: matlab)")

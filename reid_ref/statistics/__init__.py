@@ -11,13 +11,11 @@ every processor. (The analytic and exact intervals use the logarithm and powers 
 library, which may differ in the last digit.)
 """
 from reid_ref.statistics.interval import (
-    Interval, design_effect, interval, interval_of, intervals_of, intraclass_correlation,
-    standard_error)
+    Interval, design_effect, interval, intervals_of, intraclass_correlation, standard_error)
 from reid_ref.statistics.paired import Difference, difference, differences, holm
 from reid_ref.statistics.units import UnitSums, unit_sums
 
 __all__ = [
     "Difference", "Interval", "UnitSums", "design_effect", "difference", "differences", "holm",
-    "interval", "interval_of", "intervals_of", "intraclass_correlation", "standard_error",
-    "unit_sums",
+    "interval", "intervals_of", "intraclass_correlation", "standard_error", "unit_sums",
 ]

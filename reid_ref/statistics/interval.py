@@ -175,14 +175,6 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     """
     by_unit = unit_sums(values, unit, counted)
     by_query = unit_sums(values, np.arange(np.size(values)), counted)
-    return interval_of(by_unit, by_query, level=level, method=method, resamples=resamples,
-                       seed=seed)
-
-
-def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
-                method: str = "bootstrap-t", resamples: int = RESAMPLES,
-                seed: int = SEED) -> Interval:
-    """As `interval`, of sums by unit and by query."""
     return intervals_of([(by_unit, by_query)], level=level, method=method, resamples=resamples,
                         seed=seed)[0]
 
@@ -190,7 +182,7 @@ def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
 def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
                  method: str = "bootstrap-t", resamples: int = RESAMPLES,
                  seed: int = SEED) -> list[Interval]:
-    """As `interval_of`, of several means, for which random numbers are drawn once."""
+    """As `interval`, of several means by unit and by query, with the same random numbers."""
     check_choice(method, "method", METHODS)
     alpha = check_level(level)
     check_random(resamples, seed)

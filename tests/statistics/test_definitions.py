@@ -9,7 +9,7 @@ from reid_ref import (
     CONVENTIONS, InputError, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
 from reid_ref.result import query_values
 from reid_ref.statistics import paired, units
-from reid_ref.statistics.interval import interval, interval_of, intervals_of, studentized
+from reid_ref.statistics.interval import interval, intervals_of, studentized
 from tests.proof.mutants import near, same
 from tests.statistics import second
 
@@ -128,7 +128,7 @@ def test_interval():
     several = [units.unit_sums(*one) for one in ((values, unit), (wrong, np.arange(60) // 2), (
         np.ones(20), range(20)), (1 - values, unit), (values**2, np.arange(70)))]
     together = intervals_of([(one, one) for one in several], resamples=199, seed=7)
-    alone = [interval_of(one, one, resamples=199, seed=7) for one in several]
+    alone = [intervals_of([(one, one)], resamples=199, seed=7)[0] for one in several]
     assert repr(together) == repr(alone)  # NaN is not equal to itself
     near(ends(together[0]), second.bootstrap_t(*arguments, 5))
     np.testing.assert_allclose(ends(found), [1 / (1 + math.exp(-middle + half)),

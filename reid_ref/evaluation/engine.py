@@ -115,7 +115,7 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(cut, convention, mask),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, once(metrics.count_tied_queries, in_order),
+        counts=_counts(per_query, len(once(metrics.tied_queries, in_order)),
                        dict(n_status), query, gallery, n_absent, convention),
         counted=len(ap),
         signature=signature({**fields_of(convention), **provenance}, loaded.query,

@@ -110,12 +110,8 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
                      length)
     # How many good images come before a group is known: only places within groups are random.
     nearer, tied = groups.nearer, groups.tied
-    total = np.bincount(groups.query, weights=[
-        _expected_sum(*group, rule=convention.ap) for group in zip(nearer, tied, before, hits)],
-        minlength=len(ranks.found)).astype(np.float64)
-    ap = np.full(len(ranks.found), np.nan)
-    np.divide(total, ranks.n_good, out=ap, where=ranks.n_good > 0)
-    ap[(ranks.n_good == 0) & (ranks.n_kept == 0)] = 0.0
+    ap = metrics.mean_over_good(groups, np.array([
+        _expected_sum(*group, rule=convention.ap) for group in zip(nearer, tied, before, hits)]))
     first = before == 0
     curve = np.zeros(length)
     for group in zip(nearer[first], tied[first], hits[first]):
@@ -124,7 +120,7 @@ def tie_bounds(ranks: GoodRanks, convention: Convention, length: int) -> TieBoun
     curve += metrics.cumulative_matching(junk_matches, length, 1)
     expected = (_mean(ap, ranks, convention),
                 metrics.per_query_share(curve, convention.n_in_cmc(ranks.n_good)))
-    return TieBounds(best, worst, expected, len(np.unique(groups.query[tied > hits])))
+    return TieBounds(best, worst, expected, len(metrics.tied_queries(ranks)))
 
 
 def check_rule(convention: Convention) -> None:

@@ -902,7 +902,7 @@ MUTANTS = {
         ("places.get(word, places.get(plain(word)))", "places.get(word)"),
     ]),
     "metrics": ([*METRICS, *RESULT], [
-        "groups.query[groups.tied {{> => >=}} hits]", "len({{np.unique => }}(groups.query[",
+        "groups.query[groups.tied {{> => >=}} hits]", "return {{np.unique => }}(groups.query[",
         ", old_recall = nth / n_good, (nth - {{1 => 2}}) / ",
         "({{recall - old_recall => 1 / n_good}}) * ((",
         " - old_recall) * {{((old_precision + precision) / 2) => precision}}",
@@ -911,7 +911,7 @@ MUTANTS = {
         "{{precision_before(nth, ranks.rank) + => 2 *}} nth / ranks.rank",
         ".where(first, {{ranks.rank ==  => }}1, np.roll(precision",
         "{{np.where(first, ranks.rank == 1, np.roll(precision, 1)) => np.roll(precision, 1)}}",
-        "total = sum_by_query(ranks, {{ranks.nth / ranks.rank => (ranks.nth + 1) / (ranks.rank + "
+        "return mean_over_good(ranks, {{ranks.nth / ranks.rank => (ranks.nth + 1) / (ranks.rank + "
         "1)}})",
         "np.divide(total, {{ranks.n_good => np.maximum(ranks.found, 1)}}, out",
         "where=groups.nearer > {{0 => 1}}",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -78,20 +77,6 @@ class Explanation(Value):
     def end(self) -> Result:
         """The numbers under `target`."""
         return self.steps[-1].result if self.steps else self.start
-
-    def map_effects(self) -> list[Fraction]:
-        """Exact effect of each step on mAP; they add up to ``end - start`` exactly.
-
-        Raises
-        ------
-        InputError
-            A step makes mAP NaN, which has no differences.
-        """
-        values = [self.start.mAP, *(step.result.mAP for step in self.steps)]
-        if np.isnan(values).any():
-            raise InputError("mAP", got="a step makes it NaN, so the effects cannot be added up")
-        exact = [Fraction(value) for value in values]
-        return [after - before for before, after in zip(exact, exact[1:])]
 
     def most_moved(self, count: int = 5) -> list[int]:
         """Return the queries whose AP changed most from `start` to `end`, largest first.
@@ -223,8 +208,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     Returns
     -------
     Explanation
-        `start` and `end` (each a `Result`), `steps` in between, `map_effects()` and
-        `most_moved()`.
+        `start` and `end` (each a `Result`), `steps` in between, and `most_moved()`.
 
     Raises
     ------

@@ -39,7 +39,7 @@ from scipy import linalg
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, blocks_of, check_choice, check_count,
-    check_finite_rows, check_length)
+    check_finite_rows, check_length, refuse_where)
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels
 
@@ -71,10 +71,8 @@ def checked_features(value: Any, name: str) -> Array:
 
 def image_numbers(value: Any, name: str, n: int) -> Integers:
     images = as_integers(value, name)
-    outside = np.flatnonzero((images < 0) | (images >= n))
-    if outside.size:
-        raise InputError(name, f"images 0 to {n - 1}", f"{images[outside[0]]} at index "
-                         f"{outside[0]}", "numbers count from 0")
+    refuse_where((images < 0) | (images >= n), images, name, f"images 0 to {n - 1}",
+                 "numbers count from 0")
     return images
 
 

@@ -49,11 +49,10 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
     # What conventions share is computed once: the function is called once for equal arguments.
     once = functools.cache(lambda function, *arguments: function(*arguments))
-    results = [ranks.finish(summarize(
+    return [ranks.finish(summarize(
         ranks.of(convention), query, gallery, convention,
         {**ranks.provenance, **(listed if convention.needs_lists else {})},
         ranks.curves, once)) for convention in how.conventions]
-    return results
 
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:

@@ -427,19 +427,15 @@ def _sample_bytes(array: Any, rows: int) -> int:
 
 def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:
     check_labels(query, gallery)
-    for name, n in (("lists", len(ranked)), ("n_good", len(query) if ranked.n_good is None
-                                             else len(ranked.n_good))):
-        if n != len(query):
-            what = "one list" if name == "lists" else "one number"
-            raise InputError(
-                "ranked" if name == "lists" else name, f"{len(query):,}, {what} for each query",
-                f"{n:,}", "are they of this benchmark?")
+    for name, what, values in (("ranked", "one list", ranked),
+                               ("n_good", "one number", ranked.n_good)):
+        if values is not None and len(values) != len(query):
+            raise InputError(name, f"{len(query):,}, {what} for each query", f"{len(values):,}",
+                             "are they of this benchmark?")
 
 
 def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -> None:
-    short = np.flatnonzero(block.length < block.n_gallery)
-    if len(short):
-        k = int(short[0])
+    for k in np.flatnonzero(block.length < block.n_gallery)[:1].tolist():
         raise InputError(
             ranked.where(block.queries.start + k), f"all {block.n_gallery:,} gallery images",
             f"{block.length[k]:,}", f"the CMC curve of {convention.name!r} needs every image in "
@@ -453,9 +449,7 @@ def _joined(parts: list[tuple[GoodRanks, Integers]],
     ranked_good = np.concatenate([n_good for _, n_good in parts])
     if ranked.n_good is None:
         return ranks, ranked_good
-    few = np.flatnonzero(ranked.n_good < ranks.n_good)
-    if len(few):
-        k = int(few[0])
+    for k in np.flatnonzero(ranked.n_good < ranks.n_good)[:1]:
         raise InputError("n_good", f"at least {ranks.n_good[k]} for query {k}, the good images "
                          "that its gallery holds under this convention", ranked.n_good[k])
     return (replace(ranks, n_good=ranked.n_good),

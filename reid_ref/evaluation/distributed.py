@@ -130,11 +130,11 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         raise InputError("convention", "toolboxes that measure distances alike",
                          ", ".join(record.name for record in conventions),
                          "give metric and normalize, or evaluate them one at a time")
-    metric, normalized = how.distance()
+    normalized = how.scaling() == "normalized"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
     rows, square = checked_query(rows, normalized)
-    queries = _Queries(rows, square, metric, normalized, max_memory)
+    queries = _Queries(rows, square, how.scaling(), max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
     by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
@@ -153,14 +153,15 @@ class _Queries:
     ----------
     features : array, shape (n_query, d)
     square : float64, shape (n_query,)
-    metric, normalize, max_memory
-        As given to `evaluate`; the default of the memory depends on the worker.
+    scaling : str
+        How they are ranked; see `How.scaling`.
+    max_memory
+        As given to `evaluate`; the default depends on the worker.
     """
 
     features: Array
     square: Doubles
-    metric: str
-    normalize: bool
+    scaling: str
     max_memory: int | str | None
 
 
@@ -271,8 +272,7 @@ def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[Part, Doubl
                          "workers share, under one path") from None
     square = checked_squares(gallery, "gallery_features", shard.images.start)
     return feature_part(queries.features, gallery, queries.square, square, shard.images,
-                        queries.metric, queries.normalize, bytes_of(queries.max_memory),
-                        precision), square
+                        queries.scaling, bytes_of(queries.max_memory), precision), square
 
 
 # Shards.

@@ -180,7 +180,7 @@ class Features(Ranked):
         if not how.needs_rows:
             return measured(rank_features(*features, query, gallery, how), how)
         rows = feature_rows(in_main_memory(features[0]), in_main_memory(features[1]),
-                            *how.distance(), memory)
+                            how.scaling(), memory)
         return measured(rank_blocks(rows, query, gallery, how, features_provenance(
             *features, how), of_features=True), how)
 
@@ -358,17 +358,15 @@ class Lists(Ranked):
 def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
     """Yield the exact distances of blocks of queries."""
     done = 0
-    for block in feature_rows(query, gallery, *how.distance(), memory):
+    for block in feature_rows(query, gallery, how.scaling(), memory):
         end = done + len(block)
         _make_distances(block, read_rows(query, done, end), *how.distance())
         done = end
         yield block
 
 
-def _make_distances(block: Doubles, features: Array, metric: str,
-                    normalize: bool) -> None:
+def _make_distances(block: Doubles, features: Array, metric: str, normalized: bool) -> None:
     """Put distances in the place of what ranks, in the same order and with the same ties."""
-    normalized = normalize or metric == "cosine"
     for row, square in zip(block, squares(features).tolist()):
         ranked, image = np.unique(row, return_inverse=True, equal_nan=False)
         if normalized:

@@ -178,7 +178,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
     report, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
 
     def ranked(of_query: Any, of_gallery: Any) -> dict[Ignored, GoodRanks]:
-        sources = _sources_of_features(of_query, of_gallery, *how.distance(), memory)
+        sources = _sources_of_features(of_query, of_gallery, how.scaling(), memory)
         try:
             return rank(sources(np.float32, report), query, gallery, roles)
         except TooFarOff:  # repeat in double precision
@@ -209,13 +209,13 @@ def _distance(how: How, convention: Convention | None = None) -> dict[str, str]:
     return {"metric": metric, "normalize": "yes" if normalized else "no"}
 
 
-def _sources_of_features(query_features: Any, gallery_features: Any, metric: str,
-                         normalize: bool, max_memory: int) -> Callable[[Any, Any], Source]:
+def _sources_of_features(query_features: Any, gallery_features: Any, scaling: str,
+                         max_memory: int) -> Callable[[Any, Any], Source]:
     """Return a function of the precision of products, and of progress, to a source."""
     if isinstance(query_features, DeviceArray):
-        parts = on_device.feature_parts(query_features, gallery_features, metric, normalize)
+        parts = on_device.feature_parts(query_features, gallery_features, scaling)
     else:
-        parts = feature_parts(query_features, gallery_features, metric, normalize, max_memory)
+        parts = feature_parts(query_features, gallery_features, scaling, max_memory)
     return lambda precision, report: in_parts([partial(part, precision) for part in parts],
                                               query_features.shape[0], report)
 

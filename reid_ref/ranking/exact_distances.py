@@ -157,27 +157,27 @@ def galleries(gallery_features: Any, normalized: bool,
     return [partial(opened, start) for start in starts]
 
 
-def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
+def feature_parts(query_features: Any, gallery_features: Any, scaling: str,
                   max_memory: int) -> list[Callable[..., Part]]:
     """Return functions that open the parts of the gallery, cut as by `galleries`.
 
     Each takes the `precision` of `feature_part`; NaN, Inf and zeros are handled as by `galleries`.
     """
-    normalized = normalize or metric == "cosine"
+    normalized = scaling == "normalized"
     query, square = checked_query(query_features, normalized)
     opened = galleries(gallery_features, normalized, max_memory)
     in_memory = has_rows(gallery_features)
-    return parts_of(query, square, opened, metric, normalize,
+    return parts_of(query, square, opened, scaling,
                     max_memory if in_memory else max_memory - max_memory // 4)
 
 
 def parts_of(query: Array, query_square: Doubles, opened: list[Callable[[], Gallery]],
-             metric: str, normalize: bool, max_memory: int) -> list[Callable[..., Part]]:
+             scaling: str, max_memory: int) -> list[Callable[..., Part]]:
     """Return functions of the precision, by default single, that open parts of the gallery."""
     def open_part(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
         images, gallery, gallery_square = open_gallery()
-        return feature_part(query, gallery, query_square, gallery_square, images, metric,
-                            normalize, max_memory, precision)
+        return feature_part(query, gallery, query_square, gallery_square, images, scaling,
+                            max_memory, precision)
 
     return [partial(open_part, open_gallery) for open_gallery in opened]
 
@@ -285,8 +285,8 @@ class Arithmetic:
 
 
 def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square: Doubles,
-                 images: slice, metric: str, normalize: bool, max_memory: int,
-                 precision: Any = np.float32, arithmetic: Arithmetic | None = None) -> Part:
+                 images: slice, scaling: str, max_memory: int, precision: Any = np.float32,
+                 arithmetic: Arithmetic | None = None) -> Part:
     """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
@@ -298,8 +298,8 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         Squared norms; see `squares`.
     images : slice
         Gallery indices of the part.
-    metric : {"euclidean", "cosine", "dot"}
-    normalize : bool
+    scaling : {"normalized", "euclidean", "dot"}
+        What is ranked, as this module says.
     max_memory : int
         Bytes.
     precision : dtype
@@ -308,7 +308,6 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         By default that of features in main memory.
     """
     arithmetic = arithmetic or Arithmetic(pair_products, _tiles, lambda dimension: dimension)
-    scaling = "normalized" if normalize or metric == "cosine" else metric
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
     ranked = partial(_ranked, scaling, query_norm, gallery_norm, gallery_square)
 
@@ -397,7 +396,7 @@ def scales_of(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scalin
 
 
 def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
-                 metric: str, normalized: bool) -> tuple[Doubles, Doubles]:
+                 scaling: str) -> tuple[Doubles, Doubles]:
     """Return the distances of all pairs by a matrix product in double, and the error of each row.
 
     The error is the difference from `Part.exact`: twice `slack` in double, since the exact
@@ -405,11 +404,11 @@ def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_squa
     """
     norm = np.sqrt(gallery_square)
     product = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
-    distances = _ranked("normalized" if normalized else metric, query_norm[:, np.newaxis], norm,
-                        gallery_square, product, slice(None), slice(None))
+    distances = _ranked(scaling, query_norm[:, np.newaxis], norm, gallery_square, product,
+                        slice(None), slice(None))
     largest = float(norm.max())
-    scale = (query_norm if normalized else
-             (2 * query_norm + largest) * largest if metric == "euclidean" else
+    scale = (query_norm if scaling == "normalized" else
+             (2 * query_norm + largest) * largest if scaling == "euclidean" else
              query_norm * largest)
     return distances, 2 * 2.0**-29 * slack(query.shape[1]) * scale
 

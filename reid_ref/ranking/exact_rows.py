@@ -19,7 +19,7 @@ from reid_ref.ranking.exact_distances import (
 from reid_ref.ranking.rank import in_parts
 
 
-def feature_rows(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
+def feature_rows(query_features: Any, gallery_features: Any, scaling: str,
                  max_memory: int) -> Iterator[Doubles]:
     """Yield the distances of blocks of queries to the whole gallery, in exact order.
 
@@ -27,26 +27,26 @@ def feature_rows(query_features: Any, gallery_features: Any, metric: str, normal
 
     Examples
     --------
-    >>> next(feature_rows(np.eye(2), np.array([[3., 4.]]), "dot", False, 2**20))
+    >>> next(feature_rows(np.eye(2), np.array([[3., 4.]]), "dot", 2**20))
     array([[-3.],
            [-4.]])
     """
-    normalized = normalize or metric == "cosine"
+    normalized = scaling == "normalized"
     query, square = checked_query(query_features, normalized)
     parts = galleries(gallery_features, normalized, max_memory)
     n_gallery = gallery_features.shape[0]
     # Replacing a distance takes ten times its bytes, and all may need it.
     for block in blocks_of(len(query), max_memory // 12 // (8 * n_gallery)):
         rows, of_rows = query[block], square[block]
-        values, off = _rough(rows, of_rows, parts, n_gallery, metric, normalized, max_memory)
-        exact = in_parts(parts_of(rows, of_rows, parts, metric, normalize, max_memory), len(rows))
+        values, off = _rough(rows, of_rows, parts, n_gallery, scaling, max_memory)
+        exact = in_parts(parts_of(rows, of_rows, parts, scaling, max_memory), len(rows))
         _replace_undecided(values, off, exact.measure)
         yield values
         del values  # to free the memory before the next block
 
 
 def _rough(rows: Array, square: Doubles, parts: list[Callable[[], Gallery]], n_gallery: int,
-           metric: str, normalized: bool, max_memory: int) -> tuple[Doubles, Doubles]:
+           scaling: str, max_memory: int) -> tuple[Doubles, Doubles]:
     """Return the distances of a block of queries by products in double, and each row's error."""
     values, off = np.empty((len(rows), n_gallery)), np.zeros(len(rows))
     rows, norm = rows.astype(np.float64, copy=False), np.sqrt(square)
@@ -55,7 +55,7 @@ def _rough(rows: Array, square: Doubles, parts: list[Callable[[], Gallery]], n_g
         images, gallery, gallery_square = open_part()
         for block in blocks_of(len(gallery), step):
             distances, most = nearly_exact(rows, gallery[block], norm, gallery_square[block],
-                                           metric, normalized)
+                                           scaling)
             start = images.start + block.start
             values[:, start:start + distances.shape[1]] = distances
             off = np.maximum(off, most)

@@ -224,13 +224,13 @@ def count_nan(distances: DeviceArray) -> int:
     return int(distances.xp.count_nonzero(distances.xp.isnan(distances.array)))
 
 
-def feature_parts(query: DeviceArray, gallery: DeviceArray, metric: str,
-                  normalize: bool) -> list[Callable[[Any], Part]]:
+def feature_parts(query: DeviceArray, gallery: DeviceArray,
+                  scaling: str) -> list[Callable[[Any], Part]]:
     """Return a function that makes features a part; its argument, a precision, is not needed.
 
     NaN, Inf and zeros in features are refused and warned of here, as in main memory.
     """
-    normalized = normalize or metric == "cosine"
+    normalized = scaling == "normalized"
     query_square = checked_norms(query, "query_features", normalized, squares)
     gallery_square = checked_norms(gallery, "gallery_features", normalized, squares)
     # The bound is that of single precision with no rounding at all: far above that of doubles.
@@ -238,7 +238,7 @@ def feature_parts(query: DeviceArray, gallery: DeviceArray, metric: str,
 
     def part(precision: Any) -> Part:
         return feature_part(query, gallery, query_square, gallery_square, slice(0, len(gallery)),
-                            metric, normalize, 0, np.float64, arithmetic)
+                            scaling, 0, np.float64, arithmetic)
 
     return [part]
 

@@ -181,7 +181,7 @@ def check_features():
     for (kind, memory), scaling in itertools.product(KINDS, SCALINGS):
         query, gallery, *labels = features(kind)
         expected = exact(kind, scaling)
-        parts = module.feature_parts(query, gallery, *SCALINGS[scaling], memory)
+        parts = module.feature_parts(query, gallery, scaling, memory)
         part = parts[0]()
         row, image = np.indices(expected.shape).reshape(2, -1)
         same(part.exact(row, image), expected.reshape(-1))
@@ -222,8 +222,8 @@ def check_bounds():
     ones = np.ones((2, 9))
     square = np.array([9.0, 9.0])
     for scaling, middle, room in (("normalized", -1, 1), ("euclidean", -.5, 2), ("dot", -1, 1)):
-        part = module.feature_part(ones, ones, square, square, slice(0, 2), *SCALINGS[scaling],
-                                   2**20, np.float64)
+        part = module.feature_part(ones, ones, square, square, slice(0, 2), scaling, 2**20,
+                                   np.float64)
         first = np.zeros(1, int)
         low, high = part.bands[0].bounds(first, part.exact(first, first))
         near(((low + high) / 2)[0], middle)
@@ -236,19 +236,16 @@ def check_bounds():
         assert band.all()
     gallery = longest[:, np.newaxis] * np.ones(1)
     part = module.feature_part(ones[:, :1], gallery, square / 9, longest**2, slice(0, 10),
-                               *SCALINGS["dot"], 2**20, np.float64)
+                               "dot", 2**20, np.float64)
     for band, largest in zip(part.bands, (2, 40)):  # a long feature does not spoil the others
         low, high = band.bounds(first, np.array([-1.0]))
         near(((low + high) / 2)[0], -1 / largest)
-    for metric, normalized, distance in (
-            ("dot", True, -3), ("dot", False, -27), ("euclidean", False, 27)):
+    for scaling, distance in (("normalized", -3), ("dot", -27), ("euclidean", 27)):
         distances, _ = module.nearly_exact(
-            ones, 3 * ones, np.array([3., 0]), 9 * square, metric, normalized)
-        near(distances, [[distance] * 2, [NAN if normalized else distance] * 2])
-    for metric, normalized, scale in (
-            ("dot", True, 3), ("dot", False, 18), ("euclidean", False, 72)):
-        _, off = module.nearly_exact(
-            ones, 2 * ones, np.array([3., 3]), 4 * square, metric, normalized)
+            ones, 3 * ones, np.array([3., 0]), 9 * square, scaling)
+        near(distances, [[distance] * 2, [NAN if scaling == "normalized" else distance] * 2])
+    for scaling, scale in (("normalized", 3), ("dot", 18), ("euclidean", 72)):
+        _, off = module.nearly_exact(ones, 2 * ones, np.array([3., 3]), 4 * square, scaling)
         np.testing.assert_allclose(off, 2 * 2.0**-29 * 41 * unit / (1 - 41 * unit) * scale)
     assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**26 // (8192 + 4 * 16384), 16384)
 
@@ -258,7 +255,7 @@ def check_rows_of_features():
     for (kind, memory), scaling in itertools.product(KINDS, SCALINGS):
         memory = 96 * 2 * 40 if memory == 4000 else memory
         query, gallery, *_ = features(kind)
-        blocks = list(module.feature_rows(query, gallery, *SCALINGS[scaling], memory))
+        blocks = list(module.feature_rows(query, gallery, scaling, memory))
         assert len(blocks) == {1: 5, 96 * 2 * 40: 3, 2**26: 1}[memory]
         for row, expected in zip(np.concatenate(blocks), exact(kind, scaling)):
             same(*(np.unique(values, return_inverse=True)[1] for values in (row, expected)))

@@ -98,7 +98,7 @@ def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Con
     """
     origin, target = find_convention(origin), find_convention(target)
     chain = list(_chain(origin, target))
-    if measures and _scaled(origin) != _scaled(target):
+    if measures and How().scaling(origin) != How().scaling(target):
         chain = list(_measured(origin, target, chain))
     conventions = [origin, *(convention for _, _, _, convention in chain)]
     if chain:
@@ -109,17 +109,11 @@ def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Con
     return Explanation(origin, target, results[0], tuple(steps))
 
 
-def _scaled(convention: Convention) -> str:
-    """Return what its distances between features depend on."""
-    normalized = convention.normalize or convention.metric == "cosine"
-    return "normalized" if normalized else convention.metric
-
-
 def _measured(origin: Convention, target: Convention, chain: Iterable[Change]) -> Iterator[Change]:
     """Yield a first step to the target's distances, and the chain with these."""
     fields: dict[str, Any] = {name: getattr(target, name)
                               for name in ("metric", "normalize", "measure")}
-    value = (f"normalised, {target.metric}" if _scaled(target) == "normalized" else
+    value = (f"normalised, {target.metric}" if How().scaling(target) == "normalized" else
              f"{target.metric}, not normalised")
     yield "distances", value, f"default of {target.name} ({target.measure})", origin.replace(
         **fields)

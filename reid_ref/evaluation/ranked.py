@@ -1,6 +1,6 @@
 """What is ranked: features, distances, blocks of distances, or ranked lists.
 
-What ranks the images of a query (`reid_ref.ranking.exact_rows`) does not depend on its own norm.
+What ranks the images of a query (`ranking.exact_distances`) does not depend on its own norm.
 Exact distances (`exact_rows`, `exact_blocks`) do, so they can be compared between queries; of two
 images whose distances round to one double, the farther gets the next one.
 """
@@ -26,8 +26,7 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
-from reid_ref.ranking.exact_distances import squares
-from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.exact_distances import feature_rows, squares
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (

@@ -16,10 +16,10 @@ from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.how import How
-from reid_ref.ranking import exact_distances as features, exact_rows as rows
+from reid_ref.ranking import exact_distances as features
 from reid_ref.ranking.counting import TooFarOff
-from reid_ref.ranking.exact_distances import feature_parts, pair_products, slack, squares
-from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.exact_distances import (
+    feature_parts, feature_rows, pair_products, slack, squares)
 from reid_ref.ranking.rank import in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
 from tests.cases import nearly_tied
@@ -240,13 +240,13 @@ def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, norma
 @pytest.mark.parametrize("error", [1e-9, 1e-3])
 def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
     query, gallery, *_ = nearly_tied(seed=6)
-    rng, product = np.random.default_rng(0), rows.nearly_exact
+    rng, product = np.random.default_rng(0), features.nearly_exact
 
     def sloppy(*arguments):
         values, off = product(*arguments)
         return values + error * rng.standard_normal(values.shape), off
 
-    monkeypatch.setattr(rows, "nearly_exact", sloppy)
+    monkeypatch.setattr(features, "nearly_exact", sloppy)
     assert_rows(query, gallery, "euclidean", True)
 
 

@@ -251,7 +251,7 @@ def check_bounds():
 
 
 def check_rows_of_features():
-    module = afresh("ranking.exact_rows")
+    module = afresh("ranking.exact_distances")
     for (kind, memory), scaling in itertools.product(KINDS, SCALINGS):
         memory = 96 * 2 * 40 if memory == 4000 else memory
         query, gallery, *_ = features(kind)
@@ -828,7 +828,7 @@ MUTANTS = {
         "{{(ordered[1:] != ordered[1:]) & (ordered[:-1] != ordered[:-1]) => False}}",
         "np.argsort{{(-signed)[::-1] => (signed)}}",
     ]),
-    "ranking.exact_distances": (EXACT, [
+    "ranking.exact_distances": ((*EXACT, check_rows_of_features), [
         ("(dimension + 32) * ROUNDOFF", "dimension * ROUNDOFF"),
         ("gallery_norm[columns].max", "gallery_norm.max"),
         (".clip(min=0)", ""),
@@ -868,8 +868,6 @@ MUTANTS = {
         (", right, out=product, dtype=np.float64", ", right, out=product, dtype=np.float32"),
         ("blocks_of(count, ", "blocks_of(count - 1, "),
         ("[chunks[:middle], chunks[middle:]]", "[chunks[:middle], chunks[middle + 1:]]"),
-    ]),
-    "ranking.exact_rows": ((check_rows_of_features,), [
         ", max_memory // {{12 //  => }}(8 * n_gallery", "{{<= 2 => < 0}} * off[k]",
         "if {{close.any => close.all}}():",
         "{{            undecided[k, order[:-1][close]] = True\n => }}",

@@ -19,12 +19,12 @@ from reid_ref.commands.crosscheck.command import Answered
 from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
-from reid_ref.commands.explain.show import Explained
+from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
-from reid_ref.commands.scripts.command import Scripts
+from reid_ref.commands.scripts import Scripts
 from reid_ref.commands.table import MainTable
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer

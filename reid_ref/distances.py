@@ -1,6 +1,6 @@
 """Features to a distance matrix by a matrix product, as other evaluators compute it: not exact.
 
-`evaluate` ranks features by exact distances (`ranking/exact_distances.py`, `exact_rows.py`). This
+`evaluate` ranks features by exact distances (`ranking/exact_distances.py`). This
 module serves the slow implementations and cross-checks. The matrix product (BLAS) rounds: its last
 bits depend on the library, the processor, and the number of threads and of rows. `TOLERANCE` is
 how far two correct results may differ.

@@ -91,16 +91,22 @@ def tie_groups(ranks: GoodRanks) -> tuple[GoodRanks, Integers, Integers]:
     return groups, nth[index] - 1, hits
 
 
-def count_tied_queries(ranks: GoodRanks) -> int:
-    """Count the queries with a good and a wrong image at one distance."""
+def tied_queries(ranks: GoodRanks) -> Integers:
+    """Return the queries with a good and a wrong image at one distance."""
     groups, _, hits = tie_groups(ranks)
-    return len(np.unique(groups.query[groups.tied > hits]))
+    return np.unique(groups.query[groups.tied > hits])
 
 
 def sum_by_query(ranks: GoodRanks, terms: Doubles) -> Doubles:
     # bincount adds to 0 in order of rank, as compute_AP.m does.
     total = np.bincount(ranks.query, weights=terms, minlength=len(ranks.found))
     return unmatched_as_nan(ranks, total)
+
+
+def mean_over_good(ranks: GoodRanks, terms: Doubles) -> Doubles:
+    """Return each query's sum of terms over its number of good images."""
+    total = sum_by_query(ranks, terms)
+    return np.divide(total, ranks.n_good, out=total, where=ranks.n_good > 0)
 
 
 def sum_in_float32(ranks: GoodRanks, terms: Doubles) -> npt.NDArray[np.float32]:
@@ -190,8 +196,7 @@ def average_precision_step(ranks: GoodRanks) -> Doubles:
     >>> average_precision_step(from_lists([[1, 2, 10], [1, 4, 5], [1, 3]])).round(4)
     array([0.7667, 0.7   , 0.8333])
     """
-    total = sum_by_query(ranks, ranks.nth / ranks.rank)
-    return np.divide(total, ranks.n_good, out=total, where=ranks.n_good > 0)
+    return mean_over_good(ranks, ranks.nth / ranks.rank)
 
 
 def average_precision_grouped_trapezoid(ranks: GoodRanks) -> Doubles:

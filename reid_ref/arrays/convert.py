@@ -140,18 +140,19 @@ def as_integers(value: Any, name: str) -> Integers:
         digits = min(np.finfo(dtype).nmant, 52) + 1
         array = array.astype(np.float64)
         too_large = np.abs(array) >= 2.0**63
-        _refuse(array, (np.abs(array) >= 2.0**digits) & ~too_large, name,
-                f"whole numbers below 2^{digits} in {dtype}",
-                "beyond it different labels become one: save them as int64")
-        _refuse(array, ~np.isfinite(array) | (array != np.trunc(array)), name, "whole numbers",
-                "labels and cameras are integers")
-    _refuse(array, too_large, name, "numbers that fit a 64-bit integer", "renumber the "
-            "identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
+        refuse_where((np.abs(array) >= 2.0**digits) & ~too_large, array, name,
+                     f"whole numbers below 2^{digits} in {dtype}",
+                     "beyond it different labels become one: save them as int64")
+        refuse_where(~np.isfinite(array) | (array != np.trunc(array)), array, name,
+                     "whole numbers", "labels and cameras are integers")
+    refuse_where(too_large, array, name, "numbers that fit a 64-bit integer", "renumber the "
+                 "identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)
 
 
-def _refuse(array: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], name: str, expected: str,
-            remedy: str) -> None:
+def refuse_where(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], name: str, expected: str,
+                 remedy: str) -> None:
+    """Refuse an array for its first number under a mask."""
     for k in np.flatnonzero(wrong)[:1]:
         whole = abs(array[k]) < 2.0**63 and array[k] == np.trunc(array[k])
         got = int(array[k]) if whole else array[k]
@@ -187,6 +188,19 @@ def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     copy: npt.NDArray[Any] = np.array(array)
     copy.flags.writeable = False
     return copy[:]
+
+
+def blocks_of(count: int, step: int) -> list[slice]:
+    """Return consecutive blocks of `count` rows: `step` rows each or what is left, one at least.
+
+    Examples
+    --------
+    >>> blocks_of(5, 2), blocks_of(2, 0), blocks_of(0, 2)
+    ([slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)], \
+[slice(0, 1, None), slice(1, 2, None)], [])
+    """
+    step = max(1, step)
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
 def check_distinct(value: Any, name: str) -> Integers:

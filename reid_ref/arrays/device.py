@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays.convert import (
-    accelerator, as_array, check_known_shape, is_stored, numpy_lacks)
+    accelerator, as_array, blocks_of, check_known_shape, is_stored, numpy_lacks)
 from reid_ref.arrays.errors import InputError
 
 #: What is taken where it is, by the name that its library and numpy share. Whole numbers that an
@@ -163,11 +163,11 @@ def check_finite_rows(array: npt.NDArray[Any] | DeviceArray, name: str,
     """Refuse NaN and Inf; the message names the first such row."""
     if array.dtype.kind != "f":
         return
-    rows, step = in_main_memory(array), 4096
-    for start in range(0, len(rows), step):
-        finite = np.isfinite(rows[start:start + step]).all(axis=1)
+    rows = in_main_memory(array)
+    for block in blocks_of(len(rows), 4096):
+        finite = np.isfinite(rows[block]).all(axis=1)
         if not finite.all():
-            row = start + int(np.argmin(finite))
+            row = block.start + int(np.argmin(finite))
             kind = "NaN" if np.isnan(rows[row]).any() else "Inf"
             raise InputError(name, "finite numbers", f"{kind} in row {first_row + row}",
                              "look at how that image was read or normalised")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, as_array, is_stored
+from reid_ref.arrays import InputError, as_array, blocks_of, is_stored
 
 
 def is_lazy(array: Any) -> bool:
@@ -148,16 +148,14 @@ def in_rows(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return matrix
     copy = np.empty(matrix.shape, matrix.dtype)
 
-    def copy_rows(first: int) -> None:
-        rows = slice(first, first + BLOCK[0])
-        for start in range(0, matrix.shape[1], BLOCK[1]):
-            columns = slice(start, start + BLOCK[1])
+    def copy_rows(rows: slice) -> None:
+        for columns in blocks_of(matrix.shape[1], BLOCK[1]):
             copy[rows, columns] = matrix[rows, columns]
 
-    starts = range(0, len(matrix), BLOCK[0])
-    if len(starts) < 2:  # a thread takes longer to start than to copy little
+    blocks = blocks_of(len(matrix), BLOCK[0])
+    if len(blocks) < 2:  # a thread takes longer to start than to copy little
         copy[:] = matrix
         return copy
     with ThreadPoolExecutor(2) as pool:
-        list(pool.map(copy_rows, starts))
+        list(pool.map(copy_rows, blocks))
     return copy

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from reid_ref.arrays.convert import blocks_of
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.stored import is_lazy, read_rows
 
@@ -98,10 +99,10 @@ def _same_arrays(value: Any, other: Any) -> bool:
     numbers = value.dtype.kind in "fc"
     if not (is_lazy(value) or is_lazy(other)):
         return np.array_equal(value, other, equal_nan=numbers)
-    step = max(1, _BLOCK // max(1, value.dtype.itemsize * int(np.prod(value.shape[1:]))))
-    return all(np.array_equal(read_rows(value, start, start + step),
-                              read_rows(other, start, start + step), equal_nan=numbers)
-               for start in range(0, value.shape[0], step))
+    step = _BLOCK // max(1, value.dtype.itemsize * int(np.prod(value.shape[1:])))
+    return all(np.array_equal(read_rows(value, block.start, block.stop),
+                              read_rows(other, block.start, block.stop), equal_nan=numbers)
+               for block in blocks_of(value.shape[0], step))
 
 
 def _in_memory(value: Any, name: str) -> Any:

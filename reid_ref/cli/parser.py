@@ -59,7 +59,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "check-table": ("check_table", "rows of printed tables that cannot be right"),
         "crosscheck": ("crosscheck.command", "another evaluator on the same arrays"),
         "verify": ("verify", "do the numbers of a saved result follow from its queries?"),
-        "scripts": ("scripts.command", "the MATLAB scripts, run in GNU Octave, and their port")},
+        "scripts": ("scripts", "the MATLAB scripts, run in GNU Octave, and their port")},
     "more": {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
@@ -97,7 +97,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     for name, (module, line) in COMMANDS.items():
         command = commands.add_parser(name, help=line)
         if name in named:
-            import_module(f"reid_ref.commands.{module}").add(command)
+            room = import_module(f"reid_ref.commands.{module}")
+            command.set_defaults(run=room.run)
+            room.add(command)
         if name == "completion":
             command.set_defaults(parser=parser)
         command.add_argument("--quiet", action="store_true",

@@ -2,10 +2,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from reid_ref.arrays import Doubles, check_choice
+from reid_ref.arrays import check_choice
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.disk import check_targets
@@ -41,11 +40,13 @@ def as_answer(pairs: CameraPairs, files: list[str], layout: str) -> PairMatrices
 
 def as_text(pairs: CameraPairs, source: str) -> str:
     """Return both matrices and their means, in percent."""
-    text = row("input", source)
+    text, cameras = row("input", source), list(map(str, pairs.cameras.tolist()))
     text += row("rule", f"{pairs.rule}: {RULES[pairs.rule]}")
     for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
         text += ["", f"{name}, percent; down: camera of the query, across: of the gallery"]
-        text += lines(*_matrix("", matrix, pairs.cameras.tolist()), left=(), indent=8)
+        text += lines(["", *cameras], [
+            [camera, *(f"{percent(value):>6}" for value in values)]
+            for camera, values in zip(cameras, matrix.tolist())], left=(), indent=8)
     text += ["", *lines(["mean over different cameras", "percent", "full precision"], [
         [name, percent(value), repr(value)] for name, value in (
             ("mAP", pairs.mAP), ("Rank-1", pairs.mean_rank1))], left=(0, 2), indent=30)]
@@ -57,20 +58,11 @@ def as_text(pairs: CameraPairs, source: str) -> str:
     return "\n".join([*text, "", *signature_rows(str(pairs.signature))])
 
 
-def _matrix(name: str, matrix: Doubles,
-            cameras: Sequence[int]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and the rows of a matrix."""
-    rows = [[str(camera), *(f"{percent(value):>6}" for value in values.tolist())]
-            for camera, values in zip(cameras, matrix)]
-    return [name, *map(str, cameras)], rows
-
-
 def add(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Print mAP and Rank-1 for each camera of the query and each camera on which "
         "its identity is looked for, and the mean over different cameras.")
     command.epilog = "FILE is any that reid-ref evaluate reads."
-    command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory",
                        formats=("table", "json"))

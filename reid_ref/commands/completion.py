@@ -24,7 +24,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "the names of conventions. bash and zsh: eval \"$(reid-ref completion bash)\" "
         "in ~/.bashrc, or the same with zsh in ~/.zshrc; tcsh: save it, and source it "
         "in ~/.tcshrc. Needs shtab: pip install \"reid-ref[completion]\".")
-    command.set_defaults(run=run)
     command.add_argument("shell", choices=SHELLS, help="bash, zsh or tcsh")
 
 

@@ -87,7 +87,6 @@ def add(command: argparse.ArgumentParser) -> None:
     command.description = (
         "List the named conventions, or show one: its choices, its source and its "
         "differences from matlab, with their direction.")
-    command.set_defaults(run=run)
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     command.add_argument("--json", action="store_true", help="print JSON")
 

@@ -70,7 +70,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "qrels: 1 good, 0 wrong, -1 junk. A query's list ends at its last good image: "
         "nothing after it can change map, success, P, recall or ndcg (bpref it can). "
         "FILE is any that reid-ref evaluate reads.")
-    command.set_defaults(run=run)
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory")
     command.add_argument("--to", choices=("trec",), required=True, help="trec: trec_eval")

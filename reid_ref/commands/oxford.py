@@ -28,7 +28,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "mAP is the mean of the unrounded APs of all queries of the ground truth, added "
         "in order of name in double precision. In the folder of ranked lists, a "
         "query's is NAME.txt or NAME_ANYTHING.txt; other files are not read.")
-    command.set_defaults(run=run)
     command.add_argument("ground_truth", metavar="GROUND_TRUTH",
                          help="prefix of PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt, or "
                               "the folder of all of them")

@@ -44,7 +44,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "cameras. distances: of the same and of other identities. conventions: mAP and "
         "Rank-1 under each. rank-lists: queries and their nearest images. FILE is any that "
         "reid-ref evaluate reads. The same files give the same bytes.")
-    command.set_defaults(run=run)
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",

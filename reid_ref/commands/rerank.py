@@ -61,7 +61,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "Print Rank-k, mAP and mINP of a result file, and next to them the numbers after "
         "k-reciprocal re-ranking, or with multiple queries.")
     command.epilog = "FILE is any with features that reid-ref evaluate reads."
-    command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("--variant", metavar="NAME",
                          help=f"whose re-ranking: {', '.join(VARIANTS)}; default matlab")

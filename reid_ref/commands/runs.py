@@ -204,7 +204,7 @@ def add_files(command: argparse.ArgumentParser, spread: Callable[..., dict[str, 
               words: Words) -> None:
     """Take the files, and how they are evaluated and summed up by `spread`."""
     command.epilog = files_of.FILES
-    command.set_defaults(run=run, spread=spread, words=words)
+    command.set_defaults(spread=spread, words=words)
     common.add_files(command, words=f"one for each {words.files}")
     files_of.add(command)
 

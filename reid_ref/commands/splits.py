@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers
-from reid_ref.commands.runs import Runs, Words, add_files, spread_of
+from reid_ref.commands.runs import Runs, Words, add_files, run, spread_of  # noqa: F401
 from reid_ref.result import QueryValues, Result
 from reid_ref.result.systems import (
     METRICS, System, check_same_convention, pooled, results_by_name, scores_of)

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref import metrics
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, read_only, warn
+from reid_ref.arrays import Doubles, Integers, check_choice, read_only, refuse_where, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
@@ -227,12 +227,9 @@ def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
     if rule != "script":
         return cameras
     for name, labels in (("query", query), ("gallery", gallery)):
-        outside = np.flatnonzero((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS))
-        if outside.size:
-            raise InputError(
-                name, f"cameras 1 to {SCRIPT_CAMERAS}, which is what the multi-camera scripts "
-                "have", f"{labels.camera[outside[0]]} at index {outside[0]}",
-                "renumber the cameras, or use the rule 'plain', which takes any")
+        refuse_where((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS), labels.camera, name,
+                     f"cameras 1 to {SCRIPT_CAMERAS}, which is what the multi-camera scripts have",
+                     "renumber the cameras, or use the rule 'plain', which takes any")
     return np.arange(1, SCRIPT_CAMERAS + 1)
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, as_array, is_stored
+from reid_ref.arrays import Doubles, InputError, Integers, as_array, blocks_of, is_stored
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import (
     as_rows, block_named, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
@@ -130,11 +130,11 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         raise InputError("convention", "toolboxes that measure distances alike",
                          ", ".join(record.name for record in conventions),
                          "give metric and normalize, or evaluate them one at a time")
-    metric, normalized = how.distance()
+    normalized = how.scaling() == "normalized"
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
     rows, square = checked_query(rows, normalized)
-    queries = _Queries(rows, square, metric, normalized, max_memory)
+    queries = _Queries(rows, square, how.scaling(), max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
     by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
@@ -153,14 +153,15 @@ class _Queries:
     ----------
     features : array, shape (n_query, d)
     square : float64, shape (n_query,)
-    metric, normalize, max_memory
-        As given to `evaluate`; the default of the memory depends on the worker.
+    scaling : str
+        How they are ranked; see `How.scaling`.
+    max_memory
+        As given to `evaluate`; the default depends on the worker.
     """
 
     features: Array
     square: Doubles
-    metric: str
-    normalize: bool
+    scaling: str
     max_memory: int | str | None
 
 
@@ -271,8 +272,7 @@ def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[Part, Doubl
                          "workers share, under one path") from None
     square = checked_squares(gallery, "gallery_features", shard.images.start)
     return feature_part(queries.features, gallery, queries.square, square, shard.images,
-                        queries.metric, queries.normalize, bytes_of(queries.max_memory),
-                        precision), square
+                        queries.scaling, bytes_of(queries.max_memory), precision), square
 
 
 # Shards.
@@ -288,12 +288,11 @@ def _shards(gallery: Any, client: Any) -> list[_Shard]:
                 for k, (images, blocks) in enumerate(chunks)]
     if not is_lazy(gallery):
         gallery = as_array(gallery, "gallery_features")
-    step = max(1, SHARD_BYTES // (gallery.shape[1] * gallery.dtype.itemsize))
     read = _reader(gallery, client)
-    n_gallery = gallery.shape[0]  # zarr arrays have no len()
-    blocks = [slice(start, min(start + step, n_gallery)) for start in range(0, n_gallery, step)]
+    row_bytes = gallery.shape[1] * gallery.dtype.itemsize
+    shards = blocks_of(gallery.shape[0], SHARD_BYTES // row_bytes)  # zarr arrays have no len()
     return [_Shard(k, block, partial(read, block.start, block.stop) if read else gallery[block])
-            for k, block in enumerate(blocks)]
+            for k, block in enumerate(shards)]
 
 
 def _reader(array: Any, client: Any) -> Callable[[int, int], Array] | None:
@@ -373,8 +372,7 @@ def _results(client: Any, calls: list[tuple[_Shard, tuple[Any, ...]]],
 
 def _in_threads(shards: list[_Shard], tasks: list[Any]) -> Iterator[tuple[_Shard, Any]]:
     from dask import compute
-    for start in range(0, len(tasks), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
+    for part in blocks_of(len(tasks), _AT_ONCE):
         try:
             answers = compute(*tasks[part])
         except Exception:

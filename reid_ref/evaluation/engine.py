@@ -49,11 +49,10 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
     listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
     # What conventions share is computed once: the function is called once for equal arguments.
     once = functools.cache(lambda function, *arguments: function(*arguments))
-    results = [ranks.finish(summarize(
+    return [ranks.finish(summarize(
         ranks.of(convention), query, gallery, convention,
         {**ranks.provenance, **(listed if convention.needs_lists else {})},
         ranks.curves, once)) for convention in how.conventions]
-    return results
 
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
@@ -115,7 +114,7 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
     return Result(
         mAP=convention.mean(ap), cmc=curves.curve(cut, convention, mask),
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, once(metrics.count_tied_queries, in_order),
+        counts=_counts(per_query, len(once(metrics.tied_queries, in_order)),
                        dict(n_status), query, gallery, n_absent, convention),
         counted=len(ap),
         signature=signature({**fields_of(convention), **provenance}, loaded.query,

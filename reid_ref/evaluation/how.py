@@ -124,6 +124,11 @@ class How:
         normalize = record.normalize if self.normalize is None else self.normalize
         return metric, bool(normalize) or metric == "cosine"  # the cosine is that of unit features
 
+    def scaling(self, convention: Convention | None = None) -> str:
+        """Return how features are ranked: "normalized", or else by "euclidean" or "dot"."""
+        metric, normalized = self.distance(convention)
+        return "normalized" if normalized else metric
+
     def passes(self) -> list[How]:
         """Return it once for each ranking of features that its conventions need.
 
@@ -131,8 +136,7 @@ class How:
         """
         rankings: dict[str, list[Convention]] = {}
         for convention in self.conventions:
-            metric, normalized = self.distance(convention)
-            rankings.setdefault("normalized" if normalized else metric, []).append(convention)
+            rankings.setdefault(self.scaling(convention), []).append(convention)
         if len(rankings) == 1:
             return [self]
         progress = _each(self.progress, len(rankings))

@@ -278,13 +278,7 @@ def _candidates(result: Result, seed: int) -> dict[str, Integers]:
         "worst": worst, "median": worst[middle],
         "random": np.random.RandomState(seed).permutation(worst),
         "rank-1 wrong": later[np.argsort(-per_query.ap[later], kind="stable")],
-        "no match": np.flatnonzero(absent), "tied": tied_queries(result)}
-
-
-def tied_queries(result: Result) -> Integers:
-    """Return the queries with a good and a wrong image at one distance."""
-    groups, _, hits = metrics.tie_groups(result.ranks)
-    return np.unique(groups.query[groups.tied > hits])
+        "no match": np.flatnonzero(absent), "tied": metrics.tied_queries(result.ranks)}
 
 
 def rank_lists(data: ResultFile, queries: Sequence[int], how: How,

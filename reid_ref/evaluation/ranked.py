@@ -1,6 +1,6 @@
 """What is ranked: features, distances, blocks of distances, or ranked lists.
 
-What ranks the images of a query (`reid_ref.ranking.exact_rows`) does not depend on its own norm.
+What ranks the images of a query (`ranking.exact_distances`) does not depend on its own norm.
 Exact distances (`exact_rows`, `exact_blocks`) do, so they can be compared between queries; of two
 images whose distances round to one double, the farther gets the next one.
 """
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from reid_ref import distances as blas
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_real_distances, is_stored)
+    Doubles, InputError, Integers, blocks_of, check_real_distances, is_stored)
 from reid_ref.arrays.device import in_main_memory, where_they_are
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import read_rows
@@ -27,8 +27,7 @@ from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import Part, matrix_part
-from reid_ref.ranking.exact_distances import feature_parts, squares
-from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
@@ -202,7 +201,7 @@ class Features(Ranked):
         if not how.needs_rows:
             return measured(rank_features(*features, query, gallery, how), how)
         rows = feature_rows(in_main_memory(features[0]), in_main_memory(features[1]),
-                            *how.distance(), memory)
+                            how.scaling(), memory)
         return measured(rank_blocks(rows, query, gallery, how, features_provenance(
             *features, how), of_features=True), how)
 
@@ -212,7 +211,7 @@ class Features(Ranked):
         of_query, of_gallery = map(in_main_memory, check_feature_shapes(
             of_query, of_gallery, query, gallery))
         square = squares(read_rows(of_query))
-        opened = feature_parts(of_query, of_gallery, *how.distance(), bytes_of(how.max_memory))
+        opened = feature_parts(of_query, of_gallery, how.scaling(), bytes_of(how.max_memory))
         return Pairs(
             lambda precision: ((slice(0, len(query)), part(precision)) for part in opened),
             lambda rows, ranked: _distances(ranked, square[rows], *how.distance()))
@@ -403,25 +402,24 @@ class Lists(Ranked):
 def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
     """Yield the exact distances of blocks of queries."""
     done = 0
-    for block in feature_rows(query, gallery, *how.distance(), memory):
+    for block in feature_rows(query, gallery, how.scaling(), memory):
         end = done + len(block)
         _make_distances(block, read_rows(query, done, end), *how.distance())
         done = end
         yield block
 
 
-def _make_distances(block: Doubles, features: Array, metric: str,
-                    normalize: bool) -> None:
+def _make_distances(block: Doubles, features: Array, metric: str, normalized: bool) -> None:
     """Put distances in the place of what ranks, in the same order and with the same ties."""
     for row, square in zip(block, squares(features).tolist()):
         ranked, image = np.unique(row, return_inverse=True, equal_nan=False)
-        row[:] = _rising(_distances(ranked, square, metric, normalize))[image.reshape(-1)]
+        row[:] = _rising(_distances(ranked, square, metric, normalized))[image.reshape(-1)]
 
 
-def _distances(ranked: Any, square: Any, metric: str, normalize: bool) -> Doubles:
+def _distances(ranked: Any, square: Any, metric: str, normalized: bool) -> Doubles:
     """Return the distances of pairs, of what ranks them and the squared norms of the queries."""
     distances: Doubles
-    if normalize or metric == "cosine":
+    if normalized:
         with np.errstate(invalid="ignore", divide="ignore"):
             cosine = -ranked / np.sqrt(square)
         distances = (-cosine if metric == "dot" else
@@ -460,11 +458,10 @@ def _take(array: Any, rows: Integers) -> Array:
     """Return rows of an array; of one that is read on demand, block by block."""
     if not is_stored(array):
         return np.asarray(array)[rows]
-    step = max(1, _BLOCK // (array.shape[1] * array.dtype.itemsize))
     return np.concatenate([
-        read_rows(array, start, start + step)[
-            rows[slice(*np.searchsorted(rows, [start, start + step]))] - start]
-        for start in range(0, array.shape[0], step)])
+        read_rows(array, block.start, block.stop)[
+            rows[slice(*np.searchsorted(rows, [block.start, block.stop]))] - block.start]
+        for block in blocks_of(array.shape[0], _BLOCK // (array.shape[1] * array.dtype.itemsize))])
 
 
 def _unit(features: Array) -> Doubles:
@@ -479,19 +476,15 @@ def _sample_bytes(array: Any, rows: int) -> int:
 
 def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:
     check_labels(query, gallery)
-    for name, n in (("lists", len(ranked)), ("n_good", len(query) if ranked.n_good is None
-                                             else len(ranked.n_good))):
-        if n != len(query):
-            what = "one list" if name == "lists" else "one number"
-            raise InputError(
-                "ranked" if name == "lists" else name, f"{len(query):,}, {what} for each query",
-                f"{n:,}", "are they of this benchmark?")
+    for name, what, values in (("ranked", "one list", ranked),
+                               ("n_good", "one number", ranked.n_good)):
+        if values is not None and len(values) != len(query):
+            raise InputError(name, f"{len(query):,}, {what} for each query", f"{len(values):,}",
+                             "are they of this benchmark?")
 
 
 def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -> None:
-    short = np.flatnonzero(block.length < block.n_gallery)
-    if len(short):
-        k = int(short[0])
+    for k in np.flatnonzero(block.length < block.n_gallery)[:1].tolist():
         raise InputError(
             ranked.where(block.queries.start + k), f"all {block.n_gallery:,} gallery images",
             f"{block.length[k]:,}", f"the CMC curve of {convention.name!r} needs every image in "
@@ -505,9 +498,7 @@ def _joined(parts: list[tuple[GoodRanks, Integers]],
     ranked_good = np.concatenate([n_good for _, n_good in parts])
     if ranked.n_good is None:
         return ranks, ranked_good
-    few = np.flatnonzero(ranked.n_good < ranks.n_good)
-    if len(few):
-        k = int(few[0])
+    for k in np.flatnonzero(ranked.n_good < ranks.n_good)[:1]:
         raise InputError("n_good", f"at least {ranks.n_good[k]} for query {k}, the good images "
                          "that its gallery holds under this convention", ranked.n_good[k])
     return (replace(ranks, n_good=ranked.n_good),

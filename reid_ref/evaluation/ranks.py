@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, check_real_distances, warn
+from reid_ref.arrays import Doubles, Integers, blocks_of, check_real_distances, warn
 from reid_ref.arrays.device import DeviceArray
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
@@ -92,9 +92,9 @@ def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
     if isinstance(distances, DeviceArray):
         yield distances
         return
-    step = max(1, max_memory // (distances.shape[1] * distances.dtype.itemsize))
-    for start in range(0, distances.shape[0], step):
-        yield in_rows(read_rows(distances, start, start + step, "distances"))
+    row_bytes = distances.shape[1] * distances.dtype.itemsize
+    for rows in blocks_of(distances.shape[0], max_memory // row_bytes):
+        yield in_rows(read_rows(distances, rows.start, rows.stop, "distances"))
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
     report, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
 
     def ranked(of_query: Any, of_gallery: Any) -> dict[Ignored, GoodRanks]:
-        sources = _sources_of_features(of_query, of_gallery, *how.distance(), memory)
+        sources = _sources_of_features(of_query, of_gallery, how.scaling(), memory)
         try:
             return rank(sources(np.float32, report), query, gallery, roles)
         except TooFarOff:  # repeat in double precision
@@ -209,13 +209,13 @@ def _distance(how: How, convention: Convention | None = None) -> dict[str, str]:
     return {"metric": metric, "normalize": "yes" if normalized else "no"}
 
 
-def _sources_of_features(query_features: Any, gallery_features: Any, metric: str,
-                         normalize: bool, max_memory: int) -> Callable[[Any, Any], Source]:
+def _sources_of_features(query_features: Any, gallery_features: Any, scaling: str,
+                         max_memory: int) -> Callable[[Any, Any], Source]:
     """Return a function of the precision of products, and of progress, to a source."""
     if isinstance(query_features, DeviceArray):
-        parts = on_device.feature_parts(query_features, gallery_features, metric, normalize)
+        parts = on_device.feature_parts(query_features, gallery_features, scaling)
     else:
-        parts = feature_parts(query_features, gallery_features, metric, normalize, max_memory)
+        parts = feature_parts(query_features, gallery_features, scaling, max_memory)
     return lambda precision, report: in_parts([partial(part, precision) for part in parts],
                                               query_features.shape[0], report)
 

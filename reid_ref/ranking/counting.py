@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import InputError, Integers, blocks_of
 from reid_ref.arrays.cores import cores
 from reid_ref.ranking.roles import Mask
 
@@ -426,14 +426,13 @@ def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
-    step = max(1, tile_size() // n_gallery)
+    blocks = blocks_of(n_query, tile_size() // n_gallery)
 
     def tiles(counting: Mask) -> Iterator[Tile]:
         # Copying few columns is faster than a mask over all of them.
         few = 2 * np.count_nonzero(counting) < n_gallery
         columns = np.flatnonzero(counting) if few else np.arange(n_gallery)
-        for start in range(0, n_query, step):
-            rows = slice(start, min(start + step, n_query))
+        for rows in blocks:
             values = distances[rows]
             if values.dtype == np.float16:  # exact, and comparisons are ten times faster
                 values = values.astype(np.float32)

@@ -13,7 +13,10 @@ Ranked for each query, smaller is nearer (the norm of the query changes no order
 * "euclidean", not normalised: |g|^2 - 2 q.g, the order of the Euclidean distance.
 * "dot", not normalised: -q.g.
 
-For whole rows in exact order, `exact_rows.py` uses a product in double.
+For whole rows in exact order (`feature_rows`) the product is in double: images whose distances
+differ by more than twice its error bound are in their exact order, all other distances are
+replaced by exact ones. So the order of a row, ties included, depends neither on the BLAS nor on
+the size of a block. Few distances are replaced, so this takes little longer than the product.
 """
 from __future__ import annotations
 
@@ -26,11 +29,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_finite_rows, warn
+from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_finite_rows, warn
 from reid_ref.arrays.cores import cores
 from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.ranking.counting import Array, Band, Part, Tile, tile_size
+from reid_ref.ranking.rank import in_parts
 from reid_ref.ranking.roles import Mask
 
 #: Range of the squared norms of features (0 aside) in which no product overflows a double.
@@ -142,8 +146,7 @@ def products_within(query: Array, gallery: Array, query_norm: Doubles, gallery_n
 
 def _in_chunks(work: Callable[[list[slice]], None], count: int, dimension: int) -> None:
     """Do `work` on consecutive chunks, the first the longest; each core takes some of them."""
-    step = max(1, CHUNK // dimension)
-    chunks = [slice(start, min(start + step, count)) for start in range(0, count, step)]
+    chunks = blocks_of(count, CHUNK // dimension)
     if len(chunks) < 8:  # faster without threads
         if chunks:
             work(chunks)
@@ -189,27 +192,27 @@ def galleries(gallery_features: Any, normalized: bool,
     return [partial(opened, start) for start in starts]
 
 
-def feature_parts(query_features: Any, gallery_features: Any, metric: str, normalize: bool,
+def feature_parts(query_features: Any, gallery_features: Any, scaling: str,
                   max_memory: int) -> list[Callable[..., Part]]:
     """Return functions that open the parts of the gallery, cut as by `galleries`.
 
     Each takes the `precision` of `feature_part`; NaN, Inf and zeros are handled as by `galleries`.
     """
-    normalized = normalize or metric == "cosine"
+    normalized = scaling == "normalized"
     query, square = checked_query(query_features, normalized)
     opened = galleries(gallery_features, normalized, max_memory)
     in_memory = has_rows(gallery_features)
-    return parts_of(query, square, opened, metric, normalize,
+    return parts_of(query, square, opened, scaling,
                     max_memory if in_memory else max_memory - max_memory // 4)
 
 
 def parts_of(query: Array, query_square: Doubles, opened: list[Callable[[], Gallery]],
-             metric: str, normalize: bool, max_memory: int) -> list[Callable[..., Part]]:
+             scaling: str, max_memory: int) -> list[Callable[..., Part]]:
     """Return functions of the precision, by default single, that open parts of the gallery."""
     def open_part(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
         images, gallery, gallery_square = open_gallery()
-        return feature_part(query, gallery, query_square, gallery_square, images, metric,
-                            normalize, max_memory, precision)
+        return feature_part(query, gallery, query_square, gallery_square, images, scaling,
+                            max_memory, precision)
 
     return [partial(open_part, open_gallery) for open_gallery in opened]
 
@@ -317,8 +320,8 @@ class Arithmetic:
 
 
 def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square: Doubles,
-                 images: slice, metric: str, normalize: bool, max_memory: int,
-                 precision: Any = np.float32, arithmetic: Arithmetic | None = None) -> Part:
+                 images: slice, scaling: str, max_memory: int, precision: Any = np.float32,
+                 arithmetic: Arithmetic | None = None) -> Part:
     """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
@@ -330,8 +333,8 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         Squared norms; see `squares`.
     images : slice
         Gallery indices of the part.
-    metric : {"euclidean", "cosine", "dot"}
-    normalize : bool
+    scaling : {"normalized", "euclidean", "dot"}
+        What is ranked, as this module says.
     max_memory : int
         Bytes.
     precision : dtype
@@ -340,7 +343,6 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         By default that of features in main memory.
     """
     arithmetic = arithmetic or Arithmetic(pair_products, _tiles, lambda dimension: dimension)
-    scaling = "normalized" if normalize or metric == "cosine" else metric
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
     ranked = partial(_ranked, scaling, query_norm, gallery_norm, gallery_square)
 
@@ -376,16 +378,15 @@ def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, 
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)
     columns = np.flatnonzero(counting)
-    for first in range(0, len(columns), shape[1]):
-        chosen = columns[first:first + shape[1]]
+    for part in blocks_of(len(columns), shape[1]):
+        chosen = columns[part]
         scaled = _scaled(gallery, chosen, scales.gallery, precision)
-        for start in range(0, len(query), shape[0]):
-            rows = np.arange(start, min(start + shape[0], len(query)))
-            product = _scaled(query, rows, -scales.query, precision) @ scaled.T
-            step = max(1, tile_size(max_memory) // len(chosen))
-            for row in range(0, len(product), step):
-                values = product[row:row + step]
-                block = slice(start + row, start + row + len(values))
+        for rows in blocks_of(len(query), shape[0]):
+            product = _scaled(query, np.arange(rows.start, rows.stop), -scales.query,
+                              precision) @ scaled.T
+            for inner in blocks_of(len(product), tile_size(max_memory) // len(chosen)):
+                values = product[inner]
+                block = slice(rows.start + inner.start, rows.start + inner.stop)
                 if added is not None:
                     values = values + np.multiply.outer(
                         1 / scales.distance[block], added[chosen]).astype(precision)
@@ -438,7 +439,7 @@ def scales_of(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scalin
 
 
 def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
-                 metric: str, normalized: bool) -> tuple[Doubles, Doubles]:
+                 scaling: str) -> tuple[Doubles, Doubles]:
     """Return the distances of all pairs by a matrix product in double, and the error of each row.
 
     The error is the difference from `Part.exact`: twice `slack` in double, since the exact
@@ -446,11 +447,11 @@ def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_squa
     """
     norm = np.sqrt(gallery_square)
     product = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
-    distances = _ranked("normalized" if normalized else metric, query_norm[:, np.newaxis], norm,
-                        gallery_square, product, slice(None), slice(None))
+    distances = _ranked(scaling, query_norm[:, np.newaxis], norm, gallery_square, product,
+                        slice(None), slice(None))
     largest = float(norm.max())
-    scale = (query_norm if normalized else
-             (2 * query_norm + largest) * largest if metric == "euclidean" else
+    scale = (query_norm if scaling == "normalized" else
+             (2 * query_norm + largest) * largest if scaling == "euclidean" else
              query_norm * largest)
     return distances, 2 * 2.0**-29 * slack(query.shape[1]) * scale
 
@@ -474,14 +475,13 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
 def _scaled(features: Array, rows: Integers, scales: Doubles, precision: Any) -> Array:
     """Return the rows `rows`, ascending, each divided by its scale; NaN where the scale is 0."""
     scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
-    step = max(1, CHUNK // features.shape[1])
     scales = divisor(features.dtype, scales, precision)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
-        for start in range(0, len(rows), step):
-            block = rows[start:start + step]
+        for part in blocks_of(len(rows), CHUNK // features.shape[1]):
+            block = rows[part]
             whole = len(block) == block[-1] - block[0] + 1
             chunk = features[block[0]:block[-1] + 1] if whole else features[block]
-            scaled[start:start + step] = chunk / scales[block, np.newaxis]
+            scaled[part] = chunk / scales[block, np.newaxis]
     return scaled
 
 
@@ -491,3 +491,72 @@ def divisor(dtype: npt.DTypeLike, scale: Doubles, precision: Any) -> npt.NDArray
     is_narrow = dtype.kind == "f" and dtype.itemsize <= limits.dtype.itemsize
     fits = size.max() < limits.max / 2 and size.min() > limits.tiny
     return scale.astype(precision) if is_narrow and fits else scale
+
+
+# Whole rows.
+
+
+def feature_rows(query_features: Any, gallery_features: Any, scaling: str,
+                 max_memory: int) -> Iterator[Doubles]:
+    """Yield the distances of blocks of queries to the whole gallery, in exact order.
+
+    NaN where a feature of norm 0 is normalised; NaN or Inf in a feature are refused.
+
+    Examples
+    --------
+    >>> next(feature_rows(np.eye(2), np.array([[3., 4.]]), "dot", 2**20))
+    array([[-3.],
+           [-4.]])
+    """
+    normalized = scaling == "normalized"
+    query, square = checked_query(query_features, normalized)
+    parts = galleries(gallery_features, normalized, max_memory)
+    n_gallery = gallery_features.shape[0]
+    # Replacing a distance takes ten times its bytes, and all may need it.
+    for block in blocks_of(len(query), max_memory // 12 // (8 * n_gallery)):
+        rows, of_rows = query[block], square[block]
+        values, off = _rough(rows, of_rows, parts, n_gallery, scaling, max_memory)
+        exact = in_parts(parts_of(rows, of_rows, parts, scaling, max_memory), len(rows))
+        _replace_undecided(values, off, exact.measure)
+        yield values
+        del values  # to free the memory before the next block
+
+
+def _rough(rows: Array, square: Doubles, parts: list[Callable[[], Gallery]], n_gallery: int,
+           scaling: str, max_memory: int) -> tuple[Doubles, Doubles]:
+    """Return the distances of a block of queries by products in double, and each row's error."""
+    values, off = np.empty((len(rows), n_gallery)), np.zeros(len(rows))
+    rows, norm = rows.astype(np.float64, copy=False), np.sqrt(square)
+    step = max_memory // 8 // (8 * rows.shape[1])
+    for open_part in parts:
+        images, gallery, gallery_square = open_part()
+        for block in blocks_of(len(gallery), step):
+            distances, most = nearly_exact(rows, gallery[block], norm, gallery_square[block],
+                                           scaling)
+            start = images.start + block.start
+            values[:, start:start + distances.shape[1]] = distances
+            off = np.maximum(off, most)
+    return values, off
+
+
+def _replace_undecided(values: Doubles, off: Doubles, measure: Callable[..., Array]) -> None:
+    """Replace distances within the error of another one in their row by exact distances."""
+    n_rows, width = values.shape
+    undecided = np.zeros(values.shape, dtype=bool)
+    # One pair of every row is always replaced, to check the error of the product.
+    undecided[np.arange(n_rows), np.arange(n_rows) % width] = True
+    for k, row in enumerate(values):
+        in_order = np.sort(row)
+        close = in_order[1:] - in_order[:-1] <= 2 * off[k]
+        if close.any():  # np.sort is several times faster than np.argsort
+            order = np.argsort(row)
+            undecided[k, order[1:][close]] = True
+            undecided[k, order[:-1][close]] = True
+    row, image = np.divmod(np.flatnonzero(undecided), width)
+    del undecided
+    exact = measure(row, image)
+    if (abs(exact - values[row, image]) > off[row] / 4).any():
+        # The error exceeds the bound, so the product is not used.
+        row, image = np.divmod(np.arange(values.size), width)
+        exact = measure(row, image)
+    values[row, image] = exact

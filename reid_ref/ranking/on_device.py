@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Doubles, Integers, blocks_of
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
     Array, Band, Counting, Counts, Goods, Part, Tile, check_slack, farthest_good, places)
@@ -29,13 +29,6 @@ from reid_ref.ranking.exact_distances import Arithmetic, Scales, checked_norms, 
 from reid_ref.ranking.roles import Mask
 
 _Answer = TypeVar("_Answer")
-
-
-def pieces(count: int, step: int) -> Iterator[slice]:
-    """Yield consecutive pieces of `count` items, at most `step` each, but one at least."""
-    step = max(1, step)
-    for start in range(0, count, step):
-        yield slice(start, min(start + step, count))
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -170,7 +163,7 @@ def pair_products(query: DeviceArray, gallery: DeviceArray, row: Integers,
     xp = query.xp
 
     products = np.empty(len(row))
-    for pairs in pieces(len(row), AT_ONCE // query.shape[1]):
+    for pairs in blocks_of(len(row), AT_ONCE // query.shape[1]):
         left, right = (xp.astype(take(side.array, to_device(xp, index[pairs], query.device)),
                                  xp.float64) for side, index in ((query, row), (gallery, image)))
         products[pairs] = to_numpy(row_sums(left * right))
@@ -214,13 +207,13 @@ def count_nan(distances: DeviceArray) -> int:
     return int(distances.xp.count_nonzero(distances.xp.isnan(distances.array)))
 
 
-def feature_parts(query: DeviceArray, gallery: DeviceArray, metric: str,
-                  normalize: bool) -> list[Callable[[Any], Part]]:
+def feature_parts(query: DeviceArray, gallery: DeviceArray,
+                  scaling: str) -> list[Callable[[Any], Part]]:
     """Return a function that makes features a part; its argument, a precision, is not needed.
 
     NaN, Inf and zeros in features are refused and warned of here, as in main memory.
     """
-    normalized = normalize or metric == "cosine"
+    normalized = scaling == "normalized"
     query_square = checked_norms(query, "query_features", normalized, squares)
     gallery_square = checked_norms(gallery, "gallery_features", normalized, squares)
     # The bound is that of single precision with no rounding at all: far above that of doubles.
@@ -228,7 +221,7 @@ def feature_parts(query: DeviceArray, gallery: DeviceArray, metric: str,
 
     def part(precision: Any) -> Part:
         return feature_part(query, gallery, query_square, gallery_square, slice(0, len(gallery)),
-                            metric, normalize, 0, np.float64, arithmetic)
+                            scaling, 0, np.float64, arithmetic)
 
     return [part]
 
@@ -242,11 +235,9 @@ def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
     """
     columns = np.flatnonzero(counting)
     on_device = partial(to_device, like.xp, device=like.device)
-    n_rows = max(1, min(ROWS, TILE // dimension))
-    for start in range(0, shape[0], n_rows):
-        rows = slice(start, min(start + n_rows, shape[0]))
+    for rows in blocks_of(shape[0], min(ROWS, TILE // dimension)):
         of_images, height = values(rows), rows.stop - rows.start
-        for piece in pieces(len(columns), TILE // max(dimension, height)):
+        for piece in blocks_of(len(columns), TILE // max(dimension, height)):
             yield Tile(rows, of_images(on_device(columns[piece])), columns[piece],
                        height * (piece.stop - piece.start) / (shape[0] * len(columns)))
 

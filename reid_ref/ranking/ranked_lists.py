@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_integers, stored_or_array
+from reid_ref.arrays import InputError, Integers, as_integers, blocks_of, stored_or_array
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.ranking.good_ranks import GoodRanks
@@ -106,9 +106,8 @@ def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
         before the end of a list.
     """
     of = _of_matrix if hasattr(ranked.lists, "shape") else _of_sequence
-    step = max(1, memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest))
-    for start in range(0, len(ranked), step):
-        queries = slice(start, min(start + step, len(ranked)))
+    step = memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest)
+    for queries in blocks_of(len(ranked), step):
         image, length = of(ranked, queries)
         block = Block(queries, image, length, n_gallery)
         _check(block, ranked)
@@ -164,33 +163,27 @@ def _of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]
     length = rows.shape[1] - np.count_nonzero(filler, axis=1)
     if not filler.any():
         return rows.reshape(-1).astype(np.int64, copy=False), length
-    gap = np.flatnonzero((filler[:, :-1] & ~filler[:, 1:]).any(axis=1))
-    if len(gap):
-        raise InputError(ranked.where(queries.start + int(gap[0])),
-                         "-1 after the last image only", "an image after it")
+    for k in np.flatnonzero((filler[:, :-1] & ~filler[:, 1:]).any(axis=1))[:1].tolist():
+        raise InputError(ranked.where(queries.start + k), "-1 after the last image only",
+                         "an image after it")
     return rows[~filler].astype(np.int64, copy=False), length
 
 
 def _check(block: Block, ranked: RankedLists) -> None:
     """Refuse images that are not in the gallery, and images that come twice."""
-    def where(row: int) -> str:
-        return ranked.where(block.queries.start + row)
-
-    outside = np.flatnonzero((block.image < 0) | (block.image >= block.n_gallery))
-    if len(outside):
+    first = block.queries.start
+    outside = np.flatnonzero((block.image < 0) | (block.image >= block.n_gallery))[:1]
+    for query, image in zip(block.query[outside].tolist(), block.image[outside].tolist()):
         raise InputError(
-            where(int(block.query[outside[0]])), f"gallery images {ranked.spelled(0)} to "
-            f"{ranked.spelled(block.n_gallery - 1)}", ranked.spelled(int(block.image[outside[0]])),
+            ranked.where(first + query), f"gallery images {ranked.spelled(0)} to "
+            f"{ranked.spelled(block.n_gallery - 1)}", ranked.spelled(image),
             "are these lists of this gallery?")
     seen = np.zeros((len(block.length), block.n_gallery), dtype=bool)
     seen.reshape(-1)[block.pair] = True
-    twice = np.flatnonzero(np.count_nonzero(seen, axis=1) < block.length)
-    if len(twice):
-        row = int(twice[0])
+    for row in np.flatnonzero(np.count_nonzero(seen, axis=1) < block.length)[:1].tolist():
         images, count = np.unique(block.image[block.query == row], return_counts=True)
-        raise InputError(
-            where(row), "each gallery image once", f"{ranked.spelled(int(images[count > 1][0]))} "
-            "more than once")
+        raise InputError(ranked.where(first + row), "each gallery image once",
+                         f"{ranked.spelled(int(images[count > 1][0]))} more than once")
 
 
 # What a user hands over as ranked lists.

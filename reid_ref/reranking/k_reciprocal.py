@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, as_array, check_choice, check_count
+from reid_ref.arrays import InputError, as_array, blocks_of, check_choice, check_count
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import working_precision
@@ -250,7 +250,6 @@ def _blocks(job: _Job, block_size: int | None,
             kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
     """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
     variant, n_query, dtype = job.variant, job.n_query, job.pairs.features.dtype
-    block_size = block_size or max(1, BLOCK_BYTES // (job.shape[1] * 4))
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
@@ -262,13 +261,12 @@ def _blocks(job: _Job, block_size: int | None,
     if not variant.scaled and job.normalize:
         scale = scale + 1  # 1 - cosine is half of the squared distance
     gallery = slice(n_query, len(job.pairs))
-    for start in range(0, n_query, block_size):
-        rows = slice(start, min(start + block_size, n_query))
+    for rows in blocks_of(n_query, block_size or BLOCK_BYTES // (job.shape[1] * 4)):
         original = kept[rows] if kept is not None else job.pairs.tile(rows, gallery)
         original /= scale[rows, np.newaxis]
         original *= job.lambda_
         block = original.astype(np.float32, copy=False)
-        for k, row in enumerate(block, start):
+        for k, row in enumerate(block, rows.start):
             distances = jaccard(V, k, inverted)
             if not variant.scaled:
                 np.maximum(distances, 0, out=distances)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import blocks_of
 from reid_ref.distances import row_norms
 
 Array = npt.NDArray[Any]
@@ -60,7 +61,7 @@ class Pairs:
     def entries(self, indptr: Array, indices: Array) -> Array:
         """Return the distances of the pairs of a sparse matrix in CSR form."""
         products = np.empty(len(indices), self.features.dtype)
-        for rows in _blocks(len(indptr) - 1, TILE):
+        for rows in blocks_of(len(indptr) - 1, TILE):
             left = self.times_metric(self.features[rows])
             for i, row in enumerate(left, rows.start):
                 entries = slice(indptr[i], indptr[i + 1])
@@ -107,7 +108,7 @@ def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
     if distance == "cosine-fourth":
         return Pairs(features, metric, np.ones(len(features), features.dtype), True)
     pairs = Pairs(features, metric, np.empty(len(features), features.dtype), distance != "squared")
-    for rows in _blocks(len(features), TILE):
+    for rows in blocks_of(len(features), TILE):
         part = features[rows]
         pairs.squares[rows] = np.einsum("ij,ij->i", pairs.times_metric(part), part)
     return pairs
@@ -118,7 +119,7 @@ def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
 
     For every image, the others come in ascending order, as `_merge` needs.
     """
-    blocks = _blocks(len(pairs.features), TILE)
+    blocks = blocks_of(len(pairs.features), TILE)
     for k, rows in enumerate(blocks):
         left = pairs.times_metric(pairs.features[rows])
         for columns in blocks[k:]:
@@ -163,7 +164,7 @@ def _near(tile: Array, row_bound: Array, column_bound: Array,
     below, bounds = np.empty((STRIP, width), bool), np.empty((STRIP, width), column_bound.dtype)
     largest = np.full((STRIP, width), -np.inf, column_bound.dtype)
     places, values = [], []
-    for part in _blocks(len(tile), STRIP):
+    for part in blocks_of(len(tile), STRIP):
         strip = tile[part]
         all_of = slice(0, len(strip))
         np.maximum(row_bound[part, np.newaxis], column_bound, out=bounds[all_of])
@@ -181,7 +182,7 @@ def _finish_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice) -> Arra
     """Turn a tile of products into distances, strip by strip."""
     of_rows, of_columns = pairs.squares[rows, np.newaxis], pairs.squares[columns]
     sums = np.empty((STRIP, tile.shape[1]), tile.dtype)
-    for part in _blocks(len(tile), STRIP):
+    for part in blocks_of(len(tile), STRIP):
         strip = tile[part]
         np.add(of_rows[part], of_columns, out=sums[:len(strip)])
         _finish(pairs, strip, sums[:len(strip)], out=strip)
@@ -245,7 +246,3 @@ def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:
     np.multiply(products, 2, out=out)
     np.subtract(sums, out, out=out)
     return np.square(out, out=out) if pairs.squared_again else out
-
-
-def _blocks(size: int, step: int) -> list[slice]:
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]

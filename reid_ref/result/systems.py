@@ -65,9 +65,8 @@ def scores_of_same_queries(systems: Mapping[str, System], metrics: Sequence[str]
     scores, first = scores_of(systems, metrics), next(iter(systems))
     for metric, of_metric in scores.items():
         for name, scored in of_metric.items():
-            bad = np.flatnonzero(scored.counted != of_metric[first].counted)
-            if bad.size:
-                raise InputError(name, got=f"query {bad[0]} is in the mean of {metric} in only "
+            for query in np.flatnonzero(scored.counted != of_metric[first].counted)[:1]:
+                raise InputError(name, got=f"query {query} is in the mean of {metric} in only "
                                  f"one of {first} and {name}", remedy="both must be of the same "
                                  "labels")
     return scores

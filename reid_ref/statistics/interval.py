@@ -36,49 +36,6 @@ def standard_error(sums: UnitSums) -> float:
     return math.sqrt(units / (units - 1) * add_up(sums.errors**2)) / sums.total
 
 
-def design_effect(by_unit: UnitSums, by_query: UnitSums) -> float:
-    """Return how many times larger the variance is than independent queries would have it.
-
-    NaN where no value differs from another.
-
-    Examples
-    --------
-    >>> from reid_ref.statistics import unit_sums
-    >>> values = [1, 1, 0, 0]
-    >>> round(design_effect(unit_sums(values, [1, 1, 2, 2]), unit_sums(values, range(4))), 6)
-    3.0
-    """
-    naive = standard_error(by_query)
-    return (standard_error(by_unit) / naive) ** 2 if naive else math.nan
-
-
-def intraclass_correlation(by_unit: UnitSums, by_query: UnitSums) -> float:
-    """Return how alike queries of one unit are: 1 if equal, about 0 if no more than others.
-
-    The estimate of one-way analysis of variance, for units of different size. NaN where each
-    unit has one query, or no value differs from another.
-
-    References
-    ----------
-    Donner, International Statistical Review 54, 1986, section 2: the ANOVA estimator.
-
-    Examples
-    --------
-    >>> from reid_ref.statistics import unit_sums
-    >>> values = [1, 1, 0, 0]
-    >>> intraclass_correlation(unit_sums(values, [1, 1, 2, 2]), unit_sums(values, range(4)))
-    1.0
-    """
-    units, queries = len(by_unit.weight), len(by_query.weight)
-    between = add_up(by_unit.errors**2 / by_unit.weight)
-    within = add_up(by_query.errors**2) - between
-    if queries == units or between + within <= 0:
-        return math.nan
-    mean_between, mean_within = between / (units - 1), max(within, 0.0) / (queries - units)
-    size = (queries - add_up(by_unit.weight**2) / queries) / (units - 1)
-    return (mean_between - mean_within) / (mean_between + (size - 1) * mean_within)
-
-
 LEVEL = 95
 #: The part of a resample's sum of squares that rounding may leave of an exact zero.
 ROUNDING = 1e-12
@@ -175,14 +132,6 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     """
     by_unit = unit_sums(values, unit, counted)
     by_query = unit_sums(values, np.arange(np.size(values)), counted)
-    return interval_of(by_unit, by_query, level=level, method=method, resamples=resamples,
-                       seed=seed)
-
-
-def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
-                method: str = "bootstrap-t", resamples: int = RESAMPLES,
-                seed: int = SEED) -> Interval:
-    """As `interval`, of sums by unit and by query."""
     return intervals_of([(by_unit, by_query)], level=level, method=method, resamples=resamples,
                         seed=seed)[0]
 
@@ -190,7 +139,7 @@ def interval_of(by_unit: UnitSums, by_query: UnitSums, *, level: float = LEVEL,
 def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
                  method: str = "bootstrap-t", resamples: int = RESAMPLES,
                  seed: int = SEED) -> list[Interval]:
-    """As `interval_of`, of several means, for which random numbers are drawn once."""
+    """As `interval`, of several means by unit and by query, with the same random numbers."""
     check_choice(method, "method", METHODS)
     alpha = check_level(level)
     check_random(resamples, seed)

@@ -92,13 +92,12 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
         if len(array) != len(numbers):
             raise InputError(name, f"{len(numbers)} entries, one for each query", len(array))
     check_units(groups)
-    numbers, weights = numbers[keep], weights[keep]
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if bad.size:
+    for query in np.flatnonzero(keep & ~np.isfinite(numbers))[:1]:
         raise InputError(
-            "values", "a number of every query that counts", f"{numbers[bad[0]]} of query "
-            f"{np.flatnonzero(keep)[bad[0]]}: the mean is no number and has no interval",
+            "values", "a number of every query that counts", f"{numbers[query]} of query "
+            f"{query}: the mean is no number and has no interval",
             "choose a convention that counts such queries as 0 or leaves them out")
+    numbers, weights = numbers[keep], weights[keep]
     code = np.unique(groups[keep], return_inverse=True)[1].reshape(-1)
     sums = UnitSums(by_code(code, numbers * weights), by_code(code, weights))
     if len(sums.weight) < 2:

@@ -1,11 +1,9 @@
-"""From one convention to another, one choice at a time: exact sums, and lists to recompute by."""
-from fractions import Fraction
-
+"""From one convention to another, one choice at a time, and lists to recompute by."""
 import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref import CONVENTIONS, Labels
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.rank_lists import ranked_list
@@ -24,14 +22,13 @@ def explain(distances, query, gallery, origin="matlab", target="torchreid", **op
 
 @pytest.mark.parametrize("target", [*ORDINARY, "sysu-mm01", "cuhk03-single-shot"])
 @pytest.mark.parametrize("origin", ["matlab", "torchreid-cython", "open-reid"])
-def test_effects_add_up_exactly_and_end_at_the_target(origin, target):
+def test_the_steps_end_at_the_target(origin, target):
     problem = cases.market_like(3, levels=20)
     way = explain(*problem, origin, target)
     results = reid_ref.evaluate_distances(*problem, convention={origin, target})
     assert way.start.mAP == results[origin].mAP
     assert way.end.mAP == results[target].mAP
     np.testing.assert_array_equal(way.end.cmc, results[target].cmc)
-    assert sum(way.map_effects()) == Fraction(way.end.mAP) - Fraction(way.start.mAP)
     for step in way.steps:
         assert step.choice in ("loads", "ignored", "ties", "ap", "recall", "top_k", "arithmetic",
                                "unmatched", "junk_match", "cmc", "cmc_length")
@@ -53,12 +50,6 @@ def test_a_dropped_query_is_affected():
                   CONVENTIONS["matlab"].replace(unmatched="drop"))
     assert [step.affected for step in way.steps] == [1]
     assert (way.start.mAP, way.end.mAP) == (0.5, 1.0)
-
-
-def test_nan_has_no_effects():
-    way = explain(*cases.market_like(3), "matlab", "mars")
-    with pytest.raises(InputError, match="mAP: a step makes it NaN"):
-        way.map_effects()
 
 
 def test_the_same_convention_has_no_steps():

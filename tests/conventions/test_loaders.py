@@ -8,8 +8,8 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
+from reid_ref.commands.ties import tie_bounds
 from reid_ref.conventions import FUNCTIONS
-from reid_ref.evaluation.tie_bounds import tie_bounds
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.ranking.rank import good_ranks
 from tests import cases

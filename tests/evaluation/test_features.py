@@ -15,10 +15,11 @@ import pytest
 from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
-from reid_ref.ranking import exact_distances as features, exact_rows as rows
+from reid_ref.evaluation.how import How
+from reid_ref.ranking import exact_distances as features
 from reid_ref.ranking.counting import TooFarOff
-from reid_ref.ranking.exact_distances import feature_parts, pair_products, slack, squares
-from reid_ref.ranking.exact_rows import feature_rows
+from reid_ref.ranking.exact_distances import (
+    feature_parts, feature_rows, pair_products, slack, squares)
 from reid_ref.ranking.rank import in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
 from tests.cases import nearly_tied
@@ -44,7 +45,7 @@ def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", n
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         parts = [partial(one, precision) for one in feature_parts(
-            query, gallery, metric, normalize, max_memory)]
+            query, gallery, How(metric=metric, normalize=normalize).scaling(), max_memory)]
         return rank(in_parts(parts, len(query)), query_labels, gallery_labels,
                     find_all_roles(query_labels, gallery_labels, [RULES]))[RULES]
 
@@ -66,7 +67,8 @@ def assert_rows(query, gallery, metric, normalize):
     for memory in (1, 96 * 3 * len(gallery), 2**26):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            blocks = list(feature_rows(query, gallery, metric, normalize, memory))
+            blocks = list(feature_rows(
+                query, gallery, How(metric=metric, normalize=normalize).scaling(), memory))
         assert len(blocks) == {1: len(query), 2**26: 1}.get(memory, -(-len(query) // 3))
         np.testing.assert_array_equal(places(np.concatenate(blocks)), expected)
 
@@ -179,7 +181,7 @@ def test_a_gallery_on_the_disk_in_parts(memory, n_parts, tmp_path):
     with h5py.File(tmp_path / "features.h5", "w") as file:
         stored = [file.create_dataset(name, data=one) for name, one in
                   (("query", query), ("gallery", gallery))]
-        assert len(feature_parts(*stored, "dot", False, bytes_of(memory))) == n_parts
+        assert len(feature_parts(*stored, "dot", bytes_of(memory))) == n_parts
         for metric, normalize, convention in itertools.product(
                 METRICS, (True, False), ("matlab", "sysu-mm01")):
             options = {"metric": metric, "normalize": normalize, "convention": convention}
@@ -238,13 +240,13 @@ def test_curves_and_orders_of_ties_come_from_exact_distances(seed, metric, norma
 @pytest.mark.parametrize("error", [1e-9, 1e-3])
 def test_rows_of_a_product_that_is_too_far_off(monkeypatch, error):
     query, gallery, *_ = nearly_tied(seed=6)
-    rng, product = np.random.default_rng(0), rows.nearly_exact
+    rng, product = np.random.default_rng(0), features.nearly_exact
 
     def sloppy(*arguments):
         values, off = product(*arguments)
         return values + error * rng.standard_normal(values.shape), off
 
-    monkeypatch.setattr(rows, "nearly_exact", sloppy)
+    monkeypatch.setattr(features, "nearly_exact", sloppy)
     assert_rows(query, gallery, "euclidean", True)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.evaluation.tie_bounds import tie_bounds
+from reid_ref.commands.ties import tie_bounds
 from reid_ref.ranking.rank import good_ranks
 from tests.cases import market_like
 from tests.nightly import cases

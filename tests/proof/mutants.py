@@ -96,9 +96,7 @@ def each(mutants):
 
 
 def replacements(snippet):
-    """The snippet and what replaces it, for each of its mutants; a pair is one mutant."""
-    if isinstance(snippet, tuple):
-        return [snippet]
+    """The snippet and what replaces it, for each of its mutants."""
     before, changed, after = re.fullmatch(r"(.*?){{(.*)}}(.*?)", snippet, re.DOTALL).groups()
     old, *news = changed.split(" => ")
     return [(before + old + after, before + new + after) for new in news]

@@ -185,7 +185,7 @@ def check_features():
     for (kind, memory), scaling in itertools.product(KINDS, SCALINGS):
         query, gallery, *labels = features(kind)
         expected = exact(kind, scaling)
-        parts = module.feature_parts(query, gallery, *SCALINGS[scaling], memory)
+        parts = module.feature_parts(query, gallery, scaling, memory)
         part = parts[0]()
         row, image = np.indices(expected.shape).reshape(2, -1)
         same(part.exact(row, image), expected.reshape(-1))
@@ -226,8 +226,8 @@ def check_bounds():
     ones = np.ones((2, 9))
     square = np.array([9.0, 9.0])
     for scaling, middle, room in (("normalized", -1, 1), ("euclidean", -.5, 2), ("dot", -1, 1)):
-        part = module.feature_part(ones, ones, square, square, slice(0, 2), *SCALINGS[scaling],
-                                   2**20, np.float64)
+        part = module.feature_part(ones, ones, square, square, slice(0, 2), scaling, 2**20,
+                                   np.float64)
         first = np.zeros(1, int)
         low, high = part.bands[0].bounds(first, part.exact(first, first))
         near(((low + high) / 2)[0], middle)
@@ -240,29 +240,26 @@ def check_bounds():
         assert band.all()
     gallery = longest[:, np.newaxis] * np.ones(1)
     part = module.feature_part(ones[:, :1], gallery, square / 9, longest**2, slice(0, 10),
-                               *SCALINGS["dot"], 2**20, np.float64)
+                               "dot", 2**20, np.float64)
     for band, largest in zip(part.bands, (2, 40)):  # a long feature does not spoil the others
         low, high = band.bounds(first, np.array([-1.0]))
         near(((low + high) / 2)[0], -1 / largest)
-    for metric, normalized, distance in (
-            ("dot", True, -3), ("dot", False, -27), ("euclidean", False, 27)):
+    for scaling, distance in (("normalized", -3), ("dot", -27), ("euclidean", 27)):
         distances, _ = module.nearly_exact(
-            ones, 3 * ones, np.array([3., 0]), 9 * square, metric, normalized)
-        near(distances, [[distance] * 2, [NAN if normalized else distance] * 2])
-    for metric, normalized, scale in (
-            ("dot", True, 3), ("dot", False, 18), ("euclidean", False, 72)):
-        _, off = module.nearly_exact(
-            ones, 2 * ones, np.array([3., 3]), 4 * square, metric, normalized)
+            ones, 3 * ones, np.array([3., 0]), 9 * square, scaling)
+        near(distances, [[distance] * 2, [NAN if scaling == "normalized" else distance] * 2])
+    for scaling, scale in (("normalized", 3), ("dot", 18), ("euclidean", 72)):
+        _, off = module.nearly_exact(ones, 2 * ones, np.array([3., 3]), 4 * square, scaling)
         np.testing.assert_allclose(off, 2 * 2.0**-29 * 41 * unit / (1 - 41 * unit) * scale)
     assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**26 // (8192 + 4 * 16384), 16384)
 
 
 def check_rows_of_features():
-    module = afresh("ranking.exact_rows")
+    module = afresh("ranking.exact_distances")
     for (kind, memory), scaling in itertools.product(KINDS, SCALINGS):
         memory = 96 * 2 * 40 if memory == 4000 else memory
         query, gallery, *_ = features(kind)
-        blocks = list(module.feature_rows(query, gallery, *SCALINGS[scaling], memory))
+        blocks = list(module.feature_rows(query, gallery, scaling, memory))
         assert len(blocks) == {1: 5, 96 * 2 * 40: 3, 2**26: 1}[memory]
         for row, expected in zip(np.concatenate(blocks), exact(kind, scaling)):
             same(*(np.unique(values, return_inverse=True)[1] for values in (row, expected)))
@@ -738,106 +735,80 @@ LISTS = (check_wrong_lists, check_names_in_lists, check_ranked_lists)
 #: File: its checks, the quickest first, and its mutants.
 MUTANTS = {
     "ranking.roles": ((check_roles,), [
-        ('(gallery.identity[shared], kind="stable"', '(gallery.identity[shared], kind="heapsort"'),
-        ('"same identity, same camera": {"camera": np.equal}',
-         '"same identity, same camera": {"camera": np.less_equal}'),
-        ("if lists is not None and", "if lists is None and"),
-        ("(gallery.identity != JUNK)", "(gallery.identity > JUNK + 1)"),
-        ("place[image] != query_place[row]", "place[image] == query_place[row]"),
-        ("good = elsewhere & ~junk", "good = elsewhere"),
-        ("good = elsewhere & ~junk", "good = ~junk"),
-        ("junk = elsewhere & passed", "junk = passed"),
-        ("    junk &= columns[image]\n", ""),
-        ("    junk &= columns[image]\n",
-         "    junk &= columns[image]\n    good &= columns[image]\n"),
-        ('query.identity, side="right") - start', 'query.identity, side="right") - start + 1'),
-        ('query.identity, side="left")', 'query.identity, side="right")'),
-        ("before = np.cumsum(count) - count", "before = np.cumsum(count)"),
-        ("np.where(labels.camera == 3, 2,", "np.where(labels.camera == 2, 1,"),
-        ("kept[self.query_place == place] -= images", "kept[self.query_place == place] -= 1"),
-        ("return kept - np.bincount(self.junk_query, minlength=n_query)", "return kept"),
-        ("(self.place[self.columns], return_counts", "(self.place, return_counts"),
-        ("!= self.query_place[queries, np.newaxis]", "!= self.query_place[0, np.newaxis]"),
-        ("[self.junk_query[pairs] - queries.start, ", "[self.junk_query[pairs], "),
-        ("(np.arange(len(parts)), [len(images) for", "(np.arange(len(parts)), [len(parts[0]) for"),
+        '(gallery.identity[shared], kind="{{stable => heapsort}}"',
+        '"same identity, same camera": {"camera": np.{{equal} => less_equal}}}',
+        "if lists is {{not  => }}None and", "(gallery.identity {{!= JUNK => > JUNK + 1}})",
+        "place[image] {{!= => ==}} query_place[row]",
+        "good = {{elsewhere & ~junk => elsewhere => ~junk}}", "junk = {{elsewhere &  => }}passed",
+        "{{    junk &= columns[image]\n =>  =>     junk &= columns[image]\n    good &= "
+        "columns[image]\n}}",
+        'query.identity, side="right") - start{{ =>  + 1}}',
+        'query.identity, side="{{left => right}}")', "before = np.cumsum(count){{ - count => }}",
+        "np.where(labels.camera == {{3, 2 => 2, 1}},",
+        "kept[self.query_place == place] -= {{images => 1}}",
+        "return kept{{ - np.bincount(self.junk_query, minlength=n_query) => }}",
+        "(self.place{{[self.columns] => }}, return_counts",
+        "!= self.query_place[{{queries => 0}}, np.newaxis]",
+        "[self.junk_query[pairs]{{ - queries.start => }}, ",
+        "(np.arange(len(parts)), [len({{images => parts[0]}}) for",
     ]),
     "ranking.rank": (RANKS, [
-        ("share = 1 / max(1, len(groups) * len(parts))", "share = 1 / len(parts)"),
-        ("before[name] += count_before", "before[name] = count_before"),
-        ("(image >= part.images.start) &", "(image > part.images.start) &"),
-        ("(image < part.images.stop)", "(image <= part.images.stop)"),
-        ("image[is_inside] - part.images.start", "image[is_inside]"),
-        ("           counts += before.get(name, 0", "           counts = before.get(name, counts"),
-        ("        if len(added[rule]):\n", "        if False:\n"),
-        ("union[1:] != union[:-1])", "union[1:] == union[1:])"),
-        ("added = left_out[~_in(left_out, junk)]", "added = left_out"),
-        ("        counts &= role.place[image] != role.query_place[row]\n", "        pass\n"),
-        ("counts = role.columns[image]", "counts = image >= 0"),
-        ("gallery.identity == JUNK)", "gallery.identity != JUNK)"),
-        ('["labelled", "junk"], ', '["junk"], '),
-        ("~is_junk & roles.columns[roles.good]", "~is_junk"),
-        ("rank_ = before[0] + before[2] + 1", "rank_ = before[0] + before[2]"),
-        ("rank_ = before[0] + before[2] + 1", "rank_ = before[0] + before[1] + 1"),
-        ("(n_gallery + 1) + rank_", "n_gallery - rank_"),
-        ("tied=before[1, kept] + 1", "tied=before[1, kept]"),
-        ("n_junk=n_gallery - n_kept", "n_junk=n_gallery - n_kept + 1"),
-        ("level * n_gallery + key % n_gallery", "level * n_gallery - key % n_gallery"),
-        ("key // n_gallery * len(key) + value", "value"),
-        ("np.array([first - row_start,", "np.array([first,"),
-        ("last - first - _in(good, among)", "last - first"),
-        ("place - first])", "last - place])"),
-        ("np.array_equal(keys, among)", "len(keys) == len(among)"),
-        ("np.minimum.reduceat(ranks, first)", "np.maximum.reduceat(ranks, first)"),
-        ("[place[good]] + ~kept[good]", "[place[good]]"),
-        ("order = by_image[by_new_rank]", "order = by_image"),
+        "share = 1 / {{max(1, len(groups) * len(parts) => len(parts}})",
+        "before[name] {{+= => =}} count_before", "(image {{>= => >}} part.images.start) &",
+        "(image {{< => <=}} part.images.stop)", "image[is_inside]{{ - part.images.start => }}",
+        "           counts {{+= before.get(name, 0 => = before.get(name, counts}}",
+        "        if {{len(added[rule]) => False}}:\n",
+        "union[1:] {{!= union[:-1 => == union[1:}}])",
+        "added = left_out{{[~_in(left_out, junk)] => }}",
+        "        {{counts &= role.place[image] != role.query_place[row] => pass}}\n",
+        "counts = {{role.columns[image] => image >= 0}}", "gallery.identity {{== => !=}} JUNK)",
+        '["{{labelled", " => }}junk"], ', "~is_junk{{ & roles.columns[roles.good] => }}",
+        "rank_ = before[0] + before[{{2] + 1 => 2] => 1] + 1}}",
+        "{{(n_gallery + 1) + => n_gallery -}} rank_", "tied=before[1, kept]{{ + 1 => }}",
+        "n_junk=n_gallery - n_kept{{ =>  + 1}}", "level * n_gallery {{+ => -}} key % n_gallery",
+        "{{key // n_gallery * len(key) +  => }}value", "np.array([first{{ - row_start => }},",
+        "last - first{{ - _in(good, among) => }}", "{{place - first => last - place}}])",
+        "{{np.array_equal(keys,  => len(keys) == len(}}among)",
+        "np.{{minimum => maximum}}.reduceat(ranks, first)", "[place[good]]{{ + ~kept[good] => }}",
+        "order = by_image{{[by_new_rank] => }}",
     ]),
     "ranking.counting": ((check_counting, *RANKS, check_features), [
-        ("is_near = tile.values <= farthest", "is_near = tile.values < farthest"),
-        ("    is_near &= counting.columns[tile.columns]\n", ""),
-        ("    is_near[counting.left_out_of(tile.rows, part.images.start + tile.columns)] = "
-         "False\n", ""),
-        ("[column >= 0] - rows.start, column", "[column >= 0], column"),
-        ("columns=self.columns[images]", "columns=self.columns"),
-        ("[tile.columns] != counting.query_place[", "[tile.columns] == counting.query_place["),
-        ("np.where(columns[place] == images, place, -1)", "place"),
-        ("    place[place == len(columns)] = 0\n", "    place[place == len(columns)] = -2\n"),
-        ("        pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN\n", ""),
-        ("inside = column >= 0", "inside = column < 0"),
-        ("np.where(np.isfinite(farthest[tile.rows]), farthest[tile.rows], 0)",
-         "farthest[tile.rows]"),
-        ("    key += near\n", ""),
-        ("(rows << 32 + bits) - width * rows", "(rows << 32 + bits)"),
-        ("(rows << 32 + bits) - width * rows", "(rows << bits) - width * rows"),
-        ("        key[first:last].sort()", "        pass"),
-        ("astype(np.int64) << bits))", "astype(np.int64) + 1 << bits))"),
-        ("astype(np.int64) + 1 << bits))", "astype(np.int64) << bits))"),
-        ("return first - start[row], first", "return first, first"),
-        ("part.images.start + tile.columns[key", "tile.columns[key"),
-        ("tile.columns[key[place] & (1 << bits) - 1]", "(key[place] & (1 << bits) - 1)"),
-        (".astype(np.float32) + np.float32(0))", ".astype(np.float32))"),
-        ("np.where(number < 0, number ^ 0x7FFFFFFF, number)", "number"),
-        ("other = image != goods.image[good]", "other = image >= 0"),
-        ("counting.columns & band.columns", "counting.columns | band.columns"),
-        ("done(share * number / sum(counted))", "done(share)"),
-        ("(upper - lower) / 8", "(upper - lower) / 4"),
-        ("(upper - lower) / 8", "(upper - lower) / 9"),
-        ("if (abs(value - (lower + upper) / 2) >", "if (value - (lower + upper) / 2 >"),
-        ("before[0, counts.pairs] += counts", "before[0, counts.pairs] = counts"),
-        ("good[highest < value]", "good[lowest < value]"),
-        ("| (lowest > value)", "| (highest > value)"),
-        ("pair = pair[needed]", "pair = pair[:len(needed)]"),
-        ("good[image < goods.image[good]]", "good[image > goods.image[good]]"),
-        ("good[exact < value]", "good[exact <= value]"),
-        ("image = good[exact == value]", "image = good[exact >= value]"),
-        ("np.count_nonzero(counts) - len(nan_images)", "np.count_nonzero(counts)"),
-        ("len(nan_images) - np.isin(goods.image[pairs], nan_images)", "len(nan_images)"),
-        ("np.searchsorted(nan_images, goods.image[pairs])", "len(nan_images)"),
-        ("counts = counts & ~np.isin(np.arange(len(images)), out)", "pass"),
-        ("counts & (counting.place != counting", "counts & (counting.place == counting"),
-        ("np.fmax.reduceat", "np.maximum.reduceat"),
-        ("np.fmax.reduceat", "np.fmin.reduceat"),
-        ("                    open_pairs = []\n", "                    pass\n"),
-        ("                open_pairs.append(pairs)\n", "                open_pairs = [pairs]\n"),
+        "is_near = tile.values {{<= => <}} farthest",
+        "{{    is_near &= counting.columns[tile.columns]\n => }}",
+        "{{    is_near[counting.left_out_of(tile.rows, part.images.start + tile.columns)] = "
+        "False\n => }}",
+        "[column >= 0]{{ - rows.start => }}, column", "columns=self.columns{{[images] => }}",
+        "[tile.columns] {{!= => ==}} counting.query_place[",
+        "{{np.where(columns[place] == images, place, -1) => place}}",
+        "    place[place == len(columns)] = {{0 => -2}}\n",
+        "{{        pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN\n => }}",
+        "inside = column {{>= => <}} 0",
+        "{{np.where(np.isfinite(farthest[tile.rows]), farthest[tile.rows], 0) => "
+        "farthest[tile.rows]}}",
+        "{{    key += near\n => }}",
+        "(rows << {{32 + bits) - width * rows => 32 + bits) => bits) - width * rows}}",
+        "        {{key[first:last].sort() => pass}}", "astype(np.int64) {{ => + 1 }}<< bits))",
+        "astype(np.int64) {{+ 1  => }}<< bits))", "return first{{ - start[row] => }}, first",
+        "{{part.images.start +  => }}tile.columns[key",
+        "{{tile.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
+        ".astype(np.float32){{ + np.float32(0) => }})",
+        "{{np.where(number < 0, number ^ 0x7FFFFFFF, number) => number}}",
+        "other = image {{!= goods.image[good] => >= 0}}",
+        "counting.columns {{& => |}} band.columns", "done(share{{ * number / sum(counted) => }})",
+        "(upper - lower) / {{8 => 4 => 9}}",
+        "if ({{abs(value - (lower + upper) / 2) => value - (lower + upper) / 2}} >",
+        "before[0, counts.pairs] {{+= => =}} counts", "good[{{highest => lowest}} < value]",
+        "| ({{lowest => highest}} > value)", "pair = pair[{{needed => :len(needed)}}]",
+        "good[image {{< => >}} goods.image[good]]", "good[exact {{< => <=}} value]",
+        "image = good[exact {{== => >=}} value]",
+        "np.count_nonzero(counts){{ - len(nan_images) => }}",
+        "len(nan_images){{ - np.isin(goods.image[pairs], nan_images) => }}",
+        "{{np.searchsorted(nan_images, goods.image[pairs] => len(nan_images}})",
+        "{{counts = counts & ~np.isin(np.arange(len(images)), out) => pass}}",
+        "counts & (counting.place {{!= => ==}} counting",
+        "np.{{fmax => maximum => fmin}}.reduceat",
+        "                    {{open_pairs = [] => pass}}\n",
+        "                open_pairs{{.append(pairs) =>  = [pairs]}}\n",
     ]),
     "ranking.good_ranks": (RANKS, [
         "np.arange({{1, len(self.rank) + 1 => len(self.rank)}}) -",
@@ -857,84 +828,60 @@ MUTANTS = {
         "{{(ordered[1:] != ordered[1:]) & (ordered[:-1] != ordered[:-1]) => False}}",
         "np.argsort{{(-signed)[::-1] => (signed)}}",
     ]),
-    "ranking.exact_distances": (EXACT, [
-        ("(dimension + 32) * ROUNDOFF", "dimension * ROUNDOFF"),
-        ("gallery_norm[columns].max", "gallery_norm.max"),
-        (".clip(min=0)", ""),
-        ("np.median(norm[longer])", "np.median(norm)"),
-        ("/ 2 - 1)", "/ 2)"),
-        ("[number == band for", "[number >= band for"),
-        ("SQUARES = 1e-280, 1e300", "SQUARES = 0, 1e300"),
-        ("square <= SQUARES[1]", "square <= 1e9 * SQUARES[1]"),
-        ("odd[rows.any(axis=1)], rows[", "odd, rows["),
-        ("{first_row + odd[0]}", "{first_row + odd[0] + 1}"),
-        ("check_finite_rows(features, name, first_row)", "check_finite_rows(features, name)"),
-        ("min(start + step, n_gallery))\n        gallery =", "start + step)\n        gallery ="),
-        ("max_memory // 4 // row_bytes)\n    starts", "max_memory // row_bytes)\n    starts"),
-        ("if len(known) == len(starts) and", "if len(known) and"),
-        ("-product / gallery_norm[image]", "-product / gallery_square[image]"),
-        ("unit: Doubles = -product", "unit: Doubles = product"),
-        ("np.where(query_norm[row] == 0, np.nan, unit)", "unit"),
-        ("gallery_square[image] - 2 * product if", "gallery_square[image] - product if"),
-        ('if scaling == "euclidean" else -product', 'if scaling == "euclidean" else product'),
-        ("scale * largest * 2, off", "scale * largest, off"),
-        ("off * (1 + largest / scale)", "off"),
-        ("slack(dimension))\n    if", "slack(dimension) / 2)\n    if"),
-        ("Scales(scale, gallery_scale, scale * largest, ", "Scales(scale, gallery_scale, scale, "),
-        ("middle + self.off[row]).astype", "middle).astype"),
-        (" start in range(0, len(query), shape[0]", " start in range(0, len(query), shape[0] + 1"),
-        ("_scaled(query, rows, -scales", "_scaled(query, rows, scales"),
-        ("chosen = columns[first:first + shape[1]", "chosen = columns[first:first + shape[1] - 1"),
-        ("block = slice(start + row, start", "block = slice(start, start"),
-        ("values.size / (len(query) * len(columns))", "values.size / (len(query) * len(gallery))"),
-        ("1 / scales.distance[block], added", "2 / scales.distance[block], added"),
-        ("(2 * query_norm + largest) * largest", "(query_norm + largest) * largest"),
-        ("return distances, 2 * 2.0**-29 *", "return distances, 2.0**-29 *"),
-        ("row_bytes + 4 * columns", "row_bytes + columns"),
-        ("whole = len(block) == block[-1] - block[0] + 1", "whole = True"),
-        ("ROUNDOFF = 2.0**-24", "ROUNDOFF = 2.0**-34"),
-        ("ROUNDOFF = 2.0**-24", "ROUNDOFF = 2.0**-23"),
-        (", right, out=product, dtype=np.float64", ", right, out=product, dtype=np.float32"),
-        ("min(start + step, count)", "start + step"),
-        ("range(0, count, step)", "range(0, count - 1, step)"),
-        ("chunks[first:first + size]", "chunks[first:first + size - 1]"),
-        ("off = 1.01 * slack(_ADDED)", "off = 0.001 * slack(_ADDED)"),
-        (" + query.shape[1] * 2.0**-126", ""),
-        ("    off[~np.isfinite(middle)] = np.inf", "    pass"),
-        ("        sums += np.einsum(", "        np.einsum("),
-        ("return ranked(highest, row, image), ", "return ranked(lowest, row, image), "),
-    ]),
-    "ranking.exact_rows": ((check_rows_of_features,), [
-        " = max(1, max_memory // {{12 //  => }}(8 * n_gallery", "{{<= 2 => < 0}} * off[k]",
+    "ranking.exact_distances": ((*EXACT, check_rows_of_features), [
+        "{{(dimension + 32) => dimension}} * ROUNDOFF", "gallery_norm{{[columns] => }}.max",
+        "{{.clip(min=0) => }}", "np.median(norm{{[longer] => }})", "/ 2{{ - 1 => }})",
+        "[number {{== => >=}} band for", "SQUARES = {{1e-280 => 0}}, 1e300",
+        "square <= {{ => 1e9 * }}SQUARES[1]", "odd{{[rows.any(axis=1)] => }}, rows[",
+        "{first_row + odd[0]{{} =>  + 1}}}",
+        "check_finite_rows(features, name{{, first_row => }})",
+        "{{min(start + step, n_gallery) => start + step}})\n        gallery =",
+        "max_memory // {{4 //  => }}row_bytes)\n    starts",
+        "if len(known) {{== len(starts)  => }}and",
+        "-product / {{gallery_norm => gallery_square}}[image]", "unit: Doubles = {{- => }}product",
+        "{{np.where(query_norm[row] == 0, np.nan, unit) => unit}}",
+        "gallery_square[image] - {{2 *  => }}product if",
+        'if scaling == "euclidean" else {{- => }}product', "scale * largest{{ * 2 => }}, off",
+        "off{{ * (1 + largest / scale) => }}", "slack(dimension){{ =>  / 2}})\n    if",
+        "Scales(scale, gallery_scale, scale{{ * largest => }}, ",
+        "middle{{ + self.off[row] => }}).astype", "blocks_of(len(query), shape[0]){{ => [1:]}}",
+        "rows.stop), {{- => }}scales.query", "chosen = columns[part]{{ => [1:]}}",
+        "slice(rows.start{{ + inner.start => }}, ",
+        "values.size / (len(query) * len({{columns => gallery}}))",
+        "{{1 => 2}} / scales.distance[block], added",
+        "({{2 *  => }}query_norm + largest) * largest", "return distances, 2{{ * 2 => }}.0**-29 *",
+        "row_bytes + {{4 *  => }}columns",
+        "whole = {{len(block) == block[-1] - block[0] + 1 => True}}",
+        "ROUNDOFF = 2.0**-{{24 => 34 => 23}}",
+        ", right, out=product, dtype=np.{{float64 => float32}}", "blocks_of(count{{ =>  - 1}}, ",
+        "chunks[first:first + size{{ =>  - 1}}]", "off = {{1.01 => 0.001}} * slack(_ADDED)",
+        "{{ + query.shape[1] * 2.0**-126 => }}",
+        "    {{off[~np.isfinite(middle)] = np.inf => pass}}", "        {{sums +=  => }}np.einsum(",
+        "return ranked({{highest => lowest}}, row, image), ",
+        ", max_memory // {{12 //  => }}(8 * n_gallery", "{{<= 2 => < 0}} * off[k]",
         "if {{close.any => close.all}}():",
         "{{            undecided[k, order[:-1][close]] = True\n => }}",
         "{{            undecided[k, order[1:][close]] = True\n => }}",
-        ", square[{{start:start +  => :}}step]", "    values[row, image] = exact{{ =>  + 1}}\n",
+        ", square[{{block => :block.stop}}]", "    values[row, image] = exact{{ =>  + 1}}\n",
     ]),
     "ranking.ranked_lists": (LISTS, [
-        ("np.cumsum(kept.reshape(-1)[block.pair])", "np.arange(1, len(block.pair) + 1)"),
-        ("so_far[place[listed]] - so_far[block.start[query]]", "so_far[place[listed]]"),
-        ("~is_kept[listed]", "is_kept[listed]"), ("listed = place >= 0", "listed = place > 0"),
-        ("np.full((n, n_gallery), -1,", "np.full((n, n_gallery), 0,"),
-        ("for queries in (roles.good_query,", "for queries in (query,"),
-        ("return rows[~filler]", "return rows[filler]"),
-        ("(filler[:, :-1] & ~filler[:, 1:])", "(filler[:, :-1] & filler[:, 1:])"),
-        ("(block.image < 0) | ", ""),
-        ("block.image >= block.n_gallery", "block.image > block.n_gallery"),
-        ("np.count_nonzero(seen, axis=1) < block.length", "block.length < 0"),
-        ("for start in range(0, len(ranked), step):", "for start in range(0, 1):"),
-        ("matrix.ndim != 2 or ", ""), (' or matrix.dtype.kind not in "iu"', ""),
-        ("if k is None:", "if False:"), ("if k in found:", "if False:"),
-        ("if missing:", "if False:"),
-        ("for k in range(len(query_names)) if k not in found]", "for k in ()]"),
-        ("[/\\\\]", "[/]"), ("flags=re.IGNORECASE", "flags=0"), ("bmp))+", "bmp))"),
-        ("if name in exact:", "if False:"), ("if name not in shared}", "if True}"),
-        ("**exact}", "}"),
-        ("places.get(word, places.get(plain(word)))", "places.get(plain(word))"),
-        ("places.get(word, places.get(plain(word)))", "places.get(word)"),
+        "np.{{cumsum(kept.reshape(-1)[block.pair] => arange(1, len(block.pair) + 1}})",
+        "so_far[place[listed]]{{ - so_far[block.start[query]] => }}", "{{~ => }}is_kept[listed]",
+        "listed = place {{>= => >}} 0", "np.full((n, n_gallery), {{-1 => 0}},",
+        "for queries in ({{roles.good_query => query}},", "return rows[{{~ => }}filler]",
+        "(filler[:, :-1] & {{~ => }}filler[:, 1:])", "{{(block.image < 0) |  => }}",
+        "block.image {{>= => >}} block.n_gallery",
+        "{{np.count_nonzero(seen, axis=1) < block.length => block.length < 0}}",
+        "blocks_of({{len(ranked) => 1}}, ", "{{matrix.ndim != 2 or  => }}",
+        '{{ or matrix.dtype.kind not in "iu" => }}', "if {{k is None => False}}:",
+        "if {{k in found => False}}:", "if {{missing => False}}:",
+        "for k in {{range(len(query_names)) if k not in found => ()}}]", "[/{{\\\\ => }}]",
+        "flags={{re.IGNORECASE => 0}}", "bmp)){{+ => }}", "if {{name in exact => False}}:",
+        "if {{name not in shared} => True}}}", "{{**exact} => }}}",
+        "places.get({{word, places.get(plain(word)) => plain(word) => word}})",
     ]),
     "metrics": ([*METRICS, *RESULT], [
-        "groups.query[groups.tied {{> => >=}} hits]", "len({{np.unique => }}(groups.query[",
+        "groups.query[groups.tied {{> => >=}} hits]", "return {{np.unique => }}(groups.query[",
         ", old_recall = nth / n_good, (nth - {{1 => 2}}) / ",
         "({{recall - old_recall => 1 / n_good}}) * ((",
         " - old_recall) * {{((old_precision + precision) / 2) => precision}}",
@@ -943,7 +890,7 @@ MUTANTS = {
         "{{precision_before(nth, ranks.rank) + => 2 *}} nth / ranks.rank",
         ".where(first, {{ranks.rank ==  => }}1, np.roll(precision",
         "{{np.where(first, ranks.rank == 1, np.roll(precision, 1)) => np.roll(precision, 1)}}",
-        "total = sum_by_query(ranks, {{ranks.nth / ranks.rank => (ranks.nth + 1) / (ranks.rank + "
+        "return mean_over_good(ranks, {{ranks.nth / ranks.rank => (ranks.nth + 1) / (ranks.rank + "
         "1)}})",
         "np.divide(total, {{ranks.n_good => np.maximum(ranks.found, 1)}}, out",
         "where=groups.nearer > {{0 => 1}}",

@@ -27,7 +27,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "lines that learn nothing. Exit code: 0, also where training files are not given "
         "and the lines that learn from them are left out; 1 when another line could not "
         "be computed; 2 for wrong input.")
-    command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="files of the driver, or a result file")
     command.add_argument("--driver", required=True, metavar="NAME",

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metric_learning
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import InputError, Integers, blocks_of
 from reid_ref.conventions import find_conventions
 from reid_ref.datasets.driver_files import DRIVERS, Driver, Images, Inputs, Method
 from reid_ref.distances import BLOCK_BYTES
@@ -255,9 +255,7 @@ def _blocks(space: Space, method: Method, imaginary: list[int]) -> Iterator[Arra
     query_M, gallery_M = ((side if space.M is None else side @ space.M)
                           for side in (space.query, space.gallery))
     gallery_square = np.einsum("ij,ij->i", gallery_M, space.gallery)
-    step = max(1, BLOCK_BYTES // gallery_square.nbytes)
-    for start in range(0, len(space.query), step):
-        rows = slice(start, start + step)
+    for rows in blocks_of(len(space.query), BLOCK_BYTES // gallery_square.nbytes):
         block = query_M[rows] @ space.gallery.T
         block *= -2
         block += np.einsum("ij,ij->i", query_M[rows], space.query[rows])[:, np.newaxis]

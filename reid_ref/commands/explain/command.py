@@ -2,16 +2,23 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.explain import show as report
-from reid_ref.commands.explain.compute import explain, list_of_query
+from reid_ref.commands.explain.compute import Explanation, explain, list_of_query
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.conventions import find_convention
+from reid_ref.evaluation.rank_lists import ListedImage
+from reid_ref.labels import Labels
+from reid_ref.result import Ranks, Result, ranks_of
+from reid_ref.text import signature_rows, wrap
+from reid_ref.text.plain import Share
+from reid_ref.text.table import lines as table_lines
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -19,7 +26,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "Walk from one convention to another, one choice at a time: the effect of "
         "each on mAP and Rank-1, the queries affected, and those that moved most. "
         "The effects add up exactly.")
-    command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
                          help="a convention (default: matlab)")
@@ -49,11 +55,165 @@ def run(args: argparse.Namespace) -> int:
         args.query, next(data.input.exact_rows(np.array([args.query]), how)), data.query,
         data.gallery, walk, lists))
     if args.format == "json":
-        common.print_json(report.as_answer(walk, data.query, args.files, data.layout, args.query,
-                                           listed))
+        common.print_json(as_answer(walk, data.query, args.files, data.layout, args.query,
+                                    listed))
     else:
-        pages = ([report.waterfall(walk), report.most_moved(walk, data.query)]
-                 if args.query is None
-                 else [report.query_page(args.query, walk, data.query, listed)])
-        show("\n".join([*pages, report.signatures(walk)]))
+        pages = ([waterfall(walk), most_moved(walk, data.query)] if args.query is None else
+                 [query_page(args.query, walk, data.query, listed)])
+        show("\n".join([*pages, signatures(walk)]))
     return 0
+
+
+def waterfall(walk: Explanation) -> str:
+    """Return one line per step. The effects printed add up to the printed difference."""
+    rows = [_step(walk.origin.name, walk.start)]
+    before = walk.start
+    for step in walk.steps:
+        change = step.value if step.choice == "ignored" else f"{step.choice} {step.value}"
+        rows.append(_step(f" {change}", step.result, before, f"{step.affected:,}"))
+        before = step.result
+    rows.append(_step(walk.target.name, walk.end, walk.start))
+    text = table_lines(["percent", "mAP", "effect", "Rank-1", "effect", "affected"], rows,
+                       indent=29)
+    text.append("")
+    for step in walk.steps:
+        if step.meaning:
+            text += wrap(f"{step.value}: {step.meaning}", rest="    ")
+    text += wrap("affected: queries whose AP or first match a step changed, or which it dropped "
+                 "or added", rest="    ")
+    return "\n".join(text)
+
+
+def _step(change: str, result: Result, before: Result | None = None,
+          affected: str = "") -> list[str]:
+    mAP, rank1 = _points(result.mAP), _points(_rank1(result))
+    effects = ["", ""] if before is None else [
+        f"{mAP - _points(before.mAP):+.6f}", f"{rank1 - _points(_rank1(before)):+.4f}"]
+    return [change, f"{mAP:.6f}", effects[0], f"{rank1:.4f}", effects[1], affected]
+
+
+def _rank1(result: Result) -> float:
+    """Return Rank-1; NaN where no image is loaded, so that the curve has no point."""
+    return float(result.cmc[0]) if len(result.cmc) else math.nan
+
+
+def _points(value: float) -> float:
+    """Percent, rounded as printed, so that the printed effects add up."""
+    return round(100 * value, 6)
+
+
+def signatures(walk: Explanation) -> str:
+    """Return what the numbers at both ends were made with."""
+    return "\n".join(["", *signature_rows(str(walk.start.signature)),
+                      *signature_rows(str(walk.end.signature))])
+
+
+def most_moved(walk: Explanation, query: Labels) -> str:
+    """Return the queries whose AP moved most, one line each."""
+    moved = walk.most_moved()
+    if not moved:
+        return "\nThe AP of no query changed."
+    before, after = walk.start.per_query, walk.end.per_query
+    heads = ["moved most", "identity", "camera", "good", f"AP {walk.origin.name}",
+             f"AP {walk.target.name}"]
+    return "\n".join(["", *table_lines(heads, [
+        [f"query {k}", str(query.identity[k]), str(query.camera[k]), str(before.n_good[k]),
+         f"{before.ap[k]:.10f}", f"{after.ap[k]:.10f}"] for k in moved], indent=12),
+        "--query N shows the ranked list of query N."])
+
+
+def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImage]) -> str:
+    """Return one query's ranked list around its good images, and its AP on either side."""
+    names = walk.origin.name, walk.target.name
+    lines = [f"query {k}: identity {query.identity[k]}, camera {query.camera[k]}", ""]
+    for name, result in zip(names, (walk.start, walk.end)):
+        first = result.per_query.first_match[k]
+        lines += [name, f"    AP {float(result.per_query.ap[k])!r}, {result.per_query.n_good[k]} "
+                        f"good, " + (f"first match at rank {first}" if first else "no match")]
+    lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
+                  f"{'cam':>4}{'distance':>10}  role"]
+    before = 0
+    for image in listed:
+        if image.place != before + 1:
+            lines.append(f"{'...':>6}")
+        before = image.place
+        ranks = "".join(f"{'-' if rank is None else rank:>11}" for rank in image.ranks)
+        lines.append(f"{image.place:>6}{ranks}{image.image:>7}{image.identity:>9}"
+                     f"{image.camera:>4}{image.distance:>10.6g}  {image.role}")
+    lines += ["", *wrap(f"place: in the list of all images. {names[0]}, {names[1]}: the rank "
+                        "among the images that each keeps."),
+              *wrap("AP of n good images, of which the k-th has rank r: precision there is P = "
+                    "k/r, and at the rank before B = (k-1)/(r-1), or 1 where r is 1. Step AP is "
+                    "the sum of P, over n. Trapezoid AP is the sum of (B + P)/2, over n.")]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepNumbers(Ranks):
+    """The numbers under one convention as JSON has them."""
+
+    mAP: Share
+    mINP: Share
+    signature: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class End(StepNumbers):
+    """The numbers at one end of the walk."""
+
+    convention: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRow(StepNumbers):
+    """The numbers after one step."""
+
+    choice: str
+    value: str
+    meaning: str
+    affected: int
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A query whose AP changed."""
+
+    query: int
+    identity: int
+    camera: int
+    ap_from: Share
+    ap_to: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """The walk as JSON has it; `query` and `list` where a query is named."""
+
+    files: list[str]
+    layout: str
+    from_: End
+    steps: list[StepRow]
+    to: End
+    moved_most: list[Moved]
+    query: int | None = None
+    list_: list[ListedImage] | None = None
+
+
+def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, number: int | None,
+              listed: list[ListedImage]) -> Explained:
+    """Return the walk, and the ranked list of query `number`, for JSON."""
+    before, after = (result.per_query.ap.tolist() for result in (walk.start, walk.end))
+    identity, camera = query.identity.tolist(), query.camera.tolist()
+    return Explained(
+        files=files, layout=layout, from_=End(convention=walk.origin.name, **_numbers(walk.start)),
+        steps=[StepRow(choice=step.choice, value=step.value, meaning=step.meaning,
+                       affected=step.affected, **_numbers(step.result)) for step in walk.steps],
+        to=End(convention=walk.target.name, **_numbers(walk.end)),
+        moved_most=[Moved(k, identity[k], camera[k], before[k], after[k])
+                    for k in walk.most_moved()],
+        query=number, list_=None if number is None else listed)
+
+
+def _numbers(result: Result) -> dict[str, Any]:
+    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP,
+            "signature": str(result.signature)}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -79,20 +78,6 @@ class Explanation(Value):
         """The numbers under `target`."""
         return self.steps[-1].result if self.steps else self.start
 
-    def map_effects(self) -> list[Fraction]:
-        """Exact effect of each step on mAP; they add up to ``end - start`` exactly.
-
-        Raises
-        ------
-        InputError
-            A step makes mAP NaN, which has no differences.
-        """
-        values = [self.start.mAP, *(step.result.mAP for step in self.steps)]
-        if np.isnan(values).any():
-            raise InputError("mAP", got="a step makes it NaN, so the effects cannot be added up")
-        exact = [Fraction(value) for value in values]
-        return [after - before for before, after in zip(exact, exact[1:])]
-
     def most_moved(self, count: int = 5) -> list[int]:
         """Return the queries whose AP changed most from `start` to `end`, largest first.
 
@@ -113,7 +98,7 @@ def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Con
     """
     origin, target = find_convention(origin), find_convention(target)
     chain = list(_chain(origin, target))
-    if measures and _scaled(origin) != _scaled(target):
+    if measures and How().scaling(origin) != How().scaling(target):
         chain = list(_measured(origin, target, chain))
     conventions = [origin, *(convention for _, _, _, convention in chain)]
     if chain:
@@ -124,17 +109,11 @@ def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Con
     return Explanation(origin, target, results[0], tuple(steps))
 
 
-def _scaled(convention: Convention) -> str:
-    """Return what its distances between features depend on."""
-    normalized = convention.normalize or convention.metric == "cosine"
-    return "normalized" if normalized else convention.metric
-
-
 def _measured(origin: Convention, target: Convention, chain: Iterable[Change]) -> Iterator[Change]:
     """Yield a first step to the target's distances, and the chain with these."""
     fields: dict[str, Any] = {name: getattr(target, name)
                               for name in ("metric", "normalize", "measure")}
-    value = (f"normalised, {target.metric}" if _scaled(target) == "normalized" else
+    value = (f"normalised, {target.metric}" if How().scaling(target) == "normalized" else
              f"{target.metric}, not normalised")
     yield "distances", value, f"default of {target.name} ({target.measure})", origin.replace(
         **fields)
@@ -223,8 +202,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     Returns
     -------
     Explanation
-        `start` and `end` (each a `Result`), `steps` in between, `map_effects()` and
-        `most_moved()`.
+        `start` and `end` (each a `Result`), `steps` in between, and `most_moved()`.
 
     Raises
     ------

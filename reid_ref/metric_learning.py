@@ -1,4 +1,33 @@
-"""XQDA, KISSME with its principal components, and distances under a metric."""
+"""Learnt metrics of the MATLAB drivers: XQDA, KISSME with its components, and training pairs.
+
+Aim: to learn from training features the metrics that the drivers of Market-1501, CUHK03 and MARS
+learn: XQDA (Liao et al., CVPR 2015), KISSME (Koestinger et al., CVPR 2012) on 200 components, and
+the Mahalanobis distance of similar pairs.
+
+Conventions: features have one row an image. A metric is a symmetric matrix M; the squared
+distance of two features is (x - y) M (x - y)', and smaller is nearer. M of XQDA need not be
+definite, so its distances may be negative. All random choices are arguments (`order`, `draws`),
+so that two runs, or Octave and Python, can use the same pairs.
+
+Sources: the papers, and the behaviour of the code in zhunzhong07/person-re-ranking (278f2c7),
+zhunzhong07/IDE-baseline-Market-1501 (8be027b) and liangzheng06/MARS-evaluation (3a91bbc), run
+in GNU Octave. ``matlab_ref/`` has `XQDA`, `xqda_pairs`, `kissme_pairs`, `pca_ide`, `pca_mars`
+and `kissme_metric`, which do the same.
+
+Differences from that code, none above the rounding of the arithmetic:
+
+1. A covariance that cannot be inverted is refused; that code warns, and its metric is infinite
+   or noise.
+2. M is made symmetric before it is used. In that code the last bits of an inverse may differ
+   across the diagonal.
+3. `pca` works on the smaller side, d x d or n x n. For Market-1501 the IDE driver decomposes
+   a 12,936 x 12,936 matrix, whose leading vectors follow from a 2,048 x 2,048 one.
+4. `pca` and `kissme` compute in double, as the IDE and the MARS driver do. `xqda` computes in
+   single precision on float32 features, as the Market-1501 driver does (the others: double).
+
+The signs of W's columns and of components are arbitrary and differ between libraries; distances
+do not depend on them.
+"""
 from __future__ import annotations
 
 import warnings
@@ -9,9 +38,23 @@ import numpy.typing as npt
 from scipy import linalg
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, check_choice, check_count, check_finite_rows,
-    check_length)
+    InputError, Integers, as_array, as_integers, blocks_of, check_choice, check_count,
+    check_finite_rows, check_length, refuse_where)
 from reid_ref.distances import working_precision
+from reid_ref.labels import Labels
+
+__all__ = [
+    "N_COMPONENTS", "N_DRAWS", "TOLERANCE", "kissme", "kissme_pairs", "mahalanobis_distances",
+    "pca", "similar_pairs_metric", "xqda", "xqda_pairs",
+]
+
+#: Relative difference within which two correct metrics in double may disagree, as distances
+#: over the largest one: matrices are inverted, so rounding (1e-16) grows with their condition
+#: number. With 3e3, the largest that was measured, Octave and Python were 5e-14 apart.
+TOLERANCE = 1e-10
+
+#: Pairs of images that the drivers draw for KISSME.
+N_DRAWS = 150_000
 
 Array = npt.NDArray[Any]
 
@@ -28,10 +71,8 @@ def checked_features(value: Any, name: str) -> Array:
 
 def image_numbers(value: Any, name: str, n: int) -> Integers:
     images = as_integers(value, name)
-    outside = np.flatnonzero((images < 0) | (images >= n))
-    if outside.size:
-        raise InputError(name, f"images 0 to {n - 1}", f"{images[outside[0]]} at index "
-                         f"{outside[0]}", "numbers count from 0")
+    refuse_where((images < 0) | (images >= n), images, name, f"images 0 to {n - 1}",
+                 "numbers count from 0")
     return images
 
 
@@ -237,7 +278,7 @@ def similar_pairs_metric(features: Any, first: Any, second: Any,
 
 
 def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: Any,
-                             kind: bool, block: int = 4096) -> Array:
+                             kind: bool) -> Array:
     x = checked_features(features, "features").astype(np.float64)
     first = image_numbers(first, "first", len(x))
     second = image_numbers(second, "second", len(x))
@@ -251,8 +292,8 @@ def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: An
         raise InputError("similar", f"at least one {word} pair", f"none among {len(similar)}",
                          "see kissme_pairs")
     covariance = np.zeros((x.shape[1], x.shape[1]))
-    for start in range(0, len(chosen), block):
-        pairs = chosen[start:start + block]
+    for block in blocks_of(len(chosen), 4096):
+        pairs = chosen[block]
         difference = x[first[pairs]] - x[second[pairs]]
         covariance += difference.T @ difference
     return solve(covariance / len(chosen), np.eye(x.shape[1]), "features",
@@ -371,3 +412,137 @@ def _cross_view_covariances(galX: Array, probX: Array, gallery_identity: Integer
     dissimilar = (scalar(n_query) * (galX.T @ galX) + scalar(n_gallery) * (probX.T @ probX)
                   - cross - cross.T - similar)
     return similar / scalar(n_similar), dissimilar / scalar(n_dissimilar)
+
+
+# Training pairs, as the drivers choose them.
+
+
+def xqda_pairs(identity: Any, camera: Any, order: Any) -> tuple[Integers, Integers]:
+    """Return the drivers' training pairs for `xqda`.
+
+    The images of a person, in the given order, are cut into two halves, and the k-th of one half
+    is paired with the k-th of the other. An odd image is left out. Pairs of one camera are
+    dropped.
+
+    Parameters
+    ----------
+    identity, camera : array_like of int, shape (n,)
+        Of the training images.
+    order : array_like of int, shape (n,)
+        A permutation of 0 to n - 1; the only random choice, e.g.
+        ``np.random.default_rng(0).permutation(n)``.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n_pairs,)
+        The two images of each pair, persons ascending.
+
+    Raises
+    ------
+    InputError
+        Arguments of different length, an order that is no permutation, or no pair.
+
+    Notes
+    -----
+    Source: ``gen_train_sample_xqda.m`` of the three repositories.
+
+    Examples
+    --------
+    >>> first, second = xqda_pairs([7, 7, 7, 7, 9], [1, 1, 2, 1, 1], [2, 0, 3, 1, 4])
+    >>> first, second                           # 2 with 3; 0 and 1 are of one camera
+    (array([2]), array([3]))
+    """
+    labels = Labels(identity, camera)
+    identity, camera = labels.identity, labels.camera
+    order = as_integers(order, "order")
+    if not np.array_equal(np.sort(order), np.arange(len(identity))):
+        raise InputError(
+            "order", f"a permutation of 0 to {len(identity) - 1}, one number for each training "
+            "image", remedy="e.g. numpy.random.default_rng(0).permutation(n)")
+    persons = by_identity(identity, order)
+    left = np.concatenate([images[:len(images) // 2] for images in persons])
+    right = np.concatenate([images[len(images) // 2:][:len(images) // 2] for images in persons])
+    cross_camera = camera[left] != camera[right]
+    if not cross_camera.any():
+        raise InputError(
+            "identity, camera", "a person with images of two cameras that the order pairs",
+            f"none among {len(persons)} persons", "training needs two images of a person")
+    return left[cross_camera], right[cross_camera]
+
+
+def kissme_pairs(identity: Any, camera: Any, draws: Any,
+                 every: int = 10) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
+    """Return the drivers' training pairs for `kissme`.
+
+    First all pairs of one person on two cameras, persons ascending; then as many drawn pairs of
+    two persons on two cameras, in the order drawn. Every tenth of these pairs is kept.
+
+    Parameters
+    ----------
+    identity, camera : array_like of int, shape (n,)
+        Of the training images.
+    draws : array_like of int, shape (m, 2)
+        Pairs of images, 0 to n - 1, the only random choice. The drivers draw `N_DRAWS`:
+        ``np.random.default_rng(0).integers(n, size=(150_000, 2))``.
+    every : int
+        Keep one pair in `every`. Default: 10, as the drivers do; 1 keeps all.
+
+    Returns
+    -------
+    first, second : ndarray of int, shape (n_pairs,)
+        The two images of each pair.
+    similar : ndarray of bool, shape (n_pairs,)
+        True: the same person.
+
+    Raises
+    ------
+    InputError
+        Arguments of different length, images that do not exist, no person on two cameras, or
+        draws that hold too few pairs.
+
+    Notes
+    -----
+    Source: ``gen_train_sample_kissme.m`` and ``KISSME.m`` (every tenth) of the repositories.
+
+    Examples
+    --------
+    >>> first, second, similar = kissme_pairs([7, 7, 9, 9], [1, 2, 1, 1],
+    ...                                       [[0, 1], [0, 2], [3, 1]], every=1)
+    >>> first, second, similar
+    (array([0, 3]), array([1, 1]), array([ True, False]))
+    """
+    labels = Labels(identity, camera)
+    identity, camera = labels.identity, labels.camera
+    draws = as_array(draws, "draws")
+    if draws.ndim != 2 or draws.shape[1] != 2:
+        raise InputError("draws", "pairs of images (m, 2)", f"shape {draws.shape}",
+                         "e.g. numpy.random.default_rng(0).integers(n, size=(150_000, 2))")
+    draws = np.stack([image_numbers(draws[:, side], f"draws[:, {side}]", len(identity))
+                      for side in (0, 1)], 1)
+    check_count(every, "every")
+
+    pairs = [np.stack([images[k] for k in np.triu_indices(len(images), 1)], 1)
+             for images in by_identity(identity, np.arange(len(identity)))]
+    similar = np.concatenate(pairs)
+    similar = similar[camera[similar[:, 0]] != camera[similar[:, 1]]]
+    if not len(similar):
+        raise InputError(
+            "identity, camera", "a person with images of two cameras",
+            f"none among {len(pairs)} persons", "training needs two images of a person")
+
+    left, right = draws.T
+    dissimilar = draws[
+        (identity[left] != identity[right]) & (camera[left] != camera[right])]
+    if len(dissimilar) < len(similar):
+        raise InputError(
+            "draws", f"{len(similar)} pairs of two persons on two cameras, as many as there are "
+            "similar pairs", f"{len(dissimilar)} in {len(draws)}", "draw more")
+    pairs_kept = np.concatenate([similar, dissimilar[:len(similar)]])[::every]
+    same = (np.arange(2 * len(similar)) < len(similar))[::every]
+    return pairs_kept[:, 0], pairs_kept[:, 1], same
+
+
+def by_identity(identity: Integers, order: Integers) -> list[Integers]:
+    """Return the images of each person, persons ascending, images in the given order."""
+    grouped = order[np.argsort(identity[order], kind="stable")]
+    return np.split(grouped, np.flatnonzero(np.diff(identity[grouped])) + 1)

@@ -19,6 +19,7 @@ from reid_ref.commands.crosscheck.command import Answered
 from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
+from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
 from reid_ref.commands.explain.show import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.published import Checked, Figures
@@ -29,7 +30,6 @@ from reid_ref.commands.table import MainTable
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
 from reid_ref.console.options import SCHEMA
-from reid_ref.console.protocols import ProtocolAnswer
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks

@@ -58,7 +58,9 @@ def with_signature(result: Result, *, unit: Any, level: float, method: str, resa
                    seed: int) -> Result:
     """Return a result whose signature says how its intervals are made, the version still last."""
     name = unit if isinstance(unit, str) else "group"
-    drawn = {"n": resamples, "seed": seed} if method == "bootstrap-t" else {}
+    # The galleries of a protocol have a seed, too.
+    of_draws = "ci-seed" if "seed" in result.signature else "seed"
+    drawn = {"n": resamples, of_draws: seed} if method == "bootstrap-t" else {}
     fields = {"ci": f"{name}-{method}", "level": f"{level:g}", **drawn}
     return replace(result, signature=result.signature.changed(fields, before="reid-ref"))
 

@@ -295,6 +295,20 @@ class Result(Value):
         object.__setattr__(self, "cmc", read_only(self.cmc))
         object.__setattr__(self, "ranks", copy.copy(self.ranks))  # read-only
 
+    @property
+    def trials(self) -> tuple[Result, ...]:
+        """The results whose mean it is: itself, but for a mean over the trials of a protocol."""
+        return (self,)
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """Standard deviations over the trials, by the names of the numbers; none of one trial."""
+        if len(self.trials) < 2:
+            return {}
+        every = [headline(trial) for trial in self.trials]
+        return {name: float(np.std([numbers[name] for numbers in every], ddof=1))
+                for name in headline(self)}
+
     def __str__(self) -> str:
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
         values = ", ".join(f"{name} {words.percent(value)}"
@@ -437,7 +451,25 @@ class Result(Value):
             ranks, min(length, self.convention.top_k or length))
         return precision[0], recall[0]
 
-    def interval(self, metric: str, *, level: float = LEVEL, unit: Any = "identity",
+    def values(self, metric: str) -> QueryValues:
+        """Return the values of each query whose mean a metric is; `interval` names the metrics.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1]] * 2, reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2]))
+        >>> result.values("Rank-1").values
+        array([0., 1.])
+        """
+        return query_values(self, metric)
+
+    def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
+        """Return what an interval takes: values of each query, weights, and which ones count."""
+        _, values, counted = self.values(metric)
+        return values, None, counted
+
+    def interval(self, metric: str = "mAP", *, level: float = LEVEL, unit: Any = "identity",
                  method: str = "bootstrap-t", resamples: int = RESAMPLES,
                  seed: int = SEED) -> Interval:
         """Return the confidence interval of a number, given this gallery and this model.
@@ -569,10 +601,25 @@ class Result(Value):
         True
         """
         lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
-                 for key, value in _saved(self).items())
+                 for key, value in self._saved().items())
         text = ",\n".join(lines)
         with whole_files(path) as (file,):
             file.write(f"{{\n{text}\n}}\n")
+
+    def _saved(self) -> dict[str, Any]:
+        """Return what a file has: `to_dict`, then all that it was made of, a list per column."""
+        queries = {name: getattr(self.per_query, name)
+                   for name in ("identity", "camera", "status", "n_good", "n_junk")}
+        queries["counted"] = in_mean(self)
+        rows = {name: getattr(self.ranks, name) for name in RANK_COLUMNS}
+        return {
+            "schema": SAVED, **self.to_dict(None), "labels": self.fingerprints._asdict(),
+            "convention": asdict(self.convention),
+            "queries": {
+                **{name: values.tolist() for name, values in queries.items()},
+                "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
+                "ap": words.numbers(self.per_query.ap), "inp": words.numbers(self.per_query.inp)},
+            "ranks": {name: values.tolist() for name, values in rows.items()}}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per query, in the order of the queries.
@@ -605,22 +652,6 @@ class Result(Value):
                    if name != "camera" or self.per_query.camera.size}
         return pandas.DataFrame(
             columns, index=pandas.RangeIndex(self.counts.query, name="query"))
-
-
-def _saved(result: Result) -> dict[str, Any]:
-    """Return what a file has: `to_dict`, then all that it was made of, a list per column."""
-    queries = {name: getattr(result.per_query, name)
-               for name in ("identity", "camera", "status", "n_good", "n_junk")}
-    queries["counted"] = in_mean(result)
-    rows = {name: getattr(result.ranks, name) for name in RANK_COLUMNS}
-    return {
-        "schema": SAVED, **result.to_dict(None), "labels": result.fingerprints._asdict(),
-        "convention": asdict(result.convention),
-        "queries": {
-            **{name: values.tolist() for name, values in queries.items()},
-            "first_match": [rank or None for rank in result.per_query.first_match.tolist()],
-            "ap": words.numbers(result.per_query.ap), "inp": words.numbers(result.per_query.inp)},
-        "ranks": {name: values.tolist() for name, values in rows.items()}}
 
 
 #: The fields of `GoodRanks` in a saved file; the others are those of the queries.
@@ -666,10 +697,11 @@ class SumsOfUnits(NamedTuple):
 
 def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOfUnits:
     """Return what the interval of a metric is made of; refuses what has none."""
-    mean, values, counted = query_values(result, metric)
+    values, weight, counted = result._weighted(metric)
     name, groups = unit_of_queries(result.per_query.identity, unit)
-    return SumsOfUnits(mean, name, statistics.unit_sums(values, groups, counted),
-                       statistics.unit_sums(values, np.arange(len(values)), counted))
+    return SumsOfUnits(
+        result.values(metric).mean, name, statistics.unit_sums(values, groups, counted, weight),
+        statistics.unit_sums(values, np.arange(len(values)), counted, weight))
 
 
 def intervals_of(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
 from reid_ref.disk import PathLike, read_lines
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
-    RANK_COLUMNS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result)
+    RANK_COLUMNS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
 from reid_ref.result.stored import Stored, checks, impossible
+from reid_ref.result.systems import check_same_convention
+from reid_ref.result.trials import AVERAGES, over_trials
 from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
 
 #: What is read here, for messages.
@@ -81,7 +83,8 @@ def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = Tru
         It cannot be read, or is not such a file: the query and the key are named.
     """
     value = _read_object(path, expected)
-    stored = (_of_result(_Values(value, str(path), EXPECTED)) if value.get("schema") == SAVED
+    of_saved = _of_trials if "trials" in value else _of_result
+    stored = (of_saved(_Values(value, str(path), EXPECTED)) if value.get("schema") == SAVED
               else _of_rows(_Values(value, str(path), expected), signed))
     if must_hold:
         for check in checks(stored):
@@ -110,7 +113,7 @@ def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
     if type(schema) is not int or not 1 <= schema <= SAVED:
         raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(schema),
                          "take a newer reid-ref")
-    if "signature" in value and "queries" not in value:
+    if "signature" in value and not {"queries", "trials"} & value.keys():
         raise InputError(path, "the values of each query", "summaries alone",
                          "write them with reid-ref evaluate FILE --per-query OUT.json")
     if not is_csv:
@@ -172,6 +175,8 @@ _OBJECT = _Kind("an object", lambda value: type(value) is dict)
 #: What a saved result has, besides Rank-k.
 _KEYS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "labels", "convention",
          "queries", "ranks"}
+#: What a saved mean over trials has.
+_OF_TRIALS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "average", "trials"}
 #: Each value of a query.
 _COLUMNS = {
     "identity": _WHOLE, "camera": _WHOLE, "status": _STATUS, "counted": _FLAG, "ap": _NUMBER,
@@ -240,11 +245,32 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
                   CONVENTIONS["matlab"])
 
 
-def _of_result(file: _Values) -> Stored:
-    """Return a saved result, each value checked by itself."""
-    unknown = [key for key in file.values if key not in _KEYS and not key.startswith("Rank-")]
+def _check_keys(file: _Values, known: set[str]) -> None:
+    """Refuse a key that a saved result has not."""
+    unknown = [key for key in file.values if key not in known and not key.startswith("Rank-")]
     if unknown:
         raise InputError(f"{file.where}: {unknown[0]}", got="no key of a saved result")
+
+
+def _of_trials(file: _Values) -> Stored:
+    """Return the mean over the trials that a file has, each one a saved result."""
+    _check_keys(file, _OF_TRIALS)
+    trials = [_of_result(_Values(values, f"{file.where}: trial {k}", EXPECTED))
+              for k, values in enumerate(file.column("trials", _OBJECT), 1)]
+    results = [trial.result for trial in trials if trial.result is not None]
+    if not results:
+        raise InputError(f"{file.where}: trials", EXPECTED, "none")
+    check_same_convention({trial.path: trial for trial in trials})
+    average, signature = file.value("average", _TEXT), _signature(file, results[0].convention)
+    check_choice(average, f"{file.where}: average", AVERAGES)
+    result = over_trials(results, average, signature)
+    return Stored(file.where, file.values, result.per_query, in_mean(result), signature,
+                  result.convention, result.counts, result.fingerprints, result, tuple(trials))
+
+
+def _of_result(file: _Values) -> Stored:
+    """Return a saved result, each value checked by itself."""
+    _check_keys(file, _KEYS)
     queries = file.inside("queries")
     n = len(queries.column("status", _STATUS))
     columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)

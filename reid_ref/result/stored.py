@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric,
-    query_values)
+    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric)
 from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
 
@@ -47,6 +46,8 @@ class Stored:
         Of the labels; empty where the file is CSV.
     result : Result or None
         Of a saved result, all of it.
+    trials : tuple of Stored
+        Of a saved mean over trials, each trial.
     """
 
     path: str
@@ -58,11 +59,12 @@ class Stored:
     counts: Counts | None = None
     fingerprints: Fingerprints = Fingerprints()
     result: Result | None = None
+    trials: tuple[Stored, ...] = ()
 
     def values(self, metric: str) -> QueryValues:
-        """Return the values whose mean a metric is, as `query_values` does of a result."""
+        """Return the values whose mean a metric is, as `Result.values` does."""
         if self.result is not None:
-            return query_values(self.result, metric)
+            return self.result.values(metric)
         rows, name = self.per_query, Path(self.path).name
         kind, k = kind_of_metric(metric)
         if kind in ("P@", "R@"):
@@ -124,7 +126,12 @@ def checks(stored: Stored) -> Iterator[Check]:
 
     CSV has no summaries.
     """
-    if stored.counts is None:
+    for k, trial in enumerate(stored.trials, 1):
+        yield from (replace(check, name=f"trial {k}: {check.name}") for check in checks(trial))
+    if stored.trials and stored.result is not None:
+        yield from (Check(name, stored.numbers.get(name), value, "trials")
+                    for name, value in stored.result.to_dict(None).items())
+    if stored.trials or stored.counts is None:
         return
     yield from _images(stored, stored.counts)
     yield from _of_gallery(stored, stored.counts)

@@ -54,17 +54,19 @@ def check(args: argparse.Namespace) -> Protocol | None:
     return protocol
 
 
-def check_one_part(args: argparse.Namespace, protocol: Protocol) -> None:
-    """Refuse several parts where one is meant."""
-    if args.part is None and len(protocol.parts) > 1:
+def check_part(args: argparse.Namespace) -> Protocol | None:
+    """As `check`, where a single part is meant."""
+    protocol = check(args)
+    if protocol is not None and args.part is None and len(protocol.parts) > 1:
         raise InputError("--part", f"one of {', '.join(part.name for part in protocol.parts)}, "
                          f"the parts of {protocol.name}", "none")
+    return protocol
 
 
 def evaluated(args: argparse.Namespace, protocol: Protocol,
               files: Sequence[str]) -> dict[str, Result]:
     """Return the results of the protocol's parts, or of the one that is named."""
-    data = (ranked_lists.read(args, files[0]) if args.labels
+    data = (ranked_lists.read(args, files[0]) if getattr(args, "labels", None)
             else common.read_files(args, files))
     shots = args.shots if args.shots is None else check_count(args.shots, "--shots")
     trials = None if args.trials is None else read_trials(

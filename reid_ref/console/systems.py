@@ -56,9 +56,7 @@ def read(args: argparse.Namespace) -> dict[str, System]:
     tables = [not args.labels and Path(file).suffix.lower() in SUFFIXES for file in args.files]
     if all(tables):
         check_not_evaluated(args)
-    protocol = protocols.check(args)
-    if protocol is not None:
-        protocols.check_one_part(args, protocol)
+    protocol = protocols.check_part(args)
     convention = common.one_convention(args, ", since systems are compared under one")
     systems = {}
     for name, file, is_table in zip(names, args.files, tables):
@@ -86,8 +84,8 @@ def show_answer(wanted: str, writers: Mapping[str, Callable[[], Any]]) -> None:
 def check_not_evaluated(args: argparse.Namespace) -> None:
     """Refuse options of an evaluation, where every file holds what an evaluation gave."""
     common.refuse({"--convention": args.convention, "--set": args.choices,
-                   "--index-lists": args.index_lists, "--protocol": args.protocol},
-                  "features or distances",
+                   "--index-lists": args.index_lists,
+                   "--protocol": getattr(args, "protocol", None)}, "features or distances",
                   "values of each query, which are evaluated already; name the result file")
 
 

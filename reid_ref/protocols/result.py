@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_count
 from reid_ref.arrays.value import Value
@@ -13,7 +14,7 @@ from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
 from reid_ref.metrics import mean_in_order
 from reid_ref.result import (
-    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric)
+    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, spread)
 from reid_ref.result.trials import over_trials
 from reid_ref.signature import Signature
 
@@ -24,7 +25,8 @@ class Expected(Value):
 
     Parameters
     ----------
-    identity : int64, shape (n,)
+    query : int64, shape (n,)
+        Which queries have a good image.
     weight : float64, shape (n,)
         How often the query asks: an image of a pool is drawn into the gallery at times.
     ap : float64, shape (n,)
@@ -32,7 +34,7 @@ class Expected(Value):
         The probability of a match at rank k or before.
     """
 
-    identity: Integers
+    query: Integers
     weight: Doubles
     ap: Doubles
     match: Doubles
@@ -71,14 +73,16 @@ class Expectation(Result):
         values, weight, counted = self._weighted(metric)
         kind, k = kind_of_metric(metric)
         return QueryValues(self.rank(k) if kind == "Rank-" else self.mAP,
-                           values * weight * (len(weight) / weight.sum()), counted)
+                           values * weight * (self.counted / weight.sum()), counted)
 
-    def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
+    def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
         kind, k = kind_of_metric(metric)
-        values = (self.expected.match[:, check_count(k, "k", 1, len(self.cmc)) - 1]
-                  if kind == "Rank-" else
-                  self.expected.ap if kind in ("mAP", "mINP") else self.at(k).per_query[kind])
-        return values, self.expected.weight, np.ones(len(values), dtype=np.bool_)
+        if kind in ("P@", "R@"):
+            self.at(k)  # refuses
+        given = (self.expected.match[:, check_count(k, "k", 1, len(self.cmc)) - 1]
+                 if kind == "Rank-" else self.expected.ap)
+        counted = self.per_query.n_good > 0
+        return spread(given, counted, 0.0), spread(self.expected.weight, counted, 0.0), counted
 
 
 def of_trials(trials: Sequence[Result], average: str, said: Mapping[str, object]) -> Result:
@@ -93,17 +97,19 @@ def of_expectation(expected: Expected, query: Labels, gallery: Labels, conventio
     if not total:
         raise InputError("gallery", "an identity that query and gallery share", "none")
     mAP = mean_in_order(expected.ap * expected.weight) * n / total
-    none = np.zeros(n, dtype=np.int64)
+    curve = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
+    matched = np.isin(np.arange(len(query)), expected.query)
+    ap, none = spread(expected.ap, matched, np.nan), np.zeros(len(query), dtype=np.int64)
+    per_query = PerQuery(  # of each gallery's one good image AP and INP are the same
+        ap, ap, none, matched.astype(np.int64), none, np.where(matched, "ok", "identity absent"),
+        query.identity, query.camera)
     status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(query) - n}
-    n_identity = len(np.unique(gallery.identity))
+    size = len(np.unique(gallery.identity))
     return Expectation(
-        mAP=mAP, cmc=np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total,
-        mINP=mAP, counted=n, signature=signature, convention=convention, expected=expected,
-        # The one good image of each gallery is the first and the last.
-        per_query=PerQuery(expected.ap, expected.ap, none, none + 1, none, np.full(n, "ok"),
-                           expected.identity),
-        counts=Counts(len(query), n_identity, 0, 0, 0, n_identity, n, 0, 0, status),
-        ranks=cast(Any, NoRanks()), fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
+        mAP=mAP, cmc=curve, mINP=mAP, per_query=per_query, counted=n, signature=signature,
+        counts=Counts(len(query), size, 0, 0, 0, size, n, 0, 0, status), convention=convention,
+        ranks=cast(Any, NoRanks()), expected=expected,
+        fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
 
 
 class ProtocolResult(Mapping[str, Result]):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from reid_ref import metrics, statistics, text as words
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, read_only
 from reid_ref.arrays.value import Value
-from reid_ref.conventions import Convention
+from reid_ref.conventions import Convention, only_ignored
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
@@ -30,7 +30,9 @@ RANKS = (1, 5, 10, 20)
 #: The version of the files that `Result.save` writes.
 SAVED = 2
 
-#: What became of a query, in the order in which reports list them, with its meaning.
+#: What became of a query, in the order in which reports list them, with its meaning. Where a
+#: convention ignores by more than camera or location, the status says it in the place of these:
+#: "only same camera or same clothes".
 STATUSES = {
     "ok": "at least one good image",
     "identity absent": "no gallery image has the query's identity",
@@ -41,6 +43,11 @@ STATUSES = {
     "nothing kept": "every gallery image is junk for this query",
     "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
 }
+
+
+def statuses_of(ignored: Iterable[str]) -> list[str]:
+    """Return every status that a query can have where a convention ignores this."""
+    return [*dict.fromkeys(filter(None, (*STATUSES, only_ignored(ignored))))]
 
 
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
@@ -63,7 +70,8 @@ class PerQuery(Value):
     n_good, n_junk : int64
         Good and ignored gallery images.
     status : str
-        A key of `STATUSES`.
+        A key of `STATUSES`, or what else the query shares with all images of its identity:
+        "only same clothes".
     identity : int64
         Who the query shows: queries of one identity are no independent samples.
     camera : int64
@@ -128,7 +136,7 @@ class Counts:
         Queries with a good image at the very distance of a wrong one: their numbers depend on
         the order of ties.
     status : dict of str to int
-        Queries by status: each key of `STATUSES`.
+        Queries by status: each key of `STATUSES`, and that of what the convention ignores.
 
     Examples
     --------
@@ -752,13 +760,13 @@ def query_values(result: Result, metric: str) -> QueryValues:
 
 
 def _values_at_rank(result: Result, k: int, loaded: npt.NDArray[np.bool_]) -> Doubles:
-    of_query = result.convention.curve.of_query
-    if of_query is None:
+    curve = result.convention.curve
+    if curve.of_query is None or not curve.has_values(k):
         raise InputError(
             "metric", got=f"Rank-{k} under convention {result.convention.name!r} counts "
-            f"{result.convention.curve.words}, of which the result keeps no values per query",
+            f"{curve.words}, of which the result keeps no values per query",
             remedy="take mAP, or a convention whose CMC is that of the first match")
-    return of_query(result.convention.cut_off(of_queries(result.ranks, loaded)), k)
+    return curve.of_query(result.convention.cut_off(of_queries(result.ranks, loaded)), k)
 
 
 def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, warn
-from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
+from reid_ref.conventions import CHOICES, CONVENTIONS, Convention, is_only_ignored
 from reid_ref.disk import PathLike, read_lines
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
@@ -163,8 +163,8 @@ _COUNT = _Kind("whole numbers from 0, below 2**63",
                lambda value: type(value) is int and 0 <= value < 2**63)
 _RANK = _Kind("ranks from 1, or null",
               lambda value: value is None or type(value) is int and 0 < value < 2**63)
-_STATUS = _Kind(f"one of {', '.join(STATUSES)}",
-                lambda value: type(value) is str and value in STATUSES)
+_STATUS = _Kind(f"one of {', '.join(STATUSES)}", lambda value: type(value) is str and (
+    value in STATUSES or is_only_ignored(value)))
 # Not above the bound: NaN, infinity, and what no double holds.
 _NUMBER = _Kind("numbers or null", lambda value: value is None or (
     type(value) in (int, float) and abs(value) < 2**63))
@@ -176,7 +176,8 @@ _OBJECT = _Kind("an object", lambda value: type(value) is dict)
 _KEYS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "labels", "convention",
          "queries", "ranks"}
 #: What a saved mean over trials has.
-_OF_TRIALS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "average", "trials"}
+_OF_TRIALS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "average",
+              "trials"}
 #: Each value of a query.
 _COLUMNS = {
     "identity": _WHOLE, "camera": _WHOLE, "status": _STATUS, "counted": _FLAG, "ap": _NUMBER,
@@ -226,7 +227,8 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
             raise InputError(f"{row.where}: query", f"{k}, for queries are numbered from 0, in "
                              "order", number, "write the file again")
     columns = {key: [row.value(key, kind) for row in rows] for key, kind in _COLUMNS.items()}
-    per_query, counted = _per_query(columns), np.array(columns["counted"])
+    per_query = _per_query(columns, (*STATUSES, *columns["status"]))
+    counted = np.array(columns["counted"])
     if "signature" in file.values:
         try:
             signature = parse_signature(file.values["signature"])
@@ -275,7 +277,8 @@ def _of_result(file: _Values) -> Stored:
     n = len(queries.column("status", _STATUS))
     columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
                                    else 0) for key, kind in _COLUMNS.items()}
-    per_query, counts = _per_query(columns), _counts(file.inside("counts"))
+    counts = _counts(file.inside("counts"))
+    per_query = _per_query(columns, (*counts.status, *columns["status"]))
     convention = _convention(file.inside("convention"))
     mAP, mINP = np.array([file.value(key, _NUMBER) for key in ("mAP", "mINP")], np.float64)
     signature = _signature(file, convention)
@@ -294,12 +297,12 @@ def _fingerprints(file: _Values) -> Fingerprints:
     return Fingerprints(*(labels.value(side, _CRC) for side in Fingerprints._fields))
 
 
-def _per_query(columns: dict[str, list[Any]]) -> PerQuery:
+def _per_query(columns: dict[str, list[Any]], names: Iterable[str]) -> PerQuery:
     whole = {name: np.array([value or 0 for value in columns[name]], np.int64)
              for name in ("identity", "camera", "first_match", "n_good", "n_junk")}
     return PerQuery(
         ap=np.array(columns["ap"], np.float64), inp=np.array(columns["inp"], np.float64), **whole,
-        status=np.array(columns["status"], dtype=f"<U{max(map(len, STATUSES))}"))
+        status=np.array(columns["status"], dtype=f"<U{max(map(len, names))}"))
 
 
 def _ranks(ranks: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
@@ -336,7 +339,8 @@ def _counts(counts: _Values) -> Counts:
             raise InputError(counts.where, got=f"{name}: expected at most {numbers['gallery']}, "
                              f"the gallery, got {number}")
     status = counts.inside("status")
-    return Counts(**numbers, status={name: status.value(name, _COUNT) for name in STATUSES})
+    names = dict.fromkeys((*STATUSES, *filter(is_only_ignored, status.values)))
+    return Counts(**numbers, status={name: status.value(name, _COUNT) for name in names})
 
 
 def _convention(choices: _Values) -> Convention:

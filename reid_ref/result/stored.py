@@ -16,7 +16,7 @@ from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric)
+    Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric)
 from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
 
@@ -177,7 +177,8 @@ def _images(stored: Stored, counts: Counts) -> Iterator[Check]:
     yield Check("counts: query", counts.query, len(per_query.status))
     yield Check("counts: good", counts.good, int(per_query.n_good.sum()))
     yield Check("counts: status", counts.status, {
-        name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
+        name: int(np.count_nonzero(per_query.status == name)) for name in dict.fromkeys(
+            (*counts.status, *np.unique(per_query.status).tolist()))})
     if len(per_query.camera):
         yield Check("labels: query", stored.fingerprints.query, per_query.labels().fingerprint())
 

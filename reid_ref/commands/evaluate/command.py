@@ -144,7 +144,8 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
         about = data.layout, tables.sizes(data), common.recognised(data)
     else:
         data, results = None, made
-        about = tables.SAVED, tables.sizes_of_saved(next(iter(made.values()))), None
+        first = next(iter(made.values()))
+        about = tables.made_before(first), tables.sizes_of_saved(first), None
     more, status = Details(), 0
     if not several:
         result = next(iter(results.values()))
@@ -223,12 +224,11 @@ def _check(args: argparse.Namespace) -> Request:
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
-    protocol = protocols.check(args)
+    of_one = any(_of_one_result(args).values())
+    protocol = protocols.check_part(args) if of_one else protocols.check(args)
     conventions, left_out = _conventions(args)
     if len(conventions) > 1:
         common.refuse(_of_one_result(args), "one convention", f"{len(conventions)}; name one")
-    if protocol is not None and any(_of_one_result(args).values()):
-        protocols.check_one_part(args, protocol)
     details = {"--at": args.at, "--worst": args.worst, "--by": args.by}
     if args.format not in ("table", "json"):
         common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")

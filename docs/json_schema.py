@@ -34,6 +34,7 @@ from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import RANK_COLUMNS, SAVED, Fingerprints, Numbers, PerQuery, Ranks
+from reid_ref.result.trials import AVERAGES
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.
@@ -154,9 +155,21 @@ def saved(found):
         "convention": found.of(Convention),
         **{name: {"type": "object", "properties": columns, "required": [*columns],
                   "additionalProperties": False} for name, columns in parts.items()}}
+    return _closed("The file of reid-ref evaluate FILE --save OUT.json and Result.save.",
+                   properties)
+
+
+def saved_trials(found):
+    """Return the shape of a saved mean over trials, each of which is a saved result."""
+    return _closed("The file of a mean over the trials of a protocol.", {
+        "schema": {"const": SAVED}, **found.object(Numbers)["properties"],
+        "average": {"enum": [*AVERAGES]},
+        "trials": {"type": "array", "items": {"$ref": "#/$defs/saved"}}})
+
+
+def _closed(description, properties):
     optional = {key(name) for name in Ranks.__dataclass_fields__}
-    return {"description": "The file of reid-ref evaluate FILE --save OUT.json and Result.save.",
-            "type": "object", "properties": properties,
+    return {"description": description, "type": "object", "properties": properties,
             "required": [name for name in properties if name not in optional],
             "additionalProperties": False}
 
@@ -170,6 +183,7 @@ def schema():
             head["warnings"] = {"type": "array", "items": {"type": "string"}}
         shapes[name] = {**found.object(cls, head), "description": f"{command}."}
     shapes["saved"] = saved(found)
+    shapes["saved_trials"] = saved_trials(found)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "JSON of reid-ref",

@@ -9,9 +9,11 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
+from reid_ref.labels import Labels
 from reid_ref.protocols import (
     Protocol, evaluate_ranked, find_protocol, read_protocol, read_trials)
 from reid_ref.protocols.record import Given
+from reid_ref.protocols.records import protocols_of
 from reid_ref.result import Result
 
 
@@ -36,6 +38,23 @@ def named(name: str, argument: str) -> Protocol:
     return find_protocol(name, argument)
 
 
+def hint(query: Labels, gallery: Labels) -> str:
+    """Return which protocols have these counts, and the command; empty where none has."""
+    names = protocols_of(query, gallery)
+    return (f"the counts are those of {' and '.join(names)}: reid-ref evaluate FILE --protocol "
+            f"{names[0]}{option_of_trials(find_protocol(names[0]))}" if names else "")
+
+
+def option_of_trials(protocol: Protocol) -> str:
+    """Return the option that a command needs, if it needs one."""
+    return f" --trials {name}" if (name := file_of_trials(protocol)) else ""
+
+
+def file_of_trials(protocol: Protocol) -> str:
+    """Return the name of the data set's file without which nothing can be evaluated, if any."""
+    return protocol.trials.file if isinstance(protocol.trials, Given) else ""
+
+
 def check(args: argparse.Namespace) -> Protocol | None:
     """Return the protocol that is named, if one is; refuse what does not go together."""
     if args.protocol is None:
@@ -48,8 +67,8 @@ def check(args: argparse.Namespace) -> Protocol | None:
         ("--strict", "strict"), ("--images", "images"))},
         "no protocol, which brings what is counted and ranks a selection of the images",
         f"--protocol {protocol.name}; leave it out")
-    if isinstance(protocol.trials, Given) and protocol.trials.file and args.trials is None:
-        raise InputError("--trials", f"{protocol.trials.file}, which comes with the data set",
+    if file_of_trials(protocol) and args.trials is None:
+        raise InputError("--trials", f"{file_of_trials(protocol)}, which comes with the data set",
                          "none", f"reid-ref protocols {protocol.name} says more")
     return protocol
 

@@ -102,6 +102,8 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
     parts = record.parts if part is None else (record.part(part),)
     with each_warning_once():
+        if trials is None:
+            check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
             record, each, ranked, sides, how, trials, shots, seed) for each in parts})
 
@@ -114,8 +116,6 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
                                                         sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
                          "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
-    if trials is None:
-        check_counts(record, part, len(part.query.of(sides)), len(part.gallery.of(sides)))
     said: dict[str, str] = {"protocol": record.name, "part": part.name}
     if record.shots != (1,):
         said["shots"] = str(shots)
@@ -126,7 +126,7 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
     if trials is None and isinstance(record.trials, Seeded):
         said["seed"] = str(record.trials.seed if seed is None else seed)
     results = _of_trials(part, ranked, sides, how, rows)
-    return of_trials(results, record.average, {**said, "follows": record.follows})
+    return of_trials(results, record.average, {**said, **_follows(record)})
 
 
 def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
@@ -174,4 +174,9 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
                            min(convention.curve_length(gallery.identity), n_identity), is_pool)
     return of_expectation(expected, query, gallery, convention, signature(
         {**fields_of(convention), **chosen.provenance_of(how), **said,
-         "follows": record.follows}, query, gallery))
+         **_follows(record)}, query, gallery))
+
+
+def _follows(record: Protocol) -> dict[str, str]:
+    """Return what the signature says of the code; a protocol of one's own may have none."""
+    return {"follows": record.follows} if record.follows else {}

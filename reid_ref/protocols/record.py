@@ -140,6 +140,10 @@ class Part(NamedTuple):
     ignored: tuple[str, ...] | None = None
     unmatched: bool = False
 
+    def counts(self, sides: Sides) -> tuple[int, int]:
+        """Return how many images ask, and how many answer."""
+        return len(self.query.of(sides)), len(self.gallery.of(sides))
+
 
 def unchanged(labels: Labels) -> Labels:
     """Return the labels as they are."""

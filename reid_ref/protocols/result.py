@@ -68,8 +68,8 @@ class Expectation(Result):
         """None."""
         return ()
 
-    def values(self, metric: str) -> QueryValues:
-        """As `Result.values`, each one weighted by how often its query asks."""
+    def query_values(self, metric: str) -> QueryValues:
+        """As `Result.query_values`, each one weighted by how often its query asks."""
         values, weight, counted = self._weighted(metric)
         kind, k = kind_of_metric(metric)
         return QueryValues(self.rank(k) if kind == "Rank-" else self.mAP,

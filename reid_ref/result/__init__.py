@@ -459,7 +459,7 @@ class Result(Value):
             ranks, min(length, self.convention.top_k or length))
         return precision[0], recall[0]
 
-    def values(self, metric: str) -> QueryValues:
+    def query_values(self, metric: str) -> QueryValues:
         """Return the values of each query whose mean a metric is; `interval` names the metrics.
 
         Examples
@@ -467,14 +467,14 @@ class Result(Value):
         >>> import reid_ref
         >>> result = reid_ref.evaluate_distances(
         ...     [[.2, .1]] * 2, reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2]))
-        >>> result.values("Rank-1").values
+        >>> result.query_values("Rank-1").values
         array([0., 1.])
         """
         return query_values(self, metric)
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
         """Return what an interval takes: values of each query, weights, and which ones count."""
-        _, values, counted = self.values(metric)
+        _, values, counted = self.query_values(metric)
         return values, None, counted
 
     def interval(self, metric: str = "mAP", *, level: float = LEVEL, unit: Any = "identity",
@@ -707,9 +707,9 @@ def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOf
     """Return what the interval of a metric is made of; refuses what has none."""
     values, weight, counted = result._weighted(metric)
     name, groups = unit_of_queries(result.per_query.identity, unit)
-    return SumsOfUnits(
-        result.values(metric).mean, name, statistics.unit_sums(values, groups, counted, weight),
-        statistics.unit_sums(values, np.arange(len(values)), counted, weight))
+    return SumsOfUnits(result.query_values(metric).mean, name,
+                       statistics.unit_sums(values, groups, counted, weight),
+                       statistics.unit_sums(values, np.arange(len(values)), counted, weight))
 
 
 def intervals_of(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:

@@ -61,10 +61,10 @@ class Stored:
     result: Result | None = None
     trials: tuple[Stored, ...] = ()
 
-    def values(self, metric: str) -> QueryValues:
-        """Return the values whose mean a metric is, as `Result.values` does."""
+    def query_values(self, metric: str) -> QueryValues:
+        """Return the values whose mean a metric is, as `Result.query_values` does."""
         if self.result is not None:
-            return self.result.values(metric)
+            return self.result.query_values(metric)
         rows, name = self.per_query, Path(self.path).name
         kind, k = kind_of_metric(metric)
         if kind in ("P@", "R@"):

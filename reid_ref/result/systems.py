@@ -51,7 +51,7 @@ def scores_of(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
     """Return the values per query whose mean a metric is, by metric and system."""
     if isinstance(metrics, str) or not len(metrics):
         raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
-    return {metric: {name: system.values(metric) for name, system in systems.items()}
+    return {metric: {name: system.query_values(metric) for name, system in systems.items()}
             for metric in metrics}
 
 

@@ -46,10 +46,9 @@ class TrialsResult(Result):
             name: read_only(np.concatenate([at.per_query[name] for at in every]))
             for name in every[0].per_query})
 
-    def values(self, metric: str) -> QueryValues:
-        """As `Result.values`; a value is weighted where trials have different numbers of queries.
-        """
-        every = [trial.values(metric) for trial in self.trials]
+    def query_values(self, metric: str) -> QueryValues:
+        """As `Result.query_values`, weighted where trials have different numbers of queries."""
+        every = [trial.query_values(metric) for trial in self.trials]
         sizes = np.array([np.count_nonzero(scored.counted) for scored in every])
         weight = np.array(_weights(self.trials, self.average))
         scale = weight * sizes.sum() / (weight.sum() * np.maximum(sizes, 1))
@@ -60,7 +59,7 @@ class TrialsResult(Result):
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
         """As `Result._weighted`, each trial's values moved to the mean of all."""
-        return pooled([trial.values(metric) for trial in self.trials])
+        return pooled([trial.query_values(metric) for trial in self.trials])
 
     def _saved(self) -> dict[str, Any]:
         """Return what a file has: the means, and every trial as it is saved itself."""

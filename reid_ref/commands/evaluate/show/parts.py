@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.commands.evaluate.compute import Details, Method
+from reid_ref.commands.evaluate.show import rows
 from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
 from reid_ref.result import Ranks, Result, headline, ranks_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
 from reid_ref.text.plain import Share
-from reid_ref.text.table import Table, as_csv, lines
+from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +62,8 @@ def writers(protocol: Protocol, method: Method, ranks: Sequence[int], length: in
                         **{**_numbers(part), **_first(part)})
             for name, part in results.items()]),
         "table": lambda: _text(method.files, protocol, results, ranks, intervals),
-        "csv": lambda: _csv(results, ranks),
-        "paper": lambda: _table(protocol, results, ranks, intervals)}
+        "csv": lambda: rows.as_csv(results, ranks=ranks, intervals=method.intervals),
+        "paper": lambda: rows.table(results, ranks=ranks, intervals=method.intervals)}
 
 
 def _numbers(result: Result) -> dict[str, Any]:
@@ -79,44 +80,28 @@ def _first(part: Result) -> dict[str, int]:
 def _text(files: list[str], protocol: Protocol, results: Mapping[str, Result],
           ranks: Sequence[int], intervals: Mapping[str, Mapping[str, Interval]]) -> str:
     """Return one line per part and one of its sd, then how they were made."""
-    table = _table(protocol, results, ranks, intervals)
-    text = [*row("protocol", f"{protocol.name}: {protocol.source}"), *row("input", names(files)),
-            "", *lines(table.heads, [list(map(str, cells)) for cells in table.rows], indent=16),
-            "", *(line for note in table.notes for line in row("note", note))]
-    return "\n".join([*text, *signature_lines(dict(table.signatures))])
-
-
-def _table(protocol: Protocol, results: Mapping[str, Result], ranks: Sequence[int],
-           intervals: Mapping[str, Mapping[str, Interval]]) -> Table:
-    heads, rows = _heads(results, ranks), []
+    heads = list(dict.fromkeys(
+        name for part in results.values() for name in headline(part, ranks)))
+    cells, notes = [], list[str]()
     for name, part in results.items():
-        rows.append([name, *_cells(headline(part, ranks), heads)])
+        cells.append([name, *_cells(headline(part, ranks), heads)])
         if part.sd:
-            rows.append([f"sd of {len(part.trials)} trials", *_cells(part.sd, heads)])
+            cells.append([f"sd of {len(part.trials)} trials", *_cells(part.sd, heads)])
         if name in intervals:
-            rows.append(["interval", *(
+            cells.append(["interval", *(
                 confidence.ends(intervals[name][head]) if head in intervals[name] else "-"
                 for head in heads)])
-    notes = ["{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}.".format(
-        part=name, **_first(part)) for name, part in results.items()]
+        notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}."
+                     .format(part=name, **_first(part)))
     notes += [protocol.note] if protocol.note else []
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]
-    return Table(["percent", *heads], rows, notes,
-                 {name: str(part.signature) for name, part in results.items()})
-
-
-def _heads(results: Mapping[str, Result], ranks: Sequence[int]) -> list[str]:
-    return list(dict.fromkeys(name for part in results.values() for name in headline(part, ranks)))
+    text = [*row("protocol", f"{protocol.name}: {protocol.source}"), *row("input", names(files)),
+            "", *lines(["percent", *heads], cells, indent=16),
+            "", *(line for note in notes for line in row("note", note))]
+    return "\n".join([*text, *signature_lines(
+        {name: str(part.signature) for name, part in results.items()})])
 
 
 def _cells(numbers: Mapping[str, float], heads: Sequence[str]) -> list[str]:
     return [percent(numbers.get(head, float("nan"))) for head in heads]
-
-
-def _csv(results: Mapping[str, Result], ranks: Sequence[int]) -> str:
-    heads = _heads(results, ranks)
-    return as_csv(
-        ["part", *heads, "counted", "queries", "gallery", "signature"],
-        [[name, *map(headline(part, ranks).get, heads), *_first(part).values(), part.signature]
-         for name, part in results.items()])

@@ -356,10 +356,12 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
     """
     sides, names = {"query": query, "gallery": gallery}, []
     for protocol in PROTOCOLS.values():
+        parts = [part for part in protocol.parts
+                 if part.may_have(protocol.counts.get(part.name), sides)]
         with contextlib.suppress(InputError):  # cameras or columns that are not the benchmark's
-            named = {side: protocol.labelled(labels, side) for side, labels in sides.items()}
-            if any(part.counts(named) == protocol.counts.get(part.name)
-                   for part in protocol.parts if protocol.counts):
+            named = {side: protocol.labelled(labels, side) for side, labels in sides.items()
+                     if parts}
+            if any(part.counts(named) == protocol.counts[part.name] for part in parts):
                 names.append(protocol.name)
     return names
 

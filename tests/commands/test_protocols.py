@@ -145,6 +145,15 @@ class TestLikeAnyResult:
         trial = expected(file, part="all").trials[3]
         assert [float(row["ap"]) for row in rows[72:96]] == trial.per_query.ap.tolist()
 
+    def test_values_in_json_are_of_one_trial(self, file):
+        path = file.with_name("queries.json")
+        done = run("evaluate", file, *self.PART, "--per-query", path, "--save",
+                   file.with_name("saved.json"))
+        assert done.returncode == 2 and not list(file.parent.glob("*.json"))
+        assert "--per-query: expected a name that ends in .csv" in done.stderr
+        assert run("evaluate", file, "--protocol", "mars", "--per-query", path).returncode == 0
+        assert run("verify", path).returncode == 0
+
     @pytest.mark.parametrize("options, code, told", [
         (["--expect", "mAP={0:.2f}"], 0, ""), (["--expect", "mAP=3"], 3, "mAP is"),
         (["--fail-under", "Rank-1=99.9"], 4, "Rank-1 is"),

@@ -207,12 +207,16 @@ def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
 
 def _write(args: argparse.Namespace, result: Result) -> None:
     """Write the files of --save and --per-query, where they are requested."""
+    is_json = args.per_query is not None and Path(args.per_query).suffix.lower() == ".json"
+    if is_json and len(result.trials) != 1:
+        raise InputError("--per-query", "a name that ends in .csv, for the numbers are no means "
+                         "over single queries", args.per_query, "--save writes every trial")
     if args.save is not None:
         result.save(args.save)
     if args.per_query is None:
         return
     text = (json.dumps({"schema": common.SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
-            if Path(args.per_query).suffix.lower() == ".json" else rows.per_query_csv(result))
+            if is_json else rows.per_query_csv(result))
     with whole_files(args.per_query) as (file,):
         file.write(text)
 

@@ -329,7 +329,7 @@ PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY
 
 def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> None:
     """Warn once of other counts than the benchmark's; refuse those of another benchmark."""
-    others = []
+    differences = []
     for part in parts:
         expected, got = protocol.counts.get(part.name), part.counts(sides)
         if expected is None or expected == got:
@@ -340,10 +340,10 @@ def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> Non
                     "protocol", f"{protocol.name}, which has {expected[0]:,} queries and "
                     f"{expected[1]:,} gallery images", f"{got[0]:,} and {got[1]:,}, those of "
                     f"{other.name}", "name that one")
-        others.append(f"part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images, "
-                      f"where the benchmark has {expected[0]:,} and {expected[1]:,}")
-    if others:
-        warn(f"{protocol.name}, {'; '.join(others)}")
+        differences.append(f"part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images, "
+                           f"where the benchmark has {expected[0]:,} and {expected[1]:,}")
+    if differences:
+        warn(f"{protocol.name}, {'; '.join(differences)}")
 
 
 def protocols_of(query: Labels, gallery: Labels) -> list[str]:

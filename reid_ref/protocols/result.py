@@ -79,10 +79,10 @@ class Expectation(Result):
         kind, k = kind_of_metric(metric)
         if kind in ("P@", "R@"):
             self.at(k)  # refuses
-        given = (self.expected.match[:, check_count(k, "k", 1, len(self.cmc)) - 1]
-                 if kind == "Rank-" else self.expected.ap)
+        values = (self.expected.match[:, check_count(k, "k", 1, len(self.cmc)) - 1]
+                  if kind == "Rank-" else self.expected.ap)
         counted = self.per_query.n_good > 0
-        return spread(given, counted, 0.0), spread(self.expected.weight, counted, 0.0), counted
+        return spread(values, counted, 0.0), spread(self.expected.weight, counted, 0.0), counted
 
 
 def of_trials(trials: Sequence[Result], average: str, said: Mapping[str, object]) -> Result:

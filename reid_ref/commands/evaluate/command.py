@@ -118,8 +118,8 @@ def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
         reason, convention, note = expected
         warn(f"{reason}: papers print --convention {convention} there"
              + (f" ({note})" if note else "") + ", and this is matlab")
-    if (told := protocols.hint(data.query, data.gallery)) and args.convention is None:
-        warn(told)
+    if (hint := protocols.hint(data.query, data.gallery)) and args.convention is None:
+        warn(hint)
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")

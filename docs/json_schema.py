@@ -19,6 +19,7 @@ from reid_ref.commands.crosscheck.command import Answered
 from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
+from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
 from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.published import Checked, Figures
@@ -30,11 +31,11 @@ from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
 from reid_ref.console.options import SCHEMA
-from reid_ref.console.protocols import ProtocolAnswer
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import RANK_COLUMNS, SAVED, Fingerprints, Numbers, PerQuery, Ranks
+from reid_ref.result.trials import AVERAGES
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.
@@ -156,9 +157,21 @@ def saved(found):
         "convention": found.of(Convention),
         **{name: {"type": "object", "properties": columns, "required": [*columns],
                   "additionalProperties": False} for name, columns in parts.items()}}
+    return _closed("The file of reid-ref evaluate FILE --save OUT.json and Result.save.",
+                   properties)
+
+
+def saved_trials(found):
+    """Return the shape of a saved mean over trials, each of which is a saved result."""
+    return _closed("The file of a mean over the trials of a protocol.", {
+        "schema": {"const": SAVED}, **found.object(Numbers)["properties"],
+        "average": {"enum": [*AVERAGES]},
+        "trials": {"type": "array", "items": {"$ref": "#/$defs/saved"}}})
+
+
+def _closed(description, properties):
     optional = {key(name) for name in Ranks.__dataclass_fields__}
-    return {"description": "The file of reid-ref evaluate FILE --save OUT.json and Result.save.",
-            "type": "object", "properties": properties,
+    return {"description": description, "type": "object", "properties": properties,
             "required": [name for name in properties if name not in optional],
             "additionalProperties": False}
 
@@ -172,6 +185,7 @@ def schema():
             head["warnings"] = {"type": "array", "items": {"type": "string"}}
         shapes[name] = {**found.object(cls, head), "description": f"{command}."}
     shapes["saved"] = saved(found)
+    shapes["saved_trials"] = saved_trials(found)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "JSON of reid-ref",

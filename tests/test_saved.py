@@ -173,7 +173,7 @@ SPOILT = {
     "convention: loader: expected .*, got 3": put("convention", "loader", 3),
     "convention: name: expected a text of one line without |": put("convention", "name", "a|b:c"),
     "parts: no key of a saved result": put("parts", []),
-    "trials: no key of a saved result": put("trials", None),
+    "extra: no key of a saved result": put("extra", None),
     "labels: gallery: expected .*, got \"nonsense\"": put("labels", "gallery", "nonsense"),
     "schema: expected a version up to 2, got true": put("schema", True),
     "counts: gallery: expected .*, got -3": put("counts", "gallery", -3),

@@ -5,9 +5,11 @@ import argparse
 from dataclasses import dataclass
 
 from reid_ref.console import options as common
+from reid_ref.console.protocols import hint
 from reid_ref.console.terminal import show
 from reid_ref.datasets import Recognised, read_labels, recognise
 from reid_ref.datasets.fingerprints import SetCounts, count, table
+from reid_ref.protocols.records import protocols_of
 from reid_ref.text import NO_BENCHMARK, names, row
 
 
@@ -18,24 +20,29 @@ class Counted:
     files: list[str]
     dataset: str | None
     off: list[str] | None
+    protocols: list[str]
     counts: SetCounts
     expected: SetCounts | None
     source: str | None
 
 
-def as_answer(files: list[str], counts: SetCounts, benchmark: Recognised | None) -> Counted:
+def as_answer(files: list[str], counts: SetCounts, benchmark: Recognised | None,
+              protocols: list[str]) -> Counted:
     """Return the counts for JSON."""
     if benchmark is None:
-        return Counted(files, None, None, counts, None, None)
+        return Counted(files, None, None, protocols, counts, None, None)
     known = benchmark.fingerprint
-    return Counted(files, known.name, list(benchmark.off), counts, known.counts, known.source)
+    return Counted(files, known.name, list(benchmark.off), protocols, counts, known.counts,
+                   known.source)
 
 
-def as_table(files: list[str], counts: SetCounts, benchmark: Recognised | None) -> str:
+def as_table(files: list[str], counts: SetCounts, benchmark: Recognised | None,
+             protocols: str = "") -> str:
     """Return the verdict, and every count next to the benchmark's."""
     fingerprint = benchmark.fingerprint if benchmark else None
     lines = row("input", names(files))
     lines += row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
+    lines += row("protocol", protocols) if protocols else []
     lines += ["", f"{'':28}{'here':>10}" + (f"{'expected':>10}" if fingerprint else "")]
     for name, value, expected in table(counts, fingerprint):
         line = f"{name:28}{value:>10,}" + (f"{expected:>10,}" if expected is not None else "")
@@ -62,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     labels = read_labels(*args.files)
     counts, benchmark = count(*labels), recognise(*labels)
     if args.json:
-        common.print_json(as_answer(args.files, counts, benchmark))
+        common.print_json(as_answer(args.files, counts, benchmark, protocols_of(*labels)))
     else:
-        show(as_table(args.files, counts, benchmark))
+        show(as_table(args.files, counts, benchmark, hint(*labels)))
     return 1 if benchmark and benchmark.off else 0

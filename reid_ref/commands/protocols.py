@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reid_ref.console import options as common
-from reid_ref.console.protocols import named
+from reid_ref.console.protocols import named, option_of_trials
 from reid_ref.console.terminal import show
-from reid_ref.conventions import IGNORED
+from reid_ref.conventions import IGNORED, METRICS, UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.evaluation.how import How
 from reid_ref.protocols import PROTOCOLS, Exact, Part, Protocol, Rows, Seeded
 from reid_ref.text import row, wrap
 
@@ -59,7 +60,7 @@ def words_of(protocol: Protocol, part: Part) -> str:
 
 
 def _rows(rows: Rows) -> str:
-    where = ", ".join(f"{column} {', '.join(map(str, values))}"
+    where = ", ".join(f"{column}{'s' * (len(values) > 1)} {', '.join(map(str, values))}"
                       for column, values in rows.where.items())
     drawn = {None: "", True: " that are drawn", False: " that are not drawn"}[rows.drawn]
     return ("queries" if rows.side == "query" else "gallery images") + drawn + (
@@ -76,7 +77,8 @@ def trials_of(protocol: Protocol) -> str:
                 f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
     if trials.file:
         return f"{trials.n} galleries of {trials.file}, after --trials"
-    return "one" if trials.n == 1 else f"{trials.n} splits that come with the data set"
+    return ("one, of all images" if trials.n == 1
+            else f"{trials.n} splits that come with the data set")
 
 
 def as_list() -> str:
@@ -89,17 +91,21 @@ def as_list() -> str:
                 "one" if trials.n == 1 else f"{trials.n} given")
         parts = ", ".join(part.name for part in protocol.parts)
         lines += wrap(parts, f"{name:24}{kind:14}", " " * 38)
-    return "\n".join([*lines, "", "reid-ref protocols NAME shows one in full; reid-ref evaluate "
-                      "FILE --protocol NAME", "evaluates it."])
+    return "\n".join([*lines, "", *wrap(
+        "trials: given with the data set, drawn by the seeds of the code, or the exact "
+        "expectation over all galleries. reid-ref protocols NAME shows a protocol in full; "
+        "reid-ref evaluate FILE --protocol NAME evaluates it.")])
 
 
-def as_page(protocol: Protocol) -> str:
-    """Return everything about one protocol in words."""
+def as_page(protocol: Protocol, given: str = "") -> str:
+    """Return everything about one protocol in words; `given`: the file that it is from."""
     record = record_of(protocol)
-    return "\n".join(line for name, text in _page(record) for line in row(name, text, 12) or [""])
+    return "\n".join(line for name, text in _page(record, protocol, given or record.name)
+                     for line in row(name, text, 12) or [""])
 
 
-def _page(record: ProtocolRecord) -> Iterator[tuple[str, str]]:
+def _page(record: ProtocolRecord, protocol: Protocol,
+          given: str) -> Iterator[tuple[str, str]]:
     yield "name", record.name
     yield "benchmark", record.benchmark
     yield "follows", record.source
@@ -112,13 +118,18 @@ def _page(record: ProtocolRecord) -> Iterator[tuple[str, str]]:
     for name, words in record.parts.items():
         size = record.counts.get(name)
         yield "part", f"{name}: {words}" + (
-            f"; {size[0]:,} queries, {size[1]:,} gallery images in all" if size else "")
-    yield "convention", record.convention
+            f"; the benchmark has {size[0]:,} queries and {size[1]:,} gallery images"
+            if size else "")
+    convention = protocol.convention
+    yield "counted", (f"AP: {convention.ap}; query without a match: "
+                      f"{UNMATCHED[convention.unmatched].words}; CMC: {convention.curve.words}")
+    yield "distance", (f"{METRICS[convention.metric]}, features "
+                       + ("divided by their 2-norms" if How((convention,)).distance()[1]
+                          else "as they are") + ", unless --metric or --normalize say more")
     if record.note:
         yield "note", record.note
     yield "", ""
-    given = " --trials rand_perm_cam.mat" if "rand_perm_cam" in record.trials else ""
-    yield "command", f"reid-ref evaluate FILE --protocol {record.name}{given}"
+    yield "command", f"reid-ref evaluate FILE --protocol {given}{option_of_trials(protocol)}"
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -136,5 +147,6 @@ def run(args: argparse.Namespace) -> int:
         common.print_json(record_of(protocol) if protocol is not None else ProtocolRecords(
             {name: record_of(record) for name, record in PROTOCOLS.items()}))
     else:
-        show(as_list() if protocol is None else as_page(protocol))
+        show(as_list() if protocol is None else
+             as_page(protocol, "" if protocol.name in PROTOCOLS else args.name))
     return 0

@@ -72,6 +72,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="multiple queries instead of re-ranking: a file with mquery_f, "
                               "mquery_label and mquery_cam, pooled for each query by their mean "
                               "and maximum")
+    command.add_argument("--protocol", help=argparse.SUPPRESS)
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--max-memory", "--ranks", "--cmc", formats=("table", "json"))
     confidence.add(command)
@@ -106,6 +107,9 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> dict[str, Any]:
     """Return the numbers of re-ranking that are given; refuse what does not go together."""
     numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
+    common.refuse({"--protocol": args.protocol}, "one gallery, in which neighbours are looked for",
+                  "a protocol, which has several or takes parts of one; pass the distances of "
+                  "reid_ref.rerank to reid_ref.evaluate_protocol")
     if args.multi_query is not None:
         common.refuse({"--variant": args.variant, "--k1": args.k1, "--k2": args.k2,
                        "--lambda": args.lambda_}, "re-ranking",

@@ -37,9 +37,9 @@ def add(command: argparse.ArgumentParser) -> None:
         "mAP and Rank-1 on each benchmark, and which differences a paired test shows.")
     command.epilog = (
         "A method is a result that reid-ref evaluate --save wrote, a folder of them, or "
-        "NAME=FILE[,FILE...]. The benchmark of a file is known from its counts; else the column "
-        "is named after the file. Methods are compared with the first one on each benchmark, "
-        "over the same queries and under one convention.")
+        "NAME=FILE[,FILE...]. A column is a protocol, which the file names, or the benchmark of "
+        "its counts; else it is named after the file. Methods are compared with the first one on "
+        "each benchmark, over the same queries and under one convention.")
     command.set_defaults(run=run)
     command.add_argument("methods", nargs="+", metavar="FILE|FOLDER|NAME=FILE[,FILE]",
                          help="saved results of one method")
@@ -97,9 +97,12 @@ def columns_of(rows: Mapping[str, list[Path]]) -> dict[str, dict[str, Stored]]:
 
 
 def _benchmark(stored: Stored, columns: Mapping[str, Mapping[str, Stored]]) -> str:
-    """Return the benchmark that a result has the counts of; else the column of the same labels,
-    or the name of its file for a new one.
+    """Return the protocol, with its part, or the benchmark that a result has the counts of; else
+    the column of the same labels, or the name of its file for a new one.
     """
+    if "protocol" in stored.signature:
+        part = stored.signature.get("part", "all")
+        return stored.signature["protocol"] + ("" if part == "all" else f" {part}")
     counts, identities = stored.counts, len(set(stored.per_query.identity.tolist()))
     for benchmark in FINGERPRINTS.values():
         expected = benchmark.counts

@@ -12,7 +12,7 @@ from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.console import options as common
 from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
-from reid_ref.result import Result, headline, intervals_of, sums_of_units
+from reid_ref.result import Result, headline, intervals_of, kind_of_metric, sums_of_units
 from reid_ref.statistics import Interval
 from reid_ref.statistics.interval import LEVEL, check_level
 from reid_ref.statistics.units import RESAMPLES, SEED, check_random
@@ -49,7 +49,8 @@ def _why_none(result: Result, name: str, value: float) -> str:
     if math.isnan(value):
         return "the number is NaN, since a query that counts has no value"
     curve = result.convention.curve
-    if name.startswith("Rank-") and curve.of_query is None:
+    kind, k = kind_of_metric(name)
+    if kind == "Rank-" and not curve.has_values(k):
         return f"the curve counts {curve.words}, which leaves no value for each query"
     return ""
 
@@ -58,7 +59,9 @@ def with_signature(result: Result, *, unit: Any, level: float, method: str, resa
                    seed: int) -> Result:
     """Return a result whose signature says how its intervals are made, the version still last."""
     name = unit if isinstance(unit, str) else "group"
-    drawn = {"n": resamples, "seed": seed} if method == "bootstrap-t" else {}
+    # The galleries of a protocol have a seed, too.
+    of_draws = "ci-seed" if "seed" in result.signature else "seed"
+    drawn = {"n": resamples, of_draws: seed} if method == "bootstrap-t" else {}
     fields = {"ci": f"{name}-{method}", "level": f"{level:g}", **drawn}
     return replace(result, signature=result.signature.changed(fields, before="reid-ref"))
 

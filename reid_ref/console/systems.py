@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError
-from reid_ref.console import confidence, files as ranked_lists, options as common
+from reid_ref.console import (
+    confidence, files as ranked_lists, options as common, protocols)
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import Convention
+from reid_ref.protocols import Protocol
 from reid_ref.result import Result, kind_of_metric
 from reid_ref.result.saved import SUFFIXES, load, read_stored
 from reid_ref.result.systems import System
@@ -31,6 +33,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
                        "--max-memory", "--name", formats=common.FORMATS)
+    protocols.add(command)
     ranked_lists.add(command)
     confidence.add_options(command)
 
@@ -52,11 +55,13 @@ def read(args: argparse.Namespace) -> dict[str, System]:
     tables = [not args.labels and Path(file).suffix.lower() in SUFFIXES for file in args.files]
     if all(tables):
         check_not_evaluated(args)
+    protocol = protocols.check_part(args)
     convention = common.one_convention(args, ", since systems are compared under one")
     systems = {}
     for name, file, is_table in zip(names, args.files, tables):
         with said_of(name, [file]):
-            systems[name] = _table(file) if is_table else _evaluated(args, file, convention)
+            systems[name] = (_table(file) if is_table else
+                             _evaluated(args, file, convention, protocol))
     phase(f"tests and intervals from {args.resamples or RESAMPLES:,} resamples")
     return systems
 
@@ -78,21 +83,25 @@ def show_answer(wanted: str, writers: Mapping[str, Callable[[], Any]]) -> None:
 def check_not_evaluated(args: argparse.Namespace) -> None:
     """Refuse options of an evaluation, where every file holds what an evaluation gave."""
     common.refuse({"--convention": args.convention, "--set": args.choices,
-                   "--index-lists": args.index_lists, "--map": args.map}, "features or distances",
+                   "--index-lists": args.index_lists, "--map": args.map,
+                   "--protocol": getattr(args, "protocol", None)}, "features or distances",
                   "values of each query, which are evaluated already; name the result file")
 
 
-def saved_results(args: argparse.Namespace, files: Sequence[str]) -> dict[str, Result] | None:
-    """Return the result of a saved one, by its convention; None for any other file."""
-    if not is_saved(args, files):
-        return None
-    result = load(files[0])
-    return {result.convention.name: result}
+def results_made(args: argparse.Namespace, files: Sequence[str],
+                 protocol: Protocol | None = None) -> dict[str, Result] | None:
+    """Return a saved result by its convention, or those of a protocol by part; else None."""
+    if is_saved(args, files):
+        result = load(files[0])
+        return {result.convention.name: result}
+    return None if protocol is None else protocols.evaluated(args, protocol, files)
 
 
 def of_each(args: argparse.Namespace, groups: Sequence[Sequence[Path]],
-            work: Callable[[str, list[str], dict[str, Result] | None], Any]) -> list[Any]:
-    """Return what `work` makes of each result: of its name, its files, and what is saved in them.
+            work: Callable[[str, list[str], dict[str, Result] | None], Any],
+            protocol: Protocol | None = None) -> list[Any]:
+    """Return what `work` makes of each result: of its name, its files, and the results that are
+    saved in them, or that a protocol makes of them.
 
     Of several, warnings and errors say which one they are about.
     """
@@ -100,7 +109,7 @@ def of_each(args: argparse.Namespace, groups: Sequence[Sequence[Path]],
     for name, paths in zip(names_of_results(args.names, groups), groups):
         files = list(map(str, paths))
         with said_of(name, files) if len(groups) > 1 or args.names else nullcontext():
-            answers.append(work(name, files, saved_results(args, files)))
+            answers.append(work(name, files, results_made(args, files, protocol)))
     return answers
 
 
@@ -128,7 +137,11 @@ def _table(file: str) -> System:
     return stored.result or stored
 
 
-def _evaluated(args: argparse.Namespace, file: str, convention: Convention) -> System:
+def _evaluated(args: argparse.Namespace, file: str, convention: Convention,
+               protocol: Protocol | None) -> System:
+    if protocol is not None:
+        result, = protocols.evaluated(args, protocol, [file]).values()
+        return result
     data = ranked_lists.read(args, file) if args.labels else common.read_files(args, [file])
     lists = common.read_lists(args, [convention])
     result, = evaluate_file(args, data, [convention], lists).values()

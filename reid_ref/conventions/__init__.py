@@ -6,7 +6,7 @@ means its loader and its evaluator; `NAME-function` is the evaluator alone.
 """
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
-    TIES, UNMATCHED, as_text)
+    TIES, UNMATCHED, as_text, is_only_ignored, only_ignored)
 from reid_ref.conventions.convention import NO_CHOICES, Convention, loaded_images
 from reid_ref.conventions.records import (
     ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, changed, choices_of_text,
@@ -16,5 +16,6 @@ __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
     "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "METRICS", "NAMES", "NOT_IN_ALL", "NO_CHOICES",
     "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed",
-    "choices_of_text", "find_convention", "find_conventions", "known_as", "loaded_images",
+    "choices_of_text", "find_convention", "find_conventions", "is_only_ignored", "known_as",
+    "loaded_images", "only_ignored",
 ]

@@ -5,7 +5,7 @@ direction: the number is higher, lower, the same, differs in its last bits, or e
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,11 +34,15 @@ def _same(value: Any, *_: Any) -> Any:
 
 
 class ChoiceValue(NamedTuple):
-    """A value in words, and what it does, where that is not done elsewhere (`ranking.roles`)."""
+    """A value in words, and what it does, where that is not done elsewhere (`ranking.roles`).
+
+    `short`: what images that are ignored for their query share with it.
+    """
 
     words: str
     differs: str = ""
     apply: Callable[..., Any] = _same
+    short: str = ""
 
 
 class Rule(NamedTuple):
@@ -95,6 +99,8 @@ class Curve(NamedTuple):
         Keys of `IGNORED`.
     of_query : callable, optional
         (ranks, k) to the values whose mean is Rank-k, where they follow from ranks.
+    only_first : bool
+        Whether they do for Rank-1 alone.
     """
 
     words: str
@@ -106,6 +112,11 @@ class Curve(NamedTuple):
     also_ignored: tuple[str, ...] = ()
     differs: str = ""
     of_query: Callable[[GoodRanks, int], Doubles] | None = None
+    only_first: bool = False
+
+    def has_values(self, k: int) -> bool:
+        """Return whether Rank-k is a mean of values that follow from ranks."""
+        return self.of_query is not None and (k == 1 or not self.only_first)
 
 
 class Arithmetic(NamedTuple):
@@ -182,32 +193,41 @@ LOADS = {
 #: Which gallery images are ignored. The rest of the query's identity is good.
 IGNORED = {
     "label -1": ChoiceValue("images labelled -1"),
-    "same identity, same camera": ChoiceValue("the query's identity on the query's camera"),
+    "same identity, same camera": ChoiceValue(
+        "the query's identity on the query's camera", short="same camera"),
     "same camera": ChoiceValue(
         "every image of the query's camera",
-        "Every image of the query's camera is ignored, not only those of its identity: higher"),
+        "Every image of the query's camera is ignored, not only those of its identity: higher",
+        short="same camera"),
     "same location": ChoiceValue(
         "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
         "Every image of the query's location is ignored, not only those of its identity and "
-        "camera: either way"),
+        "camera: either way",
+        short="same location"),
     "same identity, same clothes": ChoiceValue(
         "the query's identity in the query's clothes",
-        "Images of the query's identity in its own clothes are ignored: either way, mostly lower"),
+        "Images of the query's identity in its own clothes are ignored: either way, mostly lower",
+        short="same clothes"),
     "same identity, other clothes": ChoiceValue(
         "the query's identity in other clothes",
-        "Images of the query's identity in other clothes are ignored: either way, mostly higher"),
+        "Images of the query's identity in other clothes are ignored: either way, mostly higher",
+        short="other clothes"),
     "same identity, same view": ChoiceValue(
         "the query's identity in the query's view",
-        "Images of the query's identity in its own view are ignored: either way, mostly lower"),
+        "Images of the query's identity in its own view are ignored: either way, mostly lower",
+        short="same view"),
     "same identity, same video": ChoiceValue(
         "the query's identity in the query's video or tracklet",
-        "Images of the query's identity in its own video are ignored: either way, mostly lower"),
+        "Images of the query's identity in its own video are ignored: either way, mostly lower",
+        short="same video"),
     "same identity, same frame": ChoiceValue(
         "the query's identity in the query's frame, or the image that a caption describes",
-        "Images of the query's identity and frame are ignored: either way, mostly lower"),
+        "Images of the query's identity and frame are ignored: either way, mostly lower",
+        short="same frame"),
     "same identity, near frame": ChoiceValue(
         "the query's identity on the query's camera and video, at most three frames apart",
-        "Images of the query's identity at most three frames from it are ignored: either way"),
+        "Images of the query's identity at most three frames from it are ignored: either way",
+        short="near frame"),
     "listed as junk": ChoiceValue(
         "the query's junk list; good are those of its good list",
         "Good and junk images come from lists, and label -1 matters only if listed: the same "
@@ -320,7 +340,9 @@ CMC = {
     "identities": Curve(
         "queries whose identity is among the k nearest identities", "ids",
         _of_identity_ranks, identity_ranks,
-        differs="CMC counts identities, not images: higher"),
+        differs="CMC counts identities, not images: higher",
+        # The nearest image is of the nearest identity.
+        of_query=metrics.accuracy_at, only_first=True),
     "single-gallery-shot": Curve(
         "expectation over galleries of one image drawn from each identity", "drawn",
         _of_chances, single_gallery_shot,
@@ -368,6 +390,27 @@ CHOICES: Mapping[str, Mapping[str, Any]] = {
     "ties": TIES, "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH,
     "arithmetic": ARITHMETIC,
 }
+
+
+#: Statuses of queries whose identity's images are all ignored are made of these.
+SHARED = {value.short for value in IGNORED.values() if value.short}
+
+
+def only_ignored(ignored: Iterable[str]) -> str:
+    """Return the status of a query whose identity's images are all ignored, by what they share.
+
+    Examples
+    --------
+    >>> only_ignored(["same identity, same camera", "same identity, same clothes"])
+    'only same camera or same clothes'
+    """
+    shorts = dict.fromkeys(filter(None, (IGNORED[rule].short for rule in ignored)))
+    return f"only {' or '.join(shorts)}" if shorts else ""
+
+
+def is_only_ignored(status: str) -> bool:
+    """Return whether a text is what `only_ignored` can return."""
+    return status.startswith("only ") and SHARED.issuperset(status[5:].split(" or "))
 
 
 def as_text(value: Any) -> str:

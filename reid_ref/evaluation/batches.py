@@ -173,12 +173,31 @@ class Evaluator:
             No images, no query, no gallery, images that share an index but not their labels,
             and whatever `evaluate` refuses.
         """
+        settings: dict[str, Any] = {name: getattr(self, name) for name in SETTINGS}
+        return evaluate(*self.data(), lists=lists, max_memory=max_memory, progress=progress,
+                        **settings)
+
+    def data(self) -> tuple[Any, Any, Labels, Labels]:
+        """Return features and labels of query and gallery, as `evaluate_protocol` takes them.
+
+        Raises
+        ------
+        InputError
+            No images, or images that share an index but not their labels.
+
+        Examples
+        --------
+        >>> evaluator = Evaluator()
+        >>> evaluator.update([[1, 0], [0, 1]], [7, 8], [3, 3], is_query=True)
+        >>> evaluator.update([[1, 0], [0, 1]], [7, 8], [1, 1], is_query=False)
+        >>> query_features, gallery_features, query, gallery = evaluator.data()
+        >>> gallery_features.shape, query.identity
+        ((2, 2), array([7, 8]))
+        """
         if not any(self._batches.values()):
             raise InputError("evaluator", "images", "none", "call update() before compute()")
         (query_features, query), (gallery_features, gallery) = map(self._side, SIDES)
-        settings: dict[str, Any] = {name: getattr(self, name) for name in SETTINGS}
-        return evaluate(query_features, gallery_features, query, gallery, lists=lists,
-                        max_memory=max_memory, progress=progress, **settings)
+        return query_features, gallery_features, query, gallery
 
     def reset(self) -> None:
         """Remove all images; the settings are kept."""

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import warn
-from reid_ref.conventions import Convention, loaded_images
+from reid_ref.conventions import Convention, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Curves, Ranking
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors, is_single_shot
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
-from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
+from reid_ref.result import (
+    Counts, Fingerprints, PerQuery, Result, spread, statuses_of)
 from reid_ref.signature import fields_of, signature
 
 
@@ -126,17 +127,17 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
               ignored: tuple[str, ...]) -> tuple[npt.NDArray[np.str_], dict[str, int]]:
     """Return the status of every query, and how many queries have each."""
-    identity = loaded.query.identity
-    status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, STATUSES))}")
+    identity, names = loaded.query.identity, statuses_of(ignored)
+    status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, names))}")
     absent = ranks.n_good == 0
-    status[absent] = "only same location" if "same location" in ignored else "only same camera"
+    status[absent] = only_ignored(ignored)
     status[absent & ~np.isin(identity, gallery.identity)] = "identity absent"
     if "listed as junk" in ignored:
         status[absent] = "none listed"
     status[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
     status[ranks.n_kept == 0] = "nothing kept"
     every = spread(status, loaded.mask, "not loaded")
-    return every, {name: int(np.count_nonzero(every == name)) for name in STATUSES}
+    return every, {name: int(np.count_nonzero(every == name)) for name in names}
 
 
 def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Labels,

@@ -8,11 +8,11 @@ from reid_ref.protocols.evaluation import evaluate_protocol, evaluate_ranked
 from reid_ref.protocols.files import read_protocol
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded
 from reid_ref.protocols.records import PROTOCOLS, find_protocol
-from reid_ref.protocols.result import PartResult, ProtocolResult
+from reid_ref.protocols.result import Expectation, ProtocolResult
 from reid_ref.protocols.trials import permuted_galleries, read_trials
 
 __all__ = [
-    "Exact", "Given", "PROTOCOLS", "Part", "PartResult", "Protocol", "ProtocolResult", "Rows",
+    "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol", "ProtocolResult", "Rows",
     "Seeded", "evaluate_protocol", "evaluate_ranked", "find_protocol", "permuted_galleries",
     "read_protocol", "read_trials",
 ]

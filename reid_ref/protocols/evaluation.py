@@ -12,11 +12,10 @@ from reid_ref.evaluation.how import How, documented
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
-from reid_ref.metrics import mean_in_order
 from reid_ref.protocols.expectation import expectation
 from reid_ref.protocols.record import Part, Protocol, Seeded, Sides
 from reid_ref.protocols.records import check_counts, find_protocol
-from reid_ref.protocols.result import PartResult, ProtocolResult, of_trials
+from reid_ref.protocols.result import ProtocolResult, of_expectation, of_trials
 from reid_ref.protocols.trials import is_exact, rows_of_trials
 from reid_ref.result import Result
 from reid_ref.signature import fields_of, signature
@@ -59,7 +58,7 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
     Returns
     -------
     ProtocolResult
-        A mapping of part name to its `PartResult`; with one part it has that one's attributes.
+        A mapping of part name to its `Result`; with one part it has that one's attributes.
 
     Raises
     ------
@@ -103,20 +102,20 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
     parts = record.parts if part is None else (record.part(part),)
     with each_warning_once():
+        if trials is None:
+            check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
             record, each, ranked, sides, how, trials, shots, seed) for each in parts})
 
 
 def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
-             trials: Any, shots: int, seed: int | None) -> PartResult:
+             trials: Any, shots: int, seed: int | None) -> Result:
     convention = record.convention_of(part)
     how = replace(how, conventions=(convention,))
     if part.query.drawn is False and not np.array_equal(sides["query"].identity,
                                                         sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
                          "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
-    if trials is None:
-        check_counts(record, part, len(part.query.of(sides)), len(part.gallery.of(sides)))
     said: dict[str, str] = {"protocol": record.name, "part": part.name}
     if record.shots != (1,):
         said["shots"] = str(shots)
@@ -127,8 +126,7 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
     if trials is None and isinstance(record.trials, Seeded):
         said["seed"] = str(record.trials.seed if seed is None else seed)
     results = _of_trials(part, ranked, sides, how, rows)
-    return of_trials(part.name, results, record.average,
-                     {**said, "follows": record.follows})
+    return of_trials(results, record.average, {**said, **_follows(record)})
 
 
 def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
@@ -165,7 +163,7 @@ def _labels(part: Part, sides: Sides, rows: Trial) -> tuple[Labels, Labels]:
 
 
 def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
-              said: dict[str, str]) -> PartResult:
+              said: dict[str, str]) -> Result:
     """Return the expectation over all galleries."""
     rows = part.query.of(sides), part.gallery.of(sides)
     query, gallery = _labels(part, sides, rows)
@@ -174,12 +172,11 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     n_identity = len(np.unique(gallery.identity))
     expected = expectation(chosen.exact_blocks(query, gallery, how), query, gallery,
                            min(convention.curve_length(gallery.identity), n_identity), is_pool)
-    total = expected.weight.sum()
-    if not total:
-        raise InputError("gallery", "an identity that query and gallery share", "none")
-    mAP = mean_in_order(expected.ap * expected.weight) * len(expected.ap) / total
-    cmc = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
-    return PartResult(
-        part.name, mAP, mAP, cmc, {}, len(expected.ap), len(query), n_identity,
-        signature({**fields_of(convention), **chosen.provenance_of(how), **said,
-                   "follows": record.follows}, query, gallery), expected=expected)
+    return of_expectation(expected, query, gallery, convention, signature(
+        {**fields_of(convention), **chosen.provenance_of(how), **said,
+         **_follows(record)}, query, gallery))
+
+
+def _follows(record: Protocol) -> dict[str, str]:
+    """Return what the signature says of the code; a protocol of one's own may have none."""
+    return {"follows": record.follows} if record.follows else {}

@@ -55,7 +55,7 @@ def expectation(blocks: Iterable[Doubles], query: Labels, gallery: Labels, lengt
     n_images = np.bincount(code)[np.searchsorted(np.unique(gallery.identity),
                                                  query.identity[matched])]
     weight = 1 - 1 / n_images if is_pool else np.ones(len(n_images))
-    return Expected(query.identity[matched], weight, ap[matched], match[matched])
+    return Expected(np.flatnonzero(matched), weight, ap[matched], match[matched])
 
 
 def _chances(row: Doubles, code: npt.NDArray[np.intp], is_good: npt.NDArray[np.bool_],

@@ -140,6 +140,16 @@ class Part(NamedTuple):
     ignored: tuple[str, ...] | None = None
     unmatched: bool = False
 
+    def counts(self, sides: Sides) -> tuple[int, int]:
+        """Return how many images ask, and how many answer."""
+        return len(self.query.of(sides)), len(self.gallery.of(sides))
+
+    def may_have(self, counts: tuple[int, int] | None, sides: Sides) -> bool:
+        """Return whether the sides are large enough for these counts; no column is looked at."""
+        return counts is not None and all(
+            n == len(sides[rows.side]) or (bool(rows.where) and n < len(sides[rows.side]))
+            for rows, n in zip((self.query, self.gallery), counts))
+
 
 def unchanged(labels: Labels) -> Labels:
     """Return the labels as they are."""
@@ -209,8 +219,7 @@ class Protocol:
 
     def labelled(self, labels: Labels, side: str) -> Labels:
         """Return the labels of a side with the columns that the protocol makes, checked."""
-        strange = np.setdiff1d(labels.camera, self.cameras)
-        if self.cameras and len(strange):
+        if self.cameras and len(strange := np.setdiff1d(labels.camera, self.cameras)):
             raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
                              f"{self.name} numbers them", int(strange[0]))
         labels = self.relabel(labels)

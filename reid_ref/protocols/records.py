@@ -6,6 +6,8 @@ is handed distances.
 """
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +16,7 @@ from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import folded
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import (
-    Exact, Given, Part, Protocol, Rows, Seeded, first_shuffled)
+    Exact, Given, Part, Protocol, Rows, Seeded, Sides, first_shuffled)
 
 _CAMERA = "same identity, same camera"
 
@@ -325,19 +327,43 @@ def folded_name(name: str) -> str:
 PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY}
 
 
-def check_counts(protocol: Protocol, part: Part, n_query: int, n_gallery: int) -> None:
-    """Warn of other counts than the benchmark's; refuse those of another benchmark."""
-    expected, got = protocol.counts.get(part.name), (n_query, n_gallery)
-    if expected is None or expected == got:
-        return
-    for other in PROTOCOLS.values():
-        if other.name != protocol.name and got in other.counts.values():
-            raise InputError(
-                "protocol", f"{protocol.name}, which has {expected[0]:,} queries and "
-                f"{expected[1]:,} gallery images", f"{got[0]:,} and {got[1]:,}, those of "
-                f"{other.name}", "name that one")
-    warn(f"{protocol.name}, part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images, "
-         f"where the benchmark has {expected[0]:,} and {expected[1]:,}")
+def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> None:
+    """Warn once of other counts than the benchmark's; refuse those of another benchmark."""
+    differences = []
+    for part in parts:
+        expected, got = protocol.counts.get(part.name), part.counts(sides)
+        if expected is None or expected == got:
+            continue
+        for other in PROTOCOLS.values():
+            if other.name != protocol.name and got in other.counts.values():
+                raise InputError(
+                    "protocol", f"{protocol.name}, which has {expected[0]:,} queries and "
+                    f"{expected[1]:,} gallery images", f"{got[0]:,} and {got[1]:,}, those of "
+                    f"{other.name}", "name that one")
+        differences.append(f"part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images, "
+                           f"where the benchmark has {expected[0]:,} and {expected[1]:,}")
+    if differences:
+        warn(f"{protocol.name}, {'; '.join(differences)}")
+
+
+def protocols_of(query: Labels, gallery: Labels) -> list[str]:
+    """Return the names of the protocols of which a part has as many queries and images.
+
+    Examples
+    --------
+    >>> protocols_of(Labels([1] * 1980, [1] * 1980), Labels([1] * 9330, [2] * 9330))
+    ['mars-torchreid']
+    """
+    sides, names = {"query": query, "gallery": gallery}, []
+    for protocol in PROTOCOLS.values():
+        parts = [part for part in protocol.parts
+                 if part.may_have(protocol.counts.get(part.name), sides)]
+        with contextlib.suppress(InputError):  # cameras or columns that are not the benchmark's
+            named = {side: protocol.labelled(labels, side) for side, labels in sides.items()
+                     if parts}
+            if any(part.counts(named) == protocol.counts[part.name] for part in parts):
+                names.append(protocol.name)
+    return names
 
 
 def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Protocol:

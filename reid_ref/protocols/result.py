@@ -1,21 +1,22 @@
-"""What a protocol's evaluation returns: for each part, means over its trials."""
+"""What a protocol's evaluation returns: a result for each part."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from reid_ref import text
-from reid_ref.arrays import Doubles, Integers, check_count, read_only
+from reid_ref.arrays import Doubles, InputError, Integers, check_count
 from reid_ref.arrays.value import Value
+from reid_ref.conventions import Convention
+from reid_ref.labels import Labels
 from reid_ref.metrics import mean_in_order
 from reid_ref.result import (
-    RANKS, Result, SumsOfUnits, in_mean, intervals_of, named_ranks, query_values, unit_of_queries)
-from reid_ref.result.systems import pooled
+    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, spread)
+from reid_ref.result.trials import over_trials
 from reid_ref.signature import Signature
-from reid_ref.statistics import Interval, unit_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,8 @@ class Expected(Value):
 
     Parameters
     ----------
-    identity : int64, shape (n,)
+    query : int64, shape (n,)
+        Which queries have a good image.
     weight : float64, shape (n,)
         How often the query asks: an image of a pool is drawn into the gallery at times.
     ap : float64, shape (n,)
@@ -32,106 +34,98 @@ class Expected(Value):
         The probability of a match at rank k or before.
     """
 
-    identity: Integers
+    query: Integers
     weight: Doubles
     ap: Doubles
     match: Doubles
 
 
-@dataclass(frozen=True, eq=False)
-class PartResult(Value):
-    """The numbers of one part of a protocol: means over its trials, in [0, 1].
+class NoRanks:
+    """In the place of ranks where there are none: each use is refused in one sentence."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise InputError("protocol", "trials, whose ranked lists this needs", "an expectation "
+                         "over all galleries, which has none", "give draws as trials")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Expectation(Result):
+    """A result that is an expectation over galleries with one image of each identity.
+
+    It has no trials and no ranked lists: what needs them is refused, as `at` and `save`.
 
     Parameters
     ----------
-    name : str
-        Of the part.
-    mAP, mINP : float
-    cmc : float64
-        Rank-k is ``cmc[k - 1]``; as long as that of the shortest trial.
-    sd : dict of str to float
-        Standard deviation over the trials; empty where there is one.
-    counted, queries : int
-        Queries in the mean of mAP, and all, of the first trial.
-    gallery : int
-        Images of its gallery.
-    signature : Signature
-        Of the first trial, with protocol, part, trials, seed and the code that it follows.
-    trials : tuple of Result
-        Empty where the number is an expectation.
-    expected : Expected, optional
+    expected : Expected
     """
 
-    name: str
-    mAP: float
-    mINP: float
-    cmc: Doubles
-    sd: dict[str, float]
-    counted: int
-    queries: int
-    gallery: int
-    signature: Signature
-    trials: tuple[Result, ...] = field(default=(), repr=False)
-    expected: Expected | None = field(default=None, repr=False)
+    expected: Expected = field(repr=False)
 
-    def rank(self, k: int) -> float:
-        """Return Rank-k, the point k of the CMC curve, in [0, 1]."""
-        return float(self.cmc[check_count(k, "k", 1, len(self.cmc),
-                                          "the length of this CMC curve") - 1])
+    @property
+    def trials(self) -> tuple[Result, ...]:
+        """None."""
+        return ()
 
-    def interval(self, metric: str = "mAP", unit: Any = "identity", **options: Any) -> Interval:
-        """Return the confidence interval of a mean over trials, by identity or query.
+    def query_values(self, metric: str) -> QueryValues:
+        """As `Result.query_values`, each one weighted by how often its query asks."""
+        values, weight, counted = self._weighted(metric)
+        kind, k = kind_of_metric(metric)
+        return QueryValues(self.rank(k) if kind == "Rank-" else self.mAP,
+                           values * weight * (self.counted / weight.sum()), counted)
 
-        `metric` and `options` are those of `Result.interval`. Queries of one identity are one
-        unit, also where they are in several trials.
-        """
-        if self.expected is None:
-            values, weight, counted = pooled([query_values(result, metric)
-                                              for result in self.trials])
-            identity = np.concatenate([result.per_query.identity for result in self.trials])
-            mean = self._mean(metric)
-        else:
-            rank = metric.removeprefix("Rank-")
-            values = (self.expected.ap if rank == metric
-                      else self.expected.match[:, int(rank) - 1])
-            weight, identity, counted = self.expected.weight, self.expected.identity, None
-            mean = self._mean(metric)
-        name, groups = unit_of_queries(identity, unit)
-        return intervals_of([SumsOfUnits(
-            mean, name, unit_sums(values, groups, counted, weight),
-            unit_sums(values, np.arange(len(values)), counted, weight))], **options)[0]
-
-    def _mean(self, metric: str) -> float:
-        if metric.startswith("Rank-"):
-            return self.rank(int(metric[5:]))
-        if metric in ("mAP", "mINP"):
-            return float(getattr(self, metric))
-        return mean_in_order(np.array([query_values(result, metric).mean
-                                       for result in self.trials]))
-
-    def headline(self, ranks: tuple[int, ...] = RANKS) -> dict[str, float]:
-        """Return mAP, Rank-k and mINP by name."""
-        return {"mAP": self.mAP, **named_ranks(self.cmc, ranks), "mINP": self.mINP}
-
-    def __str__(self) -> str:
-        """Return mAP, Rank-k and mINP in percent, and the signature."""
-        said = ", ".join(f"{name} {text.percent(value)}"
-                         for name, value in self.headline().items())
-        return f"{self.name}: {said} ({self.signature})"
+    def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+        kind, k = kind_of_metric(metric)
+        if kind in ("P@", "R@"):
+            self.at(k)  # refuses
+        values = (self.expected.match[:, check_count(k, "k", 1, len(self.cmc)) - 1]
+                  if kind == "Rank-" else self.expected.ap)
+        counted = self.per_query.n_good > 0
+        return spread(values, counted, 0.0), spread(self.expected.weight, counted, 0.0), counted
 
 
-class ProtocolResult(Mapping[str, PartResult]):
+def of_trials(trials: Sequence[Result], average: str, said: Mapping[str, object]) -> Result:
+    """Return the mean over trials, signed by what is said of them."""
+    return over_trials(trials, average, trials[0].signature.changed(said))
+
+
+def of_expectation(expected: Expected, query: Labels, gallery: Labels, convention: Convention,
+                   signature: Signature) -> Expectation:
+    """Return the means of what every query has on average."""
+    total, n = expected.weight.sum(), len(expected.ap)
+    if not total:
+        raise InputError("gallery", "an identity that query and gallery share", "none")
+    mAP = mean_in_order(expected.ap * expected.weight) * n / total
+    curve = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
+    matched = np.isin(np.arange(len(query)), expected.query)
+    ap, none = spread(expected.ap, matched, np.nan), np.zeros(len(query), dtype=np.int64)
+    per_query = PerQuery(  # of each gallery's one good image AP and INP are the same
+        ap, ap, none, matched.astype(np.int64), none, np.where(matched, "ok", "identity absent"),
+        query.identity, query.camera)
+    status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(query) - n}
+    size = len(np.unique(gallery.identity))
+    return Expectation(
+        mAP=mAP, cmc=curve, mINP=mAP, per_query=per_query, counted=n, signature=signature,
+        counts=Counts(len(query), size, 0, 0, 0, size, n, 0, 0, status), convention=convention,
+        ranks=cast(Any, NoRanks()), expected=expected,
+        fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
+
+
+class ProtocolResult(Mapping[str, Result]):
     """The results of a protocol's parts by name; with one part it has that part's attributes.
 
+    A part is a `Result`: over several trials a `TrialsResult`, without trials an `Expectation`.
+
     Parameters
     ----------
-    parts : mapping of str to PartResult
+    parts : mapping of str to Result
     """
 
-    def __init__(self, parts: Mapping[str, PartResult]) -> None:
+    def __init__(self, parts: Mapping[str, Result]) -> None:
         self._parts = dict(parts)
 
-    def __getitem__(self, name: str) -> PartResult:
+    def __getitem__(self, name: str) -> Result:
         return self._parts[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -148,28 +142,6 @@ class ProtocolResult(Mapping[str, PartResult]):
                              "them, such as result[part]")
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self._parts.values()))
+        return "\n".join(f"{name}\n{part}" for name, part in self._parts.items())
 
     __repr__ = __str__
-
-
-def of_trials(name: str, trials: list[Result], average: str,
-              said: Mapping[str, object]) -> PartResult:
-    """Return the means over trials: of their means, or over the queries of all."""
-    length = min(len(result.cmc) for result in trials)
-    curves = np.array([result.cmc[:length] for result in trials])
-    mAP, mINP = (np.array([getattr(result, metric) for result in trials])
-                 for metric in ("mAP", "mINP"))
-    first, ranks = trials[0], [k for k in RANKS if k <= length]
-    values = {**{f"Rank-{k}": curves[:, k - 1] for k in ranks}, "mAP": mAP, "mINP": mINP}
-    weight = [result.counted if average == "pooled" else 1 for result in trials]
-    total = np.cumsum(curves * np.array(weight)[:, np.newaxis], axis=0)[-1] / sum(weight)
-    return PartResult(
-        name, _mean(mAP, weight), _mean(mINP, weight), read_only(total),
-        {metric: float(np.std(each, ddof=1)) for metric, each in values.items()}
-        if len(trials) > 1 else {}, int(np.count_nonzero(in_mean(first))), first.counts.query,
-        first.counts.gallery, first.signature.changed(said), tuple(trials))
-
-
-def _mean(values: Doubles, weight: list[int]) -> float:
-    return float(np.cumsum(values * weight)[-1] / sum(weight))

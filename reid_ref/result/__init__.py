@@ -15,7 +15,7 @@ import numpy.typing as npt
 from reid_ref import metrics, statistics, text as words
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, read_only
 from reid_ref.arrays.value import Value
-from reid_ref.conventions import Convention
+from reid_ref.conventions import Convention, only_ignored
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
@@ -30,7 +30,9 @@ RANKS = (1, 5, 10, 20)
 #: The version of the files that `Result.save` writes.
 SAVED = 2
 
-#: What became of a query, in the order in which reports list them, with its meaning.
+#: What became of a query, in the order in which reports list them, with its meaning. Where a
+#: convention ignores by more than camera or location, the status says it in the place of these:
+#: "only same camera or same clothes".
 STATUSES = {
     "ok": "at least one good image",
     "identity absent": "no gallery image has the query's identity",
@@ -41,6 +43,11 @@ STATUSES = {
     "nothing kept": "every gallery image is junk for this query",
     "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
 }
+
+
+def statuses_of(ignored: Iterable[str]) -> list[str]:
+    """Return every status that a query can have where a convention ignores this."""
+    return [*dict.fromkeys(filter(None, (*STATUSES, only_ignored(ignored))))]
 
 
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
@@ -63,7 +70,8 @@ class PerQuery(Value):
     n_good, n_junk : int64
         Good and ignored gallery images.
     status : str
-        A key of `STATUSES`.
+        A key of `STATUSES`, or what else the query shares with all images of its identity:
+        "only same clothes".
     identity : int64
         Who the query shows: queries of one identity are no independent samples.
     camera : int64
@@ -128,7 +136,7 @@ class Counts:
         Queries with a good image at the very distance of a wrong one: their numbers depend on
         the order of ties.
     status : dict of str to int
-        Queries by status: each key of `STATUSES`.
+        Queries by status: each key of `STATUSES`, and that of what the convention ignores.
 
     Examples
     --------
@@ -295,6 +303,20 @@ class Result(Value):
         object.__setattr__(self, "cmc", read_only(self.cmc))
         object.__setattr__(self, "ranks", copy.copy(self.ranks))  # read-only
 
+    @property
+    def trials(self) -> tuple[Result, ...]:
+        """The results whose mean it is: itself, but for a mean over the trials of a protocol."""
+        return (self,)
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """Standard deviations over the trials, by the names of the numbers; none of one trial."""
+        if len(self.trials) < 2:
+            return {}
+        every = [headline(trial) for trial in self.trials]
+        return {name: float(np.std([numbers[name] for numbers in every], ddof=1))
+                for name in headline(self)}
+
     def __str__(self) -> str:
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
         values = ", ".join(f"{name} {words.percent(value)}"
@@ -437,7 +459,25 @@ class Result(Value):
             ranks, min(length, self.convention.top_k or length))
         return precision[0], recall[0]
 
-    def interval(self, metric: str, *, level: float = LEVEL, unit: Any = "identity",
+    def query_values(self, metric: str) -> QueryValues:
+        """Return the values of each query whose mean a metric is; `interval` names the metrics.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1]] * 2, reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2]))
+        >>> result.query_values("Rank-1").values
+        array([0., 1.])
+        """
+        return query_values(self, metric)
+
+    def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
+        """Return what an interval takes: values of each query, weights, and which ones count."""
+        _, values, counted = self.query_values(metric)
+        return values, None, counted
+
+    def interval(self, metric: str = "mAP", *, level: float = LEVEL, unit: Any = "identity",
                  method: str = "bootstrap-t", resamples: int = RESAMPLES,
                  seed: int = SEED) -> Interval:
         """Return the confidence interval of a number, given this gallery and this model.
@@ -569,10 +609,25 @@ class Result(Value):
         True
         """
         lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
-                 for key, value in _saved(self).items())
+                 for key, value in self._saved().items())
         text = ",\n".join(lines)
         with whole_files(path) as (file,):
             file.write(f"{{\n{text}\n}}\n")
+
+    def _saved(self) -> dict[str, Any]:
+        """Return what a file has: `to_dict`, then all that it was made of, a list per column."""
+        queries = {name: getattr(self.per_query, name)
+                   for name in ("identity", "camera", "status", "n_good", "n_junk")}
+        queries["counted"] = in_mean(self)
+        rows = {name: getattr(self.ranks, name) for name in RANK_COLUMNS}
+        return {
+            "schema": SAVED, **self.to_dict(None), "labels": self.fingerprints._asdict(),
+            "convention": asdict(self.convention),
+            "queries": {
+                **{name: values.tolist() for name, values in queries.items()},
+                "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
+                "ap": words.numbers(self.per_query.ap), "inp": words.numbers(self.per_query.inp)},
+            "ranks": {name: values.tolist() for name, values in rows.items()}}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per query, in the order of the queries.
@@ -605,22 +660,6 @@ class Result(Value):
                    if name != "camera" or self.per_query.camera.size}
         return pandas.DataFrame(
             columns, index=pandas.RangeIndex(self.counts.query, name="query"))
-
-
-def _saved(result: Result) -> dict[str, Any]:
-    """Return what a file has: `to_dict`, then all that it was made of, a list per column."""
-    queries = {name: getattr(result.per_query, name)
-               for name in ("identity", "camera", "status", "n_good", "n_junk")}
-    queries["counted"] = in_mean(result)
-    rows = {name: getattr(result.ranks, name) for name in RANK_COLUMNS}
-    return {
-        "schema": SAVED, **result.to_dict(None), "labels": result.fingerprints._asdict(),
-        "convention": asdict(result.convention),
-        "queries": {
-            **{name: values.tolist() for name, values in queries.items()},
-            "first_match": [rank or None for rank in result.per_query.first_match.tolist()],
-            "ap": words.numbers(result.per_query.ap), "inp": words.numbers(result.per_query.inp)},
-        "ranks": {name: values.tolist() for name, values in rows.items()}}
 
 
 #: The fields of `GoodRanks` in a saved file; the others are those of the queries.
@@ -666,10 +705,11 @@ class SumsOfUnits(NamedTuple):
 
 def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOfUnits:
     """Return what the interval of a metric is made of; refuses what has none."""
-    mean, values, counted = query_values(result, metric)
+    values, weight, counted = result._weighted(metric)
     name, groups = unit_of_queries(result.per_query.identity, unit)
-    return SumsOfUnits(mean, name, statistics.unit_sums(values, groups, counted),
-                       statistics.unit_sums(values, np.arange(len(values)), counted))
+    return SumsOfUnits(result.query_values(metric).mean, name,
+                       statistics.unit_sums(values, groups, counted, weight),
+                       statistics.unit_sums(values, np.arange(len(values)), counted, weight))
 
 
 def intervals_of(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:
@@ -720,13 +760,13 @@ def query_values(result: Result, metric: str) -> QueryValues:
 
 
 def _values_at_rank(result: Result, k: int, loaded: npt.NDArray[np.bool_]) -> Doubles:
-    of_query = result.convention.curve.of_query
-    if of_query is None:
+    curve = result.convention.curve
+    if curve.of_query is None or not curve.has_values(k):
         raise InputError(
             "metric", got=f"Rank-{k} under convention {result.convention.name!r} counts "
-            f"{result.convention.curve.words}, of which the result keeps no values per query",
+            f"{curve.words}, of which the result keeps no values per query",
             remedy="take mAP, or a convention whose CMC is that of the first match")
-    return of_query(result.convention.cut_off(of_queries(result.ranks, loaded)), k)
+    return curve.of_query(result.convention.cut_off(of_queries(result.ranks, loaded)), k)
 
 
 def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, warn
-from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
+from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.conventions import CHOICES, CONVENTIONS, Convention, is_only_ignored
 from reid_ref.disk import PathLike, read_lines
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
-    RANK_COLUMNS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result)
+    RANK_COLUMNS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
 from reid_ref.result.stored import Stored, checks, impossible
+from reid_ref.result.systems import check_same_convention
+from reid_ref.result.trials import AVERAGES, over_trials
 from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
 
 #: What is read here, for messages.
@@ -81,7 +83,8 @@ def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = Tru
         It cannot be read, or is not such a file: the query and the key are named.
     """
     value = _read_object(path, expected)
-    stored = (_of_result(_Values(value, str(path), EXPECTED)) if value.get("schema") == SAVED
+    of_saved = _of_trials if "trials" in value else _of_result
+    stored = (of_saved(_Values(value, str(path), EXPECTED)) if value.get("schema") == SAVED
               else _of_rows(_Values(value, str(path), expected), signed))
     if must_hold:
         for check in checks(stored):
@@ -110,7 +113,7 @@ def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
     if type(schema) is not int or not 1 <= schema <= SAVED:
         raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(schema),
                          "take a newer reid-ref")
-    if "signature" in value and "queries" not in value:
+    if "signature" in value and not {"queries", "trials"} & value.keys():
         raise InputError(path, "the values of each query", "summaries alone",
                          "write them with reid-ref evaluate FILE --per-query OUT.json")
     if not is_csv:
@@ -160,8 +163,8 @@ _COUNT = _Kind("whole numbers from 0, below 2**63",
                lambda value: type(value) is int and 0 <= value < 2**63)
 _RANK = _Kind("ranks from 1, or null",
               lambda value: value is None or type(value) is int and 0 < value < 2**63)
-_STATUS = _Kind(f"one of {', '.join(STATUSES)}",
-                lambda value: type(value) is str and value in STATUSES)
+_STATUS = _Kind(f"one of {', '.join(STATUSES)}", lambda value: type(value) is str and (
+    value in STATUSES or is_only_ignored(value)))
 # Not above the bound: NaN, infinity, and what no double holds.
 _NUMBER = _Kind("numbers or null", lambda value: value is None or (
     type(value) in (int, float) and abs(value) < 2**63))
@@ -172,6 +175,9 @@ _OBJECT = _Kind("an object", lambda value: type(value) is dict)
 #: What a saved result has, besides Rank-k.
 _KEYS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "labels", "convention",
          "queries", "ranks"}
+#: What a saved mean over trials has.
+_OF_TRIALS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "average",
+              "trials"}
 #: Each value of a query.
 _COLUMNS = {
     "identity": _WHOLE, "camera": _WHOLE, "status": _STATUS, "counted": _FLAG, "ap": _NUMBER,
@@ -221,7 +227,8 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
             raise InputError(f"{row.where}: query", f"{k}, for queries are numbered from 0, in "
                              "order", number, "write the file again")
     columns = {key: [row.value(key, kind) for row in rows] for key, kind in _COLUMNS.items()}
-    per_query, counted = _per_query(columns), np.array(columns["counted"])
+    per_query = _per_query(columns, (*STATUSES, *columns["status"]))
+    counted = np.array(columns["counted"])
     if "signature" in file.values:
         try:
             signature = parse_signature(file.values["signature"])
@@ -240,16 +247,38 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
                   CONVENTIONS["matlab"])
 
 
-def _of_result(file: _Values) -> Stored:
-    """Return a saved result, each value checked by itself."""
-    unknown = [key for key in file.values if key not in _KEYS and not key.startswith("Rank-")]
+def _check_keys(file: _Values, known: set[str]) -> None:
+    """Refuse a key that a saved result has not."""
+    unknown = [key for key in file.values if key not in known and not key.startswith("Rank-")]
     if unknown:
         raise InputError(f"{file.where}: {unknown[0]}", got="no key of a saved result")
+
+
+def _of_trials(file: _Values) -> Stored:
+    """Return the mean over the trials that a file has, each one a saved result."""
+    _check_keys(file, _OF_TRIALS)
+    trials = [_of_result(_Values(values, f"{file.where}: trial {k}", EXPECTED))
+              for k, values in enumerate(file.column("trials", _OBJECT), 1)]
+    results = [trial.result for trial in trials if trial.result is not None]
+    if not results:
+        raise InputError(f"{file.where}: trials", EXPECTED, "none")
+    check_same_convention({trial.path: trial for trial in trials})
+    average, signature = file.value("average", _TEXT), _signature(file, results[0].convention)
+    check_choice(average, f"{file.where}: average", AVERAGES)
+    result = over_trials(results, average, signature)
+    return Stored(file.where, file.values, result.per_query, in_mean(result), signature,
+                  result.convention, result.counts, result.fingerprints, result, tuple(trials))
+
+
+def _of_result(file: _Values) -> Stored:
+    """Return a saved result, each value checked by itself."""
+    _check_keys(file, _KEYS)
     queries = file.inside("queries")
     n = len(queries.column("status", _STATUS))
     columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
                                    else 0) for key, kind in _COLUMNS.items()}
-    per_query, counts = _per_query(columns), _counts(file.inside("counts"))
+    counts = _counts(file.inside("counts"))
+    per_query = _per_query(columns, (*counts.status, *columns["status"]))
     convention = _convention(file.inside("convention"))
     mAP, mINP = np.array([file.value(key, _NUMBER) for key in ("mAP", "mINP")], np.float64)
     signature = _signature(file, convention)
@@ -268,12 +297,12 @@ def _fingerprints(file: _Values) -> Fingerprints:
     return Fingerprints(*(labels.value(side, _CRC) for side in Fingerprints._fields))
 
 
-def _per_query(columns: dict[str, list[Any]]) -> PerQuery:
+def _per_query(columns: dict[str, list[Any]], names: Iterable[str]) -> PerQuery:
     whole = {name: np.array([value or 0 for value in columns[name]], np.int64)
              for name in ("identity", "camera", "first_match", "n_good", "n_junk")}
     return PerQuery(
         ap=np.array(columns["ap"], np.float64), inp=np.array(columns["inp"], np.float64), **whole,
-        status=np.array(columns["status"], dtype=f"<U{max(map(len, STATUSES))}"))
+        status=np.array(columns["status"], dtype=f"<U{max(map(len, names))}"))
 
 
 def _ranks(ranks: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
@@ -310,7 +339,8 @@ def _counts(counts: _Values) -> Counts:
             raise InputError(counts.where, got=f"{name}: expected at most {numbers['gallery']}, "
                              f"the gallery, got {number}")
     status = counts.inside("status")
-    return Counts(**numbers, status={name: status.value(name, _COUNT) for name in STATUSES})
+    names = dict.fromkeys((*STATUSES, *filter(is_only_ignored, status.values)))
+    return Counts(**numbers, status={name: status.value(name, _COUNT) for name in names})
 
 
 def _convention(choices: _Values) -> Convention:

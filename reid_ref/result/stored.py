@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,7 @@ from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    STATUSES, Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric,
-    query_values)
+    Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric)
 from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
 
@@ -47,6 +46,8 @@ class Stored:
         Of the labels; empty where the file is CSV.
     result : Result or None
         Of a saved result, all of it.
+    trials : tuple of Stored
+        Of a saved mean over trials, each trial.
     """
 
     path: str
@@ -58,11 +59,12 @@ class Stored:
     counts: Counts | None = None
     fingerprints: Fingerprints = Fingerprints()
     result: Result | None = None
+    trials: tuple[Stored, ...] = ()
 
-    def values(self, metric: str) -> QueryValues:
-        """Return the values whose mean a metric is, as `query_values` does of a result."""
+    def query_values(self, metric: str) -> QueryValues:
+        """Return the values whose mean a metric is, as `Result.query_values` does."""
         if self.result is not None:
-            return query_values(self.result, metric)
+            return self.result.query_values(metric)
         rows, name = self.per_query, Path(self.path).name
         kind, k = kind_of_metric(metric)
         if kind in ("P@", "R@"):
@@ -124,7 +126,12 @@ def checks(stored: Stored) -> Iterator[Check]:
 
     CSV has no summaries.
     """
-    if stored.counts is None:
+    for k, trial in enumerate(stored.trials, 1):
+        yield from (replace(check, name=f"trial {k}: {check.name}") for check in checks(trial))
+    if stored.trials and stored.result is not None:
+        yield from (Check(name, stored.numbers.get(name), value, "trials")
+                    for name, value in stored.result.to_dict(None).items())
+    if stored.trials or stored.counts is None:
         return
     yield from _images(stored, stored.counts)
     yield from _of_gallery(stored, stored.counts)
@@ -170,7 +177,8 @@ def _images(stored: Stored, counts: Counts) -> Iterator[Check]:
     yield Check("counts: query", counts.query, len(per_query.status))
     yield Check("counts: good", counts.good, int(per_query.n_good.sum()))
     yield Check("counts: status", counts.status, {
-        name: int(np.count_nonzero(per_query.status == name)) for name in STATUSES})
+        name: int(np.count_nonzero(per_query.status == name)) for name in dict.fromkeys(
+            (*counts.status, *np.unique(per_query.status).tolist()))})
     if len(per_query.camera):
         yield Check("labels: query", stored.fingerprints.query, per_query.labels().fingerprint())
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, warn
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.result import Fingerprints, QueryValues, Result, query_values
+from reid_ref.result import Fingerprints, QueryValues, Result
 from reid_ref.result.stored import Stored
 from reid_ref.signature import FIRST, OPTIONAL
 
@@ -51,12 +51,8 @@ def scores_of(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
     """Return the values per query whose mean a metric is, by metric and system."""
     if isinstance(metrics, str) or not len(metrics):
         raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
-    return {metric: {name: _values(system, metric) for name, system in systems.items()}
+    return {metric: {name: system.query_values(metric) for name, system in systems.items()}
             for metric in metrics}
-
-
-def _values(system: System, metric: str) -> QueryValues:
-    return system.values(metric) if isinstance(system, Stored) else query_values(system, metric)
 
 
 def scores_of_same_queries(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
@@ -73,7 +69,7 @@ def scores_of_same_queries(systems: Mapping[str, System], metrics: Sequence[str]
 
 
 #: Fields of a signature that make the convention; one that is absent is that of matlab.
-CONVENTION = (*FIRST, *OPTIONAL, "n_good", "lists")
+CONVENTION = (*FIRST, *OPTIONAL, "n_good", "lists", "protocol", "part", "shots", "trials", "seed")
 
 
 def check_same_convention(systems: Mapping[str, System]) -> None:

@@ -97,9 +97,9 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
                 raise reid_ref.InputError("a file does not say at which ranks good images are")
         except reid_ref.InputError:
             with pytest.raises(reid_ref.InputError, match="^metric: "):
-                system.values(metric)
+                system.query_values(metric)
             continue
-        found = system.values(metric)
+        found = system.query_values(metric)
         assert found.mean == pytest.approx(expected.mean, abs=1e-7)
         if result.convention.arithmetic == "double" and metric != "Rank-7":
             assert found.mean == pytest.approx(expected.mean, abs=1e-15)

@@ -3,13 +3,15 @@ import csv
 import io
 import json
 
+import jsonschema
 import numpy as np
 import pytest
 
 from reid_ref import Labels, evaluate_protocol
 from reid_ref.protocols import PROTOCOLS
+from reid_ref.signature import parse_signature
 from tests.cases import save_features
-from tests.documents import command as run
+from tests.documents import ROOT, command as run
 
 QUERY = Labels([7, 8, 9, 7] * 6, [3, 3, 6, 6] * 6)
 GALLERY = Labels(np.repeat([7, 8, 9], 8), np.tile([1, 1, 2, 2, 4, 4, 5, 5], 3))
@@ -34,7 +36,7 @@ class TestEvaluate:
         text = run("evaluate", file, "--protocol", "SYSU-MM01-python").stdout
         for name, part in expected(file).items():
             assert f"\n{name} " in text and f"{100 * part.mAP:.2f}" in text
-            assert f"{name}: {part.counted} of 24 queries counted" in text
+            assert f"{name}: {part.trials[0].counted} of 24 queries counted" in text
         assert text.count("sd of 10 trials") == 2
 
     def test_json(self, file):
@@ -47,7 +49,9 @@ class TestEvaluate:
         assert [trial["mAP"] for trial in part["trials"]] == [
             trial.mAP for trial in wanted.trials]
         assert part["intervals"]["mAP"]["value"] == wanted.mAP
-        assert part["signature"] == str(wanted.signature)
+        signature = parse_signature(part["signature"])
+        assert signature["ci"] == "identity-analytic" and signature["seed"] == "0"
+        assert wanted.signature.items() <= signature.items()
 
     def test_csv_and_papers(self, file):
         rows = list(csv.DictReader(io.StringIO(run(
@@ -73,7 +77,11 @@ class TestEvaluate:
         (["--protocol", "sysu-mm01"], "--trials: expected rand_perm_cam.mat"),
         (["--protocol", "ltcc"], "query: expected labels with clothes, got none"),
         (["--protocol", "mars", "--convention", "mars"], "--convention: expected no protocol"),
-        (["--protocol", "mars", "--expect", "mAP=3"], "--expect: expected no protocol"),
+        (["--protocol", "sysu-mm01-python", "--expect", "mAP=3"], "--part: expected one of all, "
+         "indoor, the parts of sysu-mm01-python, got none"),
+        (["--protocol", "mars", "--strict"], "--strict: expected no protocol"),
+        (["--protocol", "mars", "--name", "a"], "--protocol: expected one result"),
+        (["--protocol", "vehicleid", "--save", "x.json"], "query, gallery: expected the same"),
         (["--protocol", "sysu-mm01-python", "--shots", "3"], "--shots: expected 1 or 10, got 3"),
         (["--protocol", "sysu-mm01-python", "--shots", "0"], "--shots: "),
         (["--protocol", "mars", "--trials", "absent.npz"], "absent.npz: expected rand_perm_cam"),
@@ -82,6 +90,160 @@ class TestEvaluate:
         answer = run("evaluate", file, *options)
         assert answer.returncode == 2 and answer.stdout == ""
         assert answer.stderr.splitlines()[-1].startswith(f"reid-ref: error: {message}")
+
+
+@pytest.mark.filterwarnings("ignore:.*where the benchmark has", "ignore:only .* units")
+class TestLikeAnyResult:
+    """What takes a result takes a part: made on the fly, or saved."""
+
+    PART = ("--protocol", "sysu-mm01-python", "--part", "all")
+
+    @pytest.fixture
+    def files(self, file):
+        other = file.with_name("other.npz")
+        save_features(other, np.random.default_rng(1).random((2, 24, 4)), QUERY, GALLERY)
+        for path in (file, other):
+            done = run("evaluate", path, *self.PART, "--save", path.with_suffix(".json"))
+            assert done.returncode == 0
+        return [file, other]
+
+    def saved(self, files):
+        return [path.with_suffix(".json") for path in files]
+
+    @pytest.mark.parametrize("command", ["compare", "runs"])
+    def test_saved_is_the_same_as_on_the_fly(self, files, command):
+        options = "--metric", "mAP,Rank-1,P@3", "--resamples", "199", "--json"
+        fresh = json.loads(run(command, *files, *self.PART, *options).stdout)
+        saved = json.loads(run(command, *self.saved(files), *options).stdout)
+        assert {**fresh, "files": 0, "warnings": 0} == {**saved, "files": 0, "warnings": 0}
+
+    def test_a_difference_is_that_of_the_evaluations(self, files):
+        answer = json.loads(run("compare", *files, *self.PART, "--json").stdout)
+        numbers = [json.loads(run("evaluate", path, *self.PART, "--json").stdout)["parts"][0]
+                   for path in files]
+        for change in answer["comparisons"]:
+            first, second = (values[change["metric"]] for values in numbers)
+            assert change["difference"] == pytest.approx(second - first, abs=1e-15)
+
+    def test_a_saved_part_is_shown_and_verified(self, files):
+        part = expected(files[0], part="all")
+        text = run("evaluate", self.saved(files)[0]).stdout
+        assert "part all of protocol sysu-mm01-python" in text and repr(part.mAP) in text
+        assert "trials    10: the numbers are means over them (sd mAP " in text
+        done = run("verify", self.saved(files)[0])
+        assert done.returncode == 0 and "240 queries" in done.stdout
+        shape = {"$ref": "#/$defs/saved_trials"}
+        schema = json.loads((ROOT / "docs/schema.json").read_text())
+        jsonschema.Draft202012Validator({**schema, "anyOf": [shape]}).validate(
+            json.loads(self.saved(files)[0].read_text()))
+
+    def test_values_of_each_query(self, file):
+        path = file.with_name("queries.csv")
+        run("evaluate", file, *self.PART, "--per-query", path)
+        rows = list(csv.DictReader(io.StringIO(path.read_text())))
+        assert len(rows) == 240
+        trial = expected(file, part="all").trials[3]
+        assert [float(row["ap"]) for row in rows[72:96]] == trial.per_query.ap.tolist()
+
+    def test_values_in_json_are_of_one_trial(self, file):
+        path = file.with_name("queries.json")
+        done = run("evaluate", file, *self.PART, "--per-query", path, "--save",
+                   file.with_name("saved.json"))
+        assert done.returncode == 2 and not list(file.parent.glob("*.json"))
+        assert "--per-query: expected a name that ends in .csv" in done.stderr
+        assert run("evaluate", file, "--protocol", "mars", "--per-query", path).returncode == 0
+        assert run("verify", path).returncode == 0
+
+    @pytest.mark.parametrize("options, code, told", [
+        (["--expect", "mAP={0:.2f}"], 0, ""), (["--expect", "mAP=3"], 3, "mAP is"),
+        (["--fail-under", "Rank-1=99.9"], 4, "Rank-1 is"),
+        (["--baseline", "{1}"], 0, "")])
+    def test_gates(self, files, options, code, told):
+        percent = 100 * expected(files[0], part="all").mAP
+        options = [option.format(percent, self.saved(files)[0]) for option in options]
+        done = run("evaluate", files[0], *self.PART, *options)
+        assert done.returncode == code
+        assert ("failed: " in done.stderr) == bool(told)
+
+    def test_details_of_a_part(self, file):
+        done = run("evaluate", file, *self.PART, "--at", "3", "--by", "camera", "--worst", "1",
+                   "--json")
+        part, = json.loads(done.stdout)["parts"]
+        wanted = expected(file, part="all")
+        assert part["at"][0]["recall"] == wanted.at(3).recall
+        assert [row["camera"] for row in part["by"]["camera"]] == [3, 6]
+        assert part["worst"][0]["ap"] == wanted.per_query.ap.min()
+
+    def test_columns_of_a_table_are_named_by_protocol(self, file):
+        paths = [file.with_name(f"{part}.json") for part in ("all", "indoor")]
+        for path in paths:
+            run("evaluate", file, "--protocol", "sysu-mm01-python", "--part", path.stem, "--save",
+                path)
+        answer = json.loads(run("table", f"ours={paths[0]},{paths[1]}", "--json").stdout)
+        assert list(answer["benchmarks"]) == ["sysu-mm01-python", "sysu-mm01-python indoor"]
+
+    def test_a_report(self, files):
+        page = files[0].with_name("page.html")
+        done = run("report", *files, *self.PART, "-o", page)
+        assert done.returncode == 0
+        text = page.read_text()
+        assert "part all of protocol sysu-mm01-python" in text
+        assert f"{100 * expected(files[0], part='all').mAP:.2f}" in text
+
+    @pytest.mark.parametrize("command, options, message", [
+        ("compare", ["--protocol", "ltcc"], "--part: expected one of general, sc, cc, the parts "
+                                            "of ltcc, got none"),
+        ("compare", [*PART, "--convention", "matlab"], "--convention: expected no protocol"),
+        ("compare", ["--part", "all"], "--part: expected --protocol with it"),
+        ("report", ["--protocol", "ltcc", "-o", "x.html"], "--part: expected one of general"),
+        ("report", [*PART, "--images", ".", "-o", "x.html"], "--images: expected no protocol"),
+        ("rerank", ["--protocol", "ltcc"], "--protocol: expected one gallery, in which")])
+    def test_refused(self, file, command, options, message):
+        done = run(command, file, file, *options, cwd=file.parent)
+        assert done.returncode == 2 and done.stdout == ""
+        assert done.stderr.splitlines()[-1].startswith(f"reid-ref: error: {message}")
+        assert not file.with_name("x.html").exists()
+
+    def test_a_saved_part_takes_no_protocol(self, files):
+        for command in ("evaluate", "compare", "report"):
+            more = ["-o", files[0].with_name("x.html")] if command == "report" else []
+            done = run(command, *self.saved(files), *self.PART, *more)
+            assert done.returncode == 2
+            assert "--protocol: expected features or distances" in done.stderr
+
+    def test_an_expectation_keeps_no_lists(self, file, tmp_path):
+        labels = Labels(np.repeat(np.arange(6), 3), np.zeros(18))
+        pool = tmp_path / "pool.npz"
+        save_features(pool, [np.random.default_rng(0).random((18, 4))] * 2, labels, labels)
+        done = run("evaluate", pool, "--protocol", "vehicleid", "--save", tmp_path / "x.json")
+        assert done.returncode == 2 and not (tmp_path / "x.json").exists()
+        assert "--protocol: expected trials, whose ranked lists this needs" in done.stderr
+        done = run("evaluate", pool, "--protocol", "vehicleid", "--expect", "mAP=3",
+                   "--per-query", tmp_path / "x.csv")
+        assert done.returncode == 3
+        assert len((tmp_path / "x.csv").read_text().splitlines()) == 19
+        assert run("compare", pool, pool, "--protocol", "vehicleid").returncode == 0
+
+
+class TestCounts:
+    @pytest.fixture
+    def mars(self, tmp_path):
+        """A file with as many tracklets as MARS without those of the queries."""
+        rng = np.random.default_rng(0)
+        query, gallery = (Labels(rng.integers(1, 90, n), rng.integers(1, 7, n))
+                          for n in (1980, 9330))
+        save_features(tmp_path / "mars.npz", [rng.random((1980, 2)), rng.random((9330, 2))],
+                      query, gallery)
+        return tmp_path / "mars.npz"
+
+    TOLD = ("the counts are those of mars-torchreid: reid-ref evaluate FILE --protocol "
+            "mars-torchreid")
+
+    def test_evaluate_and_dataset_say_whose_they_are(self, mars):
+        assert self.TOLD in run("evaluate", mars).stderr
+        assert self.TOLD not in run("evaluate", mars, "--convention", "torchreid").stderr
+        assert self.TOLD in " ".join(run("dataset", mars).stdout.split())
+        assert json.loads(run("dataset", mars, "--json").stdout)["protocols"] == ["mars-torchreid"]
 
 
 class TestProtocols:

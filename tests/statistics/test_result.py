@@ -84,12 +84,22 @@ def test_units():
 
 
 @FEW
-@pytest.mark.parametrize("convention", ["sysu-mm01", "cuhk03-single-shot", "open-reid-cuhk03"])
-def test_curves_that_ranks_do_not_tell(convention):
+@pytest.mark.parametrize("convention, metric", [
+    ("sysu-mm01", "Rank-2"), ("cuhk03-single-shot", "Rank-1"), ("open-reid-cuhk03", "Rank-1")])
+def test_curves_that_ranks_do_not_tell(convention, metric):
     result, _ = many(convention)
-    with pytest.raises(InputError, match=f"metric: Rank-1 under convention .{convention}. counts"):
-        result.interval("Rank-1")
+    with pytest.raises(InputError,
+                       match=f"metric: {metric} under convention .{convention}. counts"):
+        result.interval(metric)
     assert result.interval("mAP", resamples=99).value == result.mAP
+
+
+@FEW
+def test_rank_1_of_identities_is_that_of_images():
+    result, _ = many("sysu-mm01")
+    values = result.query_values("Rank-1")
+    assert values.mean == result.rank(1) == values.values[values.counted].mean()
+    assert 0 < values.mean < 1
 
 
 @FEW

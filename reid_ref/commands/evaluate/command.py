@@ -14,7 +14,7 @@ from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
     worst_rows)
-from reid_ref.commands.evaluate.show import rows
+from reid_ref.commands.evaluate.show import parts, rows
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
@@ -27,6 +27,7 @@ from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
 from reid_ref.labels import IndexLists
+from reid_ref.protocols import Protocol
 from reid_ref.result import Result
 from reid_ref.text.table import PAPER
 
@@ -87,29 +88,26 @@ class Request:
     intervals: dict[str, Any] | None
     gates: gates.Gates
     lists: IndexLists | None
+    protocol: Protocol | None
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.protocol is not None:
-        return protocols.run(args, {
-            "--convention": args.convention, "--set": args.choices,
-            "--index-lists": args.index_lists, "--name": args.names, "--strict": args.strict,
-            **_of_one_result(args)})
-    protocols.refused_without(args)
     request = _check(args)
     # Ranked lists have their labels in other files: each is a result.
     groups = ([[Path(file)] for file in args.files] if args.labels
               else results_of_files(*args.files, names=common.names_of_arrays(args)))
     several = len(groups) > 1 or args.names is not None
     if several:
-        common.refuse(_of_one_result(args), "one result and no --name",
+        common.refuse({**_of_one_result(args), "--protocol": args.protocol},
+                      "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                       "evaluate each in a call of its own")
-    answers = systems.of_each(args, groups, partial(_evaluated, args, request, several))
+    answers = systems.of_each(args, groups, partial(_evaluated, args, request, several),
+                              request.protocol)
     status = (answers[0].status
               or gates.of_findings(args, [finding for answer in answers
                                           for finding in answer.findings]))
-    _print(args, [answer.method for answer in answers], request.left_out, answers[0].more, several)
+    _print(args, request, [answer.method for answer in answers], answers[0].more, several)
     return status
 
 
@@ -120,6 +118,8 @@ def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
         reason, convention, note = expected
         warn(f"{reason}: papers print --convention {convention} there"
              + (f" ({note})" if note else "") + ", and this is matlab")
+    if (hint := protocols.hint(data.query, data.gallery)) and args.convention is None:
+        warn(hint)
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")
@@ -135,19 +135,19 @@ class FileAnswer(NamedTuple):
 
 
 def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: str,
-               files: list[str], saved: dict[str, Result] | None) -> FileAnswer:
-    """Evaluate the files of one result, or take a saved one; write what is requested of one."""
+               files: list[str], made: dict[str, Result] | None) -> FileAnswer:
+    """Evaluate the files of one result, or take what is `made`; write what is requested of one."""
     findings: gates.Findings = []
-    if saved is None:
+    if made is None:
         data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)
         results = evaluate_file(args, data, request.conventions, request.lists)
         findings = gates.examine(args, data, request.conventions)
         _warn_of(args, data)
         about = data.layout, tables.sizes(data), common.recognised(data)
     else:
-        data, results = None, saved
-        result, = saved.values()
-        about = tables.SAVED, tables.sizes_of_saved(result), None
+        data, results = None, made
+        first = next(iter(made.values()))
+        about = tables.made_before(first), tables.sizes_of_saved(first), None
     more, status = Details(), 0
     if not several:
         result = next(iter(results.values()))
@@ -158,10 +158,14 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     return FileAnswer(Method(name, files, *about, results, intervals), findings, more, status)
 
 
-def _print(args: argparse.Namespace, methods: list[Method], left_out: dict[str, str],
+def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
-    n_rows = sum(len(method.results) for method in methods)
-    if args.format == "json":
+    n_rows, left_out = sum(len(method.results) for method in methods), request.left_out
+    if request.protocol is not None:
+        systems.show_answer(args.format, parts.writers(
+            request.protocol, methods[0], common.ranks(args), common.cmc_length(args), more))
+        _show_details(args, more)
+    elif args.format == "json":
         values = evaluated(methods, common.cmc_length(args), more)
         common.print_json(Evaluations(values, left_out) if several or n_rows > 1 else values[0])
     elif args.format != "table":
@@ -177,8 +181,12 @@ def _print(args: argparse.Namespace, methods: list[Method], left_out: dict[str, 
         show(tables.by_convention(methods[0], left_out, common.ranks(args, (1, 5, 10))))
     else:
         show(tables.one_result(methods[0], common.ranks(args)))
-        if more != Details():
-            show(tables.details(more))
+        _show_details(args, more)
+
+
+def _show_details(args: argparse.Namespace, more: Details) -> None:
+    if args.format == "table" and more != Details():
+        show(tables.details(more))
 
 
 def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
@@ -199,12 +207,16 @@ def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
 
 def _write(args: argparse.Namespace, result: Result) -> None:
     """Write the files of --save and --per-query, where they are requested."""
+    is_json = args.per_query is not None and Path(args.per_query).suffix.lower() == ".json"
+    if is_json and len(result.trials) != 1:
+        raise InputError("--per-query", "a name that ends in .csv, for the numbers are no means "
+                         "over single queries", args.per_query, "--save writes every trial")
     if args.save is not None:
         result.save(args.save)
     if args.per_query is None:
         return
     text = (json.dumps({"schema": common.SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
-            if Path(args.per_query).suffix.lower() == ".json" else rows.per_query_csv(result))
+            if is_json else rows.per_query_csv(result))
     with whole_files(args.per_query) as (file,):
         file.write(text)
 
@@ -218,6 +230,8 @@ def _check(args: argparse.Namespace) -> Request:
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
+    of_one = any(_of_one_result(args).values())
+    protocol = protocols.check_part(args) if of_one else protocols.check(args)
     conventions, left_out = _conventions(args)
     if len(conventions) > 1:
         common.refuse(_of_one_result(args), "one convention", f"{len(conventions)}; name one")
@@ -232,7 +246,7 @@ def _check(args: argparse.Namespace) -> Request:
                       "a saved result; evaluate the result file anew")
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
-                      common.read_lists(args, conventions))
+                      common.read_lists(args, conventions), protocol)
     ranked_lists.check(args, {**of_distances, "--worst": args.worst})
     return request
 

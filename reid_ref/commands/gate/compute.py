@@ -108,7 +108,7 @@ def worse_than(stored: Stored, result: Result) -> list[Comparison]:
         Another convention, other labels, or a metric that is NaN.
     """
     # The name of a stored result is that of its file, for messages.
-    metrics = ["mAP", *(["Rank-1"] if result.convention.curve.counts else [])]
+    metrics = ["mAP", *(["Rank-1"] if result.convention.curve.has_values(1) else [])]
     compared = compare_systems({stored.path: stored, "result": result}, metrics).comparisons
     adjusted = holm([comparison.p for comparison in compared])
     return [replace(comparison, p_adjusted=p) for comparison, p in zip(compared, adjusted)

@@ -7,7 +7,7 @@ from typing import Any
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
-from reid_ref.console import options as common, systems
+from reid_ref.console import options as common, protocols, systems
 from reid_ref.console.files import add_images, check_images, image_names
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import find_convention
@@ -15,6 +15,7 @@ from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import written
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
+from reid_ref.protocols import Protocol
 from reid_ref.result import Result
 
 
@@ -23,8 +24,8 @@ def add(command: argparse.ArgumentParser) -> None:
         "Write one HTML file that needs no other and no network. Several results are "
         "compared with the first.")
     command.epilog = (
-        "A result that reid-ref evaluate --save wrote has no distances: what needs them is left "
-        "out. The same input and versions give the same bytes.")
+        "A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: "
+        "what needs them is left out. The same input and versions give the same bytes.")
     command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",
@@ -32,6 +33,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--convention", metavar="NAME",
                          help="of the headline and the rank lists (default: matlab)")
     common.add_options(command, "--metric", "--normalize", "--max-memory", "--name")
+    protocols.add(command)
     command.add_argument("--queries", type=int, default=60, metavar="N",
                          help="rank lists in all (default: 60)")
     command.add_argument("--top", type=int, default=10, metavar="K",
@@ -42,10 +44,10 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    options = _options(args)
+    options, protocol = _options(args), protocols.check_part(args)
     check_libraries()
     check_targets(args.output)
-    files = _read(args)
+    files = _read(args, protocol)
     images = None if args.images is None else (args.images, {
         name: image_names(args, paths, data) for name, (paths, data) in files.items()
         if isinstance(data, ResultFile)})
@@ -71,16 +73,18 @@ def _options(args: argparse.Namespace) -> Options:
     check_images(args)
     if systems.is_saved(args, args.files):
         common.refuse({"--convention": args.convention, **common.of_features(args),
-                       "--images": args.images, "--map": args.map}, "features or distances",
+                       "--images": args.images, "--map": args.map, "--protocol": args.protocol},
+                      "features or distances",
                       "saved results; leave it out, or name the result files")
     return Options(common.how(args, [convention]), args.queries, args.top, args.seed)
 
 
-def _read(args: argparse.Namespace) -> dict[str, tuple[list[str], ResultFile | Result]]:
+def _read(args: argparse.Namespace, protocol: Protocol | None,
+          ) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
-    def read(name: str, files: list[str], saved: dict[str, Result] | None) -> Any:
-        return name, (files, common.read_files(args, files) if saved is None
-                      else next(iter(saved.values())))
+    def read(name: str, files: list[str], made: dict[str, Result] | None) -> Any:
+        return name, (files, common.read_files(args, files) if made is None
+                      else next(iter(made.values())))
 
     groups = results_of_files(*args.files, names=common.names_of_arrays(args))
-    return dict(systems.of_each(args, groups, read))
+    return dict(systems.of_each(args, groups, read, protocol))

@@ -32,8 +32,9 @@ SAMPLE_QUERIES, SAMPLE_VALUES = 200, 4_000_000
 _OF_PAIRS = CONVENTIONS["matlab"].replace(ignored=IGNORED["plain"])
 #: Said of a saved result, on stderr and on the page.
 NO_DISTANCES = (
-    "a saved result has no distances, so rank lists, pairs of cameras, distances, other "
-    "conventions and checks of the input are left out; name the result file to have them")
+    "a saved result, or a part of a protocol, has no distances, so rank lists, pairs of cameras, "
+    "distances, other conventions and checks of the input are left out; name the result file "
+    "alone to have them")
 
 
 @dataclass(frozen=True)

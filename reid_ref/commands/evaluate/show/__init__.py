@@ -34,8 +34,6 @@ _MATCHES = {
                                    "{:,} same-camera pairs ignored"),
     "label -1": ("same identity, any camera", "no other pairs ignored"),
 }
-#: The layout of a saved result, in words.
-SAVED = "a saved result"
 #: Identities that a table shows.
 SHOWN = 20
 
@@ -73,9 +71,12 @@ def facts(result: Result, source: str, sizes: str,
     dataset : str, optional
         Which benchmark it is, where it is one.
     """
-    counts = result.counts
+    counts, n = result.counts, len(result.trials)
+    spread = ", ".join(f"{name} {percent(value)}" for name, value in result.sd.items())
     return [
         ("input", source),
+        *([("trials", f"{n}: the numbers are means over them (sd {spread}); below, all are "
+            "counted together")] if n > 1 else []),
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
         *([("dataset", dataset)] if dataset else []),
         ("gallery", _gallery(counts)),
@@ -88,6 +89,13 @@ def facts(result: Result, source: str, sizes: str,
 def sizes(data: ResultFile) -> str:
     """Return dimension and dtype of what a file holds, in words."""
     return data.input.words(len(data.gallery))
+
+
+def made_before(result: Result) -> str:
+    """Return what is known of a result that is not made of the files as they are, in words."""
+    signature = result.signature
+    return (f"part {signature['part']} of protocol {signature['protocol']}"
+            if "protocol" in signature else "a saved result")
 
 
 def sizes_of_saved(result: Result) -> str:

@@ -169,8 +169,9 @@ def _is_best(text: str, column: list[str]) -> bool:
 
 
 def _comparable(result: Result, other: Result) -> bool:
-    """Return whether two results are of one convention and of as many images."""
-    return (result.convention == other.convention and result.counts.query == other.counts.query
+    """Return whether two results are of one convention and of as many images, and one part."""
+    return (result.signature.get("part") == other.signature.get("part")
+            and result.convention == other.convention and result.counts.query == other.counts.query
             and result.counts.gallery == other.counts.gallery)
 
 

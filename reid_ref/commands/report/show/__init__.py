@@ -264,7 +264,7 @@ def _numbers(system: Reported) -> dict[str, Any]:
     more, files, per_query = system.more, list(system.files), per_query_json(system.result)
     numbers = {
         "name": system.name, "files": files,
-        "layout": more.data.layout if more else evaluate.SAVED,
+        "layout": more.data.layout if more else evaluate.made_before(system.result),
         "convention": system.result.convention.name,
         "dataset": dataset_of(more.benchmark) if more else None, **system.result.to_dict(CMC),
         "intervals": system.intervals,
@@ -281,7 +281,8 @@ def _numbers(system: Reported) -> dict[str, Any]:
 def facts(system: Reported) -> list[tuple[str, str]]:
     """Return what was evaluated, by name, in words."""
     if system.more is None:
-        return evaluate.facts(system.result, source(system.files, evaluate.SAVED),
+        made = evaluate.made_before(system.result)
+        return evaluate.facts(system.result, source(system.files, made),
                               evaluate.sizes_of_saved(system.result))
     data, benchmark = system.more.data, system.more.benchmark
     return evaluate.facts(system.result, source(system.files, data.layout), evaluate.sizes(data),

@@ -1,0 +1,107 @@
+"""The parts of a protocol as tables, JSON and CSV."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reid_ref.commands.evaluate.compute import Details, Method
+from reid_ref.commands.evaluate.show import rows
+from reid_ref.console import confidence
+from reid_ref.protocols import Protocol
+from reid_ref.result import Ranks, Result, headline, ranks_of
+from reid_ref.statistics import Interval
+from reid_ref.text import names, percent, row, signature_lines
+from reid_ref.text.plain import Share
+from reid_ref.text.table import lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialNumbers(Ranks):
+    """The numbers of one trial."""
+
+    mAP: Share
+    mINP: Share
+    counted: int
+    queries: int
+    gallery: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartNumbers(Details, TrialNumbers):
+    """The means of a part over its trials; no trials where they are an expectation."""
+
+    part: str
+    cmc: list[Share]
+    sd: dict[str, float]
+    intervals: dict[str, Interval] | None
+    trials: list[TrialNumbers]
+    signature: str
+
+
+@dataclass(frozen=True)
+class ProtocolAnswer:
+    """A benchmark's numbers by part."""
+
+    protocol: str
+    source: str
+    files: list[str]
+    parts: list[PartNumbers]
+
+
+def writers(protocol: Protocol, method: Method, ranks: Sequence[int], length: int | None,
+            more: Details) -> dict[str, Callable[[], Any]]:
+    """Return what makes the answer in each format."""
+    results, intervals = method.results, method.intervals or {}
+    return {
+        "json": lambda: ProtocolAnswer(protocol.name, protocol.source, method.files, [
+            PartNumbers(part=name, cmc=part.cmc[:length].tolist(), sd=part.sd,
+                        intervals=intervals.get(name),
+                        trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
+                        signature=str(part.signature), **vars(more),
+                        **{**_numbers(part), **_first(part)})
+            for name, part in results.items()]),
+        "table": lambda: _text(method.files, protocol, results, ranks, intervals),
+        "csv": lambda: rows.as_csv(results, ranks=ranks, intervals=method.intervals),
+        "paper": lambda: rows.table(results, ranks=ranks, intervals=method.intervals)}
+
+
+def _numbers(result: Result) -> dict[str, Any]:
+    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP, **_first(result)}
+
+
+def _first(part: Result) -> dict[str, int]:
+    """Return how many images and queries the first trial has."""
+    first = next(iter(part.trials), part)
+    return {"counted": first.counted, "queries": first.counts.query,
+            "gallery": first.counts.gallery}
+
+
+def _text(files: list[str], protocol: Protocol, results: Mapping[str, Result],
+          ranks: Sequence[int], intervals: Mapping[str, Mapping[str, Interval]]) -> str:
+    """Return one line per part and one of its sd, then how they were made."""
+    heads = list(dict.fromkeys(
+        name for part in results.values() for name in headline(part, ranks)))
+    cells, notes = [], list[str]()
+    for name, part in results.items():
+        cells.append([name, *_cells(headline(part, ranks), heads)])
+        if part.sd:
+            cells.append([f"sd of {len(part.trials)} trials", *_cells(part.sd, heads)])
+        if name in intervals:
+            cells.append(["interval", *(
+                confidence.ends(intervals[name][head]) if head in intervals[name] else "-"
+                for head in heads)])
+        notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}."
+                     .format(part=name, **_first(part)))
+    notes += [protocol.note] if protocol.note else []
+    notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
+              if by_metric]
+    text = [*row("protocol", f"{protocol.name}: {protocol.source}"), *row("input", names(files)),
+            "", *lines(["percent", *heads], cells, indent=16),
+            "", *(line for note in notes for line in row("note", note))]
+    return "\n".join([*text, *signature_lines(
+        {name: str(part.signature) for name, part in results.items()})])
+
+
+def _cells(numbers: Mapping[str, float], heads: Sequence[str]) -> list[str]:
+    return [percent(numbers.get(head, float("nan"))) for head in heads]

@@ -198,7 +198,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "--format markdown or latex writes it, or of the benchmark that the column, the row, the "
         "caption or a heading names. Exit code: 0 where every row can be, 1 where one "
         "cannot, 2 for wrong input, and where no row of a table of results was understood.")
-    command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
     command.add_argument("--dataset", metavar="NAME",
                          help="of numbers whose benchmark nothing on the page names, e.g. "

@@ -60,7 +60,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "tracks_test_info.mat and query_IDX.mat, the configuration .mat of CUHK03-NP, the "
         "four label vectors of the MATLAB drivers, or a result file with labels. The exit "
         "code is 1 when something is off.")
-    command.set_defaults(run=run)
     command.add_argument("files", nargs="+", metavar="FILE", help="files with labels")
     command.add_argument("--json", action="store_true", help="print JSON")
 

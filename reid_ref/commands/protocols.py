@@ -136,7 +136,6 @@ def add(command: argparse.ArgumentParser) -> None:
     command.description = (
         "List the benchmarks that can be evaluated by their names, or show one: the code that "
         "it follows, its parts and trials, and what goes into the file.")
-    command.set_defaults(run=run)
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     command.add_argument("--json", action="store_true", help="print JSON")
 

@@ -40,7 +40,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "NAME=FILE[,FILE...]. A column is a protocol, which the file names, or the benchmark of "
         "its counts; else it is named after the file. Methods are compared with the first one on "
         "each benchmark, over the same queries and under one convention.")
-    command.set_defaults(run=run)
     command.add_argument("methods", nargs="+", metavar="FILE|FOLDER|NAME=FILE[,FILE]",
                          help="saved results of one method")
     command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,

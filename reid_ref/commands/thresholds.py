@@ -147,7 +147,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "lacks the identity of some queries.")
     command.epilog = ("FILE is any that reid-ref evaluate reads, with features or distances. The "
                       "convention says which pairs are genuine, and which are ignored.")
-    command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("--far", type=rates, default=list(RATES), metavar="RATE[,RATE]",
                          help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")

@@ -54,7 +54,6 @@ def add(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "Exit code: 0 where every number agrees to the last bit, 1 where one differs, 2 "
         "for wrong input.")
-    command.set_defaults(run=run)
     command.add_argument("file", metavar="FILE", help="what reid-ref evaluate --save OUT.json or "
                                                       "--per-query OUT.json wrote")
 

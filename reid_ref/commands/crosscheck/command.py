@@ -30,7 +30,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "Run another evaluator on the same distances and labels, and say which "
         "convention it follows, or which query differs and why.")
     command.epilog = "Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input."
-    command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument(
         "--evaluator", required=True, metavar="SPEC",

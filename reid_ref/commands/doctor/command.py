@@ -45,7 +45,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for "
         "wrong input. Each finding has a key, e.g. doctor:single-camera, with a section "
         "of its own in the documentation.")
-    command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("--seed", type=int, default=12345, metavar="N",
                          help="of the sample of queries and images; default 12345")

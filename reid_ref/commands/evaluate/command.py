@@ -50,7 +50,7 @@ def add(command: argparse.ArgumentParser) -> None:
         "folder of .npy files, by the names of the arrays (docs/files.md); or in separate "
         "files, in any order. Files that each hold everything are evaluated one after the "
         "other, a row each. A result that --save wrote is shown as it is. " + gates.CODES)
-    command.set_defaults(run=run, more=MORE)
+    command.set_defaults(more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
     common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--index-lists",

@@ -26,7 +26,6 @@ def add(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: "
         "what needs them is left out. The same input and versions give the same bytes.")
-    command.set_defaults(run=run)
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",
                          help="the page to write, e.g. report.html")

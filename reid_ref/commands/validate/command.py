@@ -30,7 +30,6 @@ def add(command: argparse.ArgumentParser) -> None:
         "Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
         "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not. Of "
         "several figures, 0: that holds for all.")
-    command.set_defaults(run=run)
     common.add_files(command, nargs="*")
     command.add_argument("--dataset", metavar="NAME",
                          help="instead of a file: say whether the figure is possible on this "

@@ -13,6 +13,7 @@ from reid_ref.console import confidence, files as ranked_lists, options as commo
 from reid_ref.console.systems import is_saved, show_answer
 from reid_ref.protocols import (
     Protocol, ProtocolResult, evaluate_ranked, find_protocol, read_protocol, read_trials)
+from reid_ref.protocols.expectation import N_DRAWS
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.result import PartResult
 from reid_ref.result import Ranks, ranks_of
@@ -157,7 +158,8 @@ def _table(protocol: Protocol, result: ProtocolResult, ranks: tuple[int, ...],
         values = part.headline(ranks)
         rows.append([name, *(percent(values.get(head, float("nan"))) for head in heads)])
         if part.sd:
-            rows.append([f"sd of {len(part.trials)} trials", *(
+            over = f"{len(part.trials)} trials" if part.expected is None else "one draw"
+            rows.append([f"sd of {over}", *(
                 percent(part.sd.get(head, float("nan"))) for head in heads)])
         if name in intervals:
             rows.append(["interval", *(
@@ -165,6 +167,9 @@ def _table(protocol: Protocol, result: ProtocolResult, ranks: tuple[int, ...],
                 for head in heads)])
     notes = [f"{name}: {part.counted:,} of {part.queries:,} queries counted, gallery "
              f"{part.gallery:,}." for name, part in result.items()]
+    if any(part.expected is not None for part in result.values()):
+        notes.append(f"sd of one draw: how far the number of a single gallery is from the "
+                     f"expectation, from {N_DRAWS} galleries drawn by seed 0.")
     notes += [protocol.note] if protocol.note else []
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]

@@ -13,7 +13,7 @@ from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
 from reid_ref.metrics import mean_in_order
-from reid_ref.protocols.expectation import expectation
+from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
 from reid_ref.protocols.record import Part, Protocol, Seeded, Sides
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import PartResult, ProtocolResult, of_trials
@@ -172,14 +172,17 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     convention, is_pool = how.conventions[0], part.query.drawn is False
     chosen = ranked.between(part.query.side, rows[0], part.gallery.side, rows[1])
     n_identity = len(np.unique(gallery.identity))
-    expected = expectation(chosen.exact_blocks(query, gallery, how), query, gallery,
-                           min(convention.curve_length(gallery.identity), n_identity), is_pool)
+    expected, ranks = expectation(
+        chosen.rows(query, gallery, how), query, gallery,
+        min(convention.curve_length(gallery.identity), n_identity), is_pool,
+        drawn_galleries(gallery.identity))
     total = expected.weight.sum()
     if not total:
         raise InputError("gallery", "an identity that query and gallery share", "none")
     mAP = mean_in_order(expected.ap * expected.weight) * len(expected.ap) / total
     cmc = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
+    fields = {**fields_of(convention), **chosen.provenance_of(how), **said,
+              "follows": record.follows}
     return PartResult(
-        part.name, mAP, mAP, cmc, {}, len(expected.ap), len(query), n_identity,
-        signature({**fields_of(convention), **chosen.provenance_of(how), **said,
-                   "follows": record.follows}, query, gallery), expected=expected)
+        part.name, mAP, mAP, cmc, sd_of_draws(ranks, len(cmc)), len(expected.ap), len(query),
+        n_identity, signature(fields, query, gallery), expected=expected)

@@ -156,7 +156,7 @@ _EVERY = (
         "number: prcc-single-shot."),
     Protocol(
         "prcc-single-shot", "prcc", f"{_PRCC_SOURCE}:169-175",
-        _step("prcc-single-shot", measure=_OF_CCREID),
+        _step("prcc-single-shot", (), _OF_CCREID),
         _PRCC_FILE, _PRCC, Exact(), cameras=(0, 1, 2),
         counts={"sc": (3543, 3384), "cc": (3873, 3384)},
         note="The expectation over all galleries of one image per identity. The code's ten draws "
@@ -205,7 +205,7 @@ _EVERY = (
         "that a caption describes, and captions without another good image.")
       for name in ("cuhk-pedes", "icfg-pedes", "rstpreid")),
     *(Protocol(
-        name, "vehicleid", source, _step(name, ()),
+        name, "vehicleid", source, _step(name, (), cmc_length=50),
         "All test images of one list (800, 1600 or 2400 vehicles), the same on both sides.",
         (Part("all", Rows("query", drawn=False), Rows("gallery", drawn=True)),), trials,
         note=note)

@@ -15,6 +15,7 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
     PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_protocol, read_trials)
+from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
 from reid_ref.ranking.ranked_lists import as_ranked_lists
 from tests.documents import ROOT
 
@@ -126,16 +127,42 @@ class TestEvaluation:
         np.testing.assert_allclose(exact.cmc, every.cmc, atol=1e-14)
         with pytest.warns(UserWarning, match="only 3 units"):
             assert exact.interval(method="analytic").value == exact.mAP
+        galleries = np.array([rows for rows in itertools.product(*of_identity)]).T
+        ranks = expectation([distances.astype(float)], labels, labels, 4, True, galleries)[1]
+        for name, sd in sd_of_draws(ranks, 1).items():
+            assert sd == pytest.approx(every.sd[name], abs=1e-14)
+
+    def test_the_sd_of_a_draw_is_that_of_seeded_galleries(self):
+        rng = np.random.default_rng(7)
+        query, gallery = (Labels(np.arange(n) % 9, np.full(n, camera))
+                          for n, camera in ((20, 1), (40, 0)))
+        distances = rng.random((20, 40))
+        drawn = drawn_galleries(gallery.identity)
+        trials = [(None, rows) for rows in drawn.T]
+        exact, every = (evaluated("prcc-single-shot", query, gallery, distances, part="sc",
+                                  trials=rows) for rows in (None, trials))
+        assert exact.sd == pytest.approx(every.sd, abs=1e-14)
+        assert abs(every.mAP - exact.mAP) < 4 * exact.sd["mAP"] / np.sqrt(len(trials))
 
     def test_an_expectation_of_many_identities_adds_up(self):
-        """The chances of all ranks, and 1 / rank, of more images than the integral has nodes."""
+        """Identity after identity, of more than the integral has nodes or the circle points."""
         rng = np.random.default_rng(5)
-        labels = Labels(np.repeat(np.arange(400), 3), np.zeros(1200))
-        distances = rng.random((1200, 1200))
-        record = find_protocol("vehicleid")
-        exact = evaluated(record, labels, labels, distances).expected
-        chances = np.diff(exact.match, axis=1, prepend=0)
-        np.testing.assert_allclose((chances / np.arange(1, 401)).sum(axis=1), exact.ap, rtol=1e-10)
+        labels = Labels(np.arange(2000) % 700, np.zeros(2000))
+        rows = rng.random((12, 2000))
+        rows[:6, ::700] -= .99 * rng.random((6, 1))  # near good images
+        whole, short = (expectation([rows], Labels(np.zeros(12), np.zeros(12)), labels, length,
+                                    False, drawn_galleries(labels.identity, 2))[0]
+                        for length in (700, 20))
+        for row, ap, match in zip(rows, whole.ap, whole.match):
+            number = np.zeros((3, 700))
+            number[:, 0] = 1
+            for k in range(1, 700):
+                chance = (row[k::700] < row[::700, np.newaxis]).mean(axis=1, keepdims=True)
+                number = number * (1 - chance) + chance * np.roll(number, 1, axis=1)
+            assert ap == pytest.approx((number / np.arange(1, 701)).sum() / 3, abs=1e-13)
+            np.testing.assert_allclose(match, number.cumsum(axis=1).mean(axis=0), atol=1e-13)
+        np.testing.assert_allclose(short.match, whole.match[:, :20], atol=1e-13)
+        np.testing.assert_array_equal(short.ap, whole.ap)
 
     def test_one_part_has_its_attributes_and_several_do_not(self):
         assert evaluated(part="all").rank(1) == evaluated()["all"].rank(1)
@@ -252,6 +279,8 @@ class TestFiles:
         ('{"name": "a", "convention": "mars", "shots": [1.5]}', "shots: expected a list of whole"),
         ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "average": "b"}', "average: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "trials": {"kind": "exact"}}',
+         "convention: expected ignored nothing, ap step and cmc first-match"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"side": "b"}}]}',
          "side: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"where": {"b": [1]}}}]}',

@@ -11,11 +11,14 @@ from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.systems import is_saved, show_answer
+from reid_ref.files import results_of_files
 from reid_ref.protocols import (
-    Protocol, ProtocolResult, evaluate_ranked, find_protocol, read_protocol, read_trials)
+    Protocol, ProtocolResult, average_trials, evaluate_ranked, find_protocol, read_protocol,
+    read_trials)
 from reid_ref.protocols.expectation import N_DRAWS
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.result import PartResult
+from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
 from reid_ref.result import Ranks, ranks_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
@@ -110,11 +113,27 @@ def run(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> int:
 
 
 def _evaluated(args: argparse.Namespace, protocol: Protocol) -> ProtocolResult:
-    data = (ranked_lists.read(args, args.files[0]) if args.labels
-            else common.read_files(args))
+    groups = ([[Path(file)] for file in args.files] if args.labels
+              else results_of_files(*args.files, names=common.names_of_arrays(args)))
+    if len(groups) == 1:
+        return _of_files(args, protocol, list(map(str, groups[0])), None)
+    check_averaged(protocol, "FILE", len(groups))
+    common.refuse({"--trials": args.trials}, "one result", f"{len(groups)}, each a trial of its "
+                  "own")
+    results = []
+    for files in groups:
+        with ranked_lists.said_of(str(files[0]), list(map(str, files))):
+            results.append(_of_files(args, protocol, list(map(str, files)), ONE_OF_SEVERAL))
+    return average_trials(protocol, results)
+
+
+def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str],
+              trials: Any) -> ProtocolResult:
+    data = (ranked_lists.read(args, files[0]) if args.labels
+            else common.read_files(args, files))
     shots = args.shots if args.shots is None else check_count(args.shots, "--shots")
-    trials = None if args.trials is None else read_trials(
-        args.trials, data.gallery, shots or protocol.shots[0])
+    if args.trials is not None:
+        trials = read_trials(args.trials, data.gallery, shots or protocol.shots[0])
     return evaluate_ranked(protocol, data.input, data.query, data.gallery,
                            common.how(args, ()), part=args.part, trials=trials, shots=shots)
 

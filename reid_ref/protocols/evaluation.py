@@ -1,12 +1,13 @@
 """A benchmark's numbers by its protocol: the same evaluation, on the rows of each trial."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, each_warning_once
+from reid_ref.arrays import InputError, Integers, each_warning_once, warn
 from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How, documented
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
@@ -17,11 +18,13 @@ from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_d
 from reid_ref.protocols.record import Part, Protocol, Seeded, Sides
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import PartResult, ProtocolResult, of_trials
-from reid_ref.protocols.trials import is_exact, rows_of_trials
+from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, is_exact, rows_of_trials
 from reid_ref.result import Result
 from reid_ref.signature import fields_of, signature
 
 Trial = tuple[Integers, Integers]
+#: Fields of a signature in which the trials of a protocol may differ.
+_OF_TRIALS = ("trials", "queries", "gallery")
 
 
 @documented
@@ -88,6 +91,62 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
         shots=shots, seed=seed)
 
 
+def average_trials(protocol: str | Protocol,
+                   results: Sequence[ProtocolResult]) -> ProtocolResult:
+    """Average results that are each a trial of a protocol, such as RegDB's ten trained models.
+
+    Parameters
+    ----------
+    protocol : str or Protocol
+        With trials that come with the data set.
+    results : sequence of ProtocolResult
+        What `evaluate_protocol` returns for the features of each trial.
+
+    Returns
+    -------
+    ProtocolResult
+        With the trials of all results.
+
+    Raises
+    ------
+    InputError
+        No result, results of another protocol or part, or of other distances; a protocol whose
+        trials do not come with the data set.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> labels = Labels([7, 8], [1, 1])
+    >>> with warnings.catch_warnings(action="ignore"):  # ten trials, of 2,060 images
+    ...     results = [evaluate_protocol("regdb", None, None, labels, labels, distances=distances)
+    ...                for distances in (1 - np.eye(2), np.eye(2))]
+    ...     average_trials("regdb", results)["visible-to-thermal"].rank(1)
+    0.5
+    """
+    record, results = find_protocol(protocol), list(results)
+    if not results:
+        raise InputError("results", "at least one", "none")
+    n_expected = check_averaged(record, "results", len(results))
+    parts = list(results[0])
+    for k, result in enumerate(results):
+        if list(result) != parts:
+            raise InputError(f"results[{k}]", ", ".join(parts), ", ".join(result))
+        first, signature = (each[parts[0]].signature for each in (results[0], result))
+        for field in {**first, **signature, "protocol": ""}:
+            expected = record.name if field == "protocol" else first.get(field, "none")
+            if field not in _OF_TRIALS and signature.get(field) != expected:
+                raise InputError(f"results[{k}]", f"{field} {expected}", signature.get(
+                    field, "none"), "evaluate all trials in the same way")
+    n_trials = sum(len(result[parts[0]].trials) for result in results)
+    if n_trials != n_expected:
+        warn(f"{record.name} is the mean of {n_expected} trials, and these are {n_trials}")
+    return ProtocolResult({part: of_trials(
+        part, [trial for result in results for trial in result[part].trials], record.average,
+        {"protocol": record.name, "part": part, "trials": n_trials, "follows": record.follows})
+        for part in parts})
+
+
 def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gallery: Labels,
                     how: How = How(), *, part: str | None = None, trials: Any = None,
                     shots: int | None = None, seed: int | None = None) -> ProtocolResult:
@@ -115,7 +174,7 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
                                                         sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
                          "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
-    if trials is None:
+    if trials is None or trials is ONE_OF_SEVERAL:
         check_counts(record, part, len(part.query.of(sides)), len(part.gallery.of(sides)))
     said: dict[str, str] = {"protocol": record.name, "part": part.name}
     if record.shots != (1,):

@@ -23,6 +23,10 @@ class Pair(NamedTuple):
     gallery: Any
 
 
+#: The trials of a result that is one of several: all its rows, once.
+ONE_OF_SEVERAL = (Pair(None, None),)
+
+
 def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, shots: int,
                    seed: int | None) -> Iterator[tuple[Integers, Integers]]:
     """Yield the rows of who asks and who answers in each trial, each of its own side."""
@@ -42,8 +46,8 @@ def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, sho
                          f"trials=read_trials({trials.file!r}, gallery), or --trials "
                          f"{trials.file}")
     if isinstance(trials, Given) and trials.n > 1:
-        warn(f"{protocol.name} is the mean of {trials.n} splits, and this is one; their rows go "
-             "into trials, or evaluate each file and average with reid-ref splits")
+        warn(f"{protocol.name} is the mean of {trials.n} trials, and this is one: give the rows "
+             "of each, or the files of all (average_trials in Python)")
     yield asks, answers
 
 
@@ -185,6 +189,14 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
 def _pairs(gallery: npt.NDArray[Any], query: npt.NDArray[Any] | None) -> list[Pair]:
     queries: Iterable[Any] = [None] * len(gallery) if query is None else query
     return [Pair(*rows) for rows in zip(queries, gallery, strict=True)]
+
+
+def check_averaged(protocol: Protocol, argument: str, n: int) -> int:
+    """Return how many trials come with the data set; refuse several results where none do."""
+    if not isinstance(protocol.trials, Given) or protocol.trials.n == 1:
+        raise InputError(argument, f"one result: {protocol.name} has no trials that come with "
+                         "the data set, as regdb has", n)
+    return protocol.trials.n
 
 
 def is_exact(protocol: Protocol, given: Any) -> bool:

@@ -14,7 +14,8 @@ from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
-    PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_protocol, read_trials)
+    PROTOCOLS, average_trials, evaluate_ranked, find_protocol, permuted_galleries, read_protocol,
+    read_trials)
 from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
 from reid_ref.ranking.ranked_lists import as_ranked_lists
 from tests.documents import ROOT
@@ -87,6 +88,41 @@ class TestEvaluation:
         turned = evaluate_distances(DISTANCES.T[[1, 9, 17]], GALLERY[np.array([1, 9, 17])], QUERY,
                                     convention=find_protocol("regdb").convention)
         assert result["thermal-to-visible"].mAP == turned.mAP
+
+    @pytest.mark.filterwarnings("ignore:regdb is the mean of 10")
+    def test_results_that_are_trials(self):
+        """Each trial with features of its own, or all in one array."""
+        rng, rows = np.random.default_rng(3), np.split(np.arange(40), 4)
+        labels = Labels(np.arange(40) % 7, np.zeros(40))
+        features = [rng.random((40, 5)) for _ in rows]
+        chosen = np.concatenate([part[row] for part, row in zip(features, rows)])
+        averaged = average_trials("regdb", [
+            evaluate_protocol("regdb", part[row], part[row][:, ::-1], labels[row], labels[row])
+            for part, row in zip(features, rows)])
+        at_once = evaluate_protocol("regdb", chosen, chosen[:, ::-1], labels, labels,
+                                    trials=[(row, row) for row in rows])
+        for part, result in at_once.items():
+            assert averaged[part].headline() == result.headline()
+            assert averaged[part].sd == result.sd
+            assert averaged[part].signature == result.signature
+
+    @pytest.mark.filterwarnings("ignore:.*is the mean of")
+    @pytest.mark.parametrize("protocol, options, message", [
+        ("ltcc", [{}, {}], "results: expected one result: ltcc has no trials that come with"),
+        ("vehicleid", [{}], "results: expected one result"),
+        ("regdb", [], "results: expected at least one, got none"),
+        ("regdb", [{}, {"part": "visible-to-thermal"}],
+         r"results\[1\]: expected visible-to-thermal, thermal-to-visible, got visible"),
+        ("viper", [{}], r"results\[0\]: expected protocol viper, got regdb"),
+        ("regdb", [{}, {"distances": None, "query_features": np.eye(4), "gallery_features":
+                        np.eye(24, 4) + 1}], r"results\[1\]: expected distances float64, got none"),
+    ])
+    def test_results_that_are_no_trials(self, protocol, options, message):
+        results = [evaluate_protocol("regdb", **{
+            "query_features": None, "gallery_features": None, "query": QUERY,
+            "gallery": GALLERY, "distances": DISTANCES, **each}) for each in options]
+        with pytest.raises(InputError, match=message):
+            average_trials(protocol, results)
 
     def test_seeds(self):
         result = evaluated(part="indoor", seed=3)

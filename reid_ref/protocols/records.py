@@ -11,7 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.datasets.benchmarks import folded
+from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import (
     Exact, Given, Part, Protocol, Rows, Seeded, first_shuffled)
@@ -341,20 +341,33 @@ def check_counts(protocol: Protocol, part: Part, n_query: int, n_gallery: int) -
 
 
 def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Protocol:
-    """Return the record of that name, or the record itself.
+    """Return the record of that name, or of the benchmark that is called so; or the record itself.
 
     Raises
     ------
     InputError
-        An unknown name; the known ones and the nearest are listed.
+        An unknown name, of which the nearest is named; a benchmark with several protocols, which
+        are listed, or with none.
 
     Examples
     --------
-    >>> find_protocol("SYSU_MM01").name
-    'sysu-mm01'
+    >>> find_protocol("SYSU_MM01").name, find_protocol("MSMT17_V2").name
+    ('sysu-mm01', 'msmt17')
     """
     if isinstance(protocol, Protocol):
         return protocol
     name = folded_name(protocol) if isinstance(protocol, str) else protocol
-    check_choice(name, argument, PROTOCOLS)
-    return PROTOCOLS[name]
+    key = benchmark_named(protocol) if isinstance(protocol, str) else None
+    if name in PROTOCOLS or key is None:
+        check_choice(name, argument, PROTOCOLS)
+        return PROTOCOLS[name]
+    of_benchmark = [record for record in PROTOCOLS.values() if record.benchmark == key]
+    benchmark = BENCHMARKS[key]
+    if not of_benchmark:
+        raise InputError(argument, got=f"{benchmark.name} has no protocol", remedy=(
+            f"evaluate it without one, by the convention {benchmark.convention}"
+            if benchmark.convention else benchmark.note))
+    if len(of_benchmark) > 1:
+        raise InputError(argument, " or ".join(record.name for record in of_benchmark) +
+                         f", which are protocols of {benchmark.name}", repr(protocol))
+    return of_benchmark[0]

@@ -81,7 +81,7 @@ class TestEvaluate:
             "reid-ref: error: FILE: expected one result: msmt17 has no trials")
 
     @pytest.mark.parametrize("options, message", [
-        (["--protocol", "sysu"], "--protocol: unknown 'sysu'"),
+        (["--protocol", "sysu"], "--protocol: expected sysu-mm01 or sysu-mm01-python, which"),
         (["--part", "all"], "--part: expected --protocol with it"),
         (["--protocol", "sysu-mm01"], "--trials: expected rand_perm_cam.mat"),
         (["--protocol", "ltcc"], "query: expected labels with clothes, got none"),

@@ -114,8 +114,9 @@ class TestEvaluation:
         ("regdb", [{}, {"part": "visible-to-thermal"}],
          r"results\[1\]: expected visible-to-thermal, thermal-to-visible, got visible"),
         ("viper", [{}], r"results\[0\]: expected protocol viper, got regdb"),
-        ("regdb", [{}, {"distances": None, "query_features": np.eye(4), "gallery_features":
-                        np.eye(24, 4) + 1}], r"results\[1\]: expected distances float64, got none"),
+        ("regdb", [{}, {"distances": None, "query_features": np.eye(4),
+                        "gallery_features": np.eye(24, 4) + 1}],
+         r"results\[1\]: expected distances float64, got none"),
     ])
     def test_results_that_are_no_trials(self, protocol, options, message):
         results = [evaluate_protocol("regdb", **{
@@ -215,7 +216,13 @@ class TestEvaluation:
 @pytest.mark.filterwarnings(SMALL)
 class TestWrongInput:
     @pytest.mark.parametrize("options, message", [
-        ({"protocol": "sysu"}, "protocol: unknown 'sysu'.*Did you mean 'sysu-mm01'"),
+        ({"protocol": "regdp"}, "protocol: unknown 'regdp'.*Did you mean 'regdb'"),
+        ({"protocol": 7}, "protocol: unknown 7"),
+        ({"protocol": "sysu"}, "protocol: expected sysu-mm01 or sysu-mm01-python, which are "
+                               "protocols of SYSU-MM01, got 'sysu'"),
+        ({"protocol": "Market1501"}, "protocol: Market-1501 has no protocol; evaluate it without "
+                                     "one, by the convention matlab"),
+        ({"protocol": "PRW"}, "protocol: PRW has no protocol; detections are needed"),
         ({"part": "outdoor"}, "part: unknown 'outdoor'.*all, indoor"),
         ({"shots": 5}, "shots: expected 1 or 10, got 5"),
         ({"shots": 10}, "shots: expected at most 2, the images of identity 7, camera 1, got 10"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,7 @@ def run(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> int:
     if is_saved(args, args.files):
         raise InputError("FILE", "features or distances, of which a protocol takes its rows",
                          "a saved result")
+    ranked_lists.check(args, {**common.of_features(args), "--map": args.map, "--pool": args.pool})
     if isinstance(protocol.trials, Given) and protocol.trials.file and args.trials is None:
         raise InputError("--trials", f"{protocol.trials.file}, which comes with the data set",
                          "none", f"reid-ref protocols {protocol.name} says more")
@@ -134,8 +135,10 @@ def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str],
     shots = args.shots if args.shots is None else check_count(args.shots, "--shots")
     if args.trials is not None:
         trials = read_trials(args.trials, data.gallery, shots or protocol.shots[0])
-    return evaluate_ranked(protocol, data.input, data.query, data.gallery,
-                           common.how(args, ()), part=args.part, trials=trials, shots=shots)
+    result = evaluate_ranked(protocol, data.input, data.query, data.gallery,
+                             common.how(args, ()), part=args.part, trials=trials, shots=shots)
+    return ProtocolResult({name: replace(part, signature=common.signed(args, part.signature))
+                           for name, part in result.items()})
 
 
 def _intervals(part: PartResult, ranks: tuple[int, ...],

@@ -34,12 +34,13 @@ from reid_ref.text.table import PAPER
 NOT_COUNTED = {
     "clothes": "these are the numbers of the standard setting; cloth-changing ones: "
                "--protocol ltcc",
-    "view": "every image is ranked whatever its view", "video": "each row is an image",
+    "view": "every image is ranked whatever its view",
+    "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
     "frame": "neighbouring frames count"}
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots")
+        "--shots", "--pool")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -52,8 +53,8 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=run, more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
-    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--index-lists",
-                       "--max-memory")
+    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--pool",
+                       "--index-lists", "--max-memory")
     protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
@@ -121,7 +122,7 @@ def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
         warn(f"{reason}: papers print --convention {convention} there"
              + (f" ({note})" if note else "") + ", and this is matlab")
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
-    for column in sorted(unused):
+    for column in sorted(unused - {"video" if args.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")
 
 
@@ -226,7 +227,7 @@ def _check(args: argparse.Namespace) -> Request:
         common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
     if args.worst is not None:
         check_count(args.worst, "--worst")
-    of_distances = {**common.of_features(args), "--map": args.map}
+    of_distances = {**common.of_features(args), "--map": args.map, "--pool": args.pool}
     if saved:
         common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
                       "a saved result; evaluate the result file anew")

@@ -238,6 +238,9 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     total = expected.weight.sum()
     if not total:
         raise InputError("gallery", "an identity that query and gallery share", "none")
+    if not is_pool and len(expected.ap) < len(query):
+        warn(f"{len(query) - len(expected.ap)} of {len(query)} queries have no good image: they "
+             "are left out; check that identities are numbered alike on both sides")
     mAP = mean_in_order(expected.ap * expected.weight) * len(expected.ap) / total
     cmc = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
     fields = {**fields_of(convention), **chosen.provenance_of(how), **said,

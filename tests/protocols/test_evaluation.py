@@ -14,8 +14,8 @@ from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
-    PROTOCOLS, average_trials, evaluate_ranked, find_protocol, permuted_galleries, read_protocol,
-    read_trials)
+    PROTOCOLS, Part, Rows, average_trials, evaluate_ranked, find_protocol, permuted_galleries,
+    read_protocol, read_trials)
 from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
 from reid_ref.ranking.ranked_lists import as_ranked_lists
 from tests.documents import ROOT
@@ -243,6 +243,17 @@ class TestWrongInput:
     def test_one_sentence(self, options, message):
         with pytest.raises(InputError, match=message):
             evaluated(**options)
+
+    def test_an_identity_that_no_image_shows(self):
+        part = Part("some", Rows("query", {"identity": (7, 99)}))
+        record = dataclasses.replace(find_protocol("regdb"), parts=(part,))
+        with pytest.raises(InputError, match="query: expected an image of identity 99, got none"):
+            evaluated(record)
+        query, gallery = Labels([7, 8], [1, 1]), Labels([7, 9, 9], [0, 0, 0])
+        for protocol, words in (("prcc", r"1 of 2 queries have no good image \(1 identity absent"),
+                                ("prcc-single-shot", "1 of 2 queries have no good image: they")):
+            with pytest.warns(UserWarning, match=words):
+                evaluated(protocol, query, gallery, np.ones((2, 3)), part="sc")
 
     @pytest.mark.parametrize("n_gallery, message", [
         (7, "mars, part all: 5 queries and 7 gallery images, where the benchmark has 5 and 6"),

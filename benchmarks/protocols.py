@@ -18,7 +18,7 @@ from stopwatch import clock, take_turns
 from table import Row, second
 
 Numbers = dict[str, Any]
-DIMS, NOISE = 512, 1.5
+DIMS, NOISE = 2048, 4
 
 
 def protocols(size: Size, folder: Path) -> Numbers:

@@ -76,6 +76,23 @@ class Near(NamedTuple):
     nth: Integers
 
 
+class Chances(NamedTuple):
+    """What is left of a query's row.
+
+    Parameters
+    ----------
+    query, n_good : int
+    cells : int64, shape (n,)
+        What `_cells` returns.
+    ranks : int64, shape (n_draws,)
+    """
+
+    query: int
+    n_good: int
+    cells: Integers
+    ranks: Integers
+
+
 class Tables(NamedTuple):
     """Logarithms of 1 - p + p t for every share p.
 
@@ -121,20 +138,19 @@ def expectation(rows: Iterable[Doubles], query: Labels, gallery: Labels, length:
     """
     identities = _by_identity(gallery)
     tables = _tables(identities.shares, len(identities.images), length)
-    own = np.searchsorted(np.unique(gallery.identity), query.identity)
-    own[~np.isin(query.identity, gallery.identity)] = -1
+    number = np.searchsorted(np.unique(gallery.identity), query.identity)
+    number[~np.isin(query.identity, gallery.identity)] = -1
     ap, match = np.full(len(query), np.nan), np.full((len(query), length), np.nan)
     ranks = np.zeros((len(query), drawn.shape[1]), dtype=np.int64)
-    for batch in _batches(_near(rows, own, identities, is_pool)):
-        for near in batch:
-            chosen = drawn[own[near.query]]
-            others = drawn[np.flatnonzero(np.bincount(identities.code[near.image]))]
-            nearer = np.count_nonzero(near.row[others] < near.row[chosen], axis=0)
-            ranks[near.query] = np.where(is_pool & (chosen == near.query), 0, 1 + nearer)
-        queries = [near.query for near in batch]
-        ap[queries], match[queries] = _means(batch, own, identities, tables)
+    for batch in _batches(
+            Chances(near.query, len(near.good), _cells(near, number[near.query], identities),
+                    _ranks(near, number[near.query], identities, is_pool, drawn))
+            for near in _near(rows, number, identities, is_pool)):
+        queries = [chances.query for chances in batch]
+        ranks[queries] = [chances.ranks for chances in batch]
+        ap[queries], match[queries] = _means(batch, len(identities.shares), tables)
     matched = ~np.isnan(ap)
-    n_images = np.array([len(identities.images[j]) for j in own[matched]])
+    n_images = np.array([len(identities.images[j]) for j in number[matched]])
     weight = 1 - 1 / n_images if is_pool else np.ones(len(n_images))
     return Expected(query.identity[matched], weight, ap[matched], match[matched]), ranks
 
@@ -181,11 +197,11 @@ def _by_identity(gallery: Labels) -> Identities:
     return Identities(code.reshape(-1), images, shares, share.reshape(-1), start)
 
 
-def _near(rows: Iterable[Doubles], own: Integers, identities: Identities,
+def _near(rows: Iterable[Doubles], number: Integers, identities: Identities,
           is_pool: bool) -> Iterator[Near]:
     """Yield what is near to each query with a good image."""
     for k, row in enumerate(row for block in rows for row in block):
-        good = identities.images[own[k]] if own[k] >= 0 else own[:0]
+        good = identities.images[number[k]] if number[k] >= 0 else number[:0]
         good = good[good != k] if is_pool else good
         if len(good):
             yield _near_to(k, row, good)
@@ -216,12 +232,12 @@ def _tables(shares: Doubles, n_identity: int, length: int) -> Tables:
     return Tables(logs, weights / 2, n_points, radius**np.arange(length))
 
 
-def _batches(every: Iterable[Near]) -> Iterator[list[Near]]:
+def _batches(every: Iterable[Chances]) -> Iterator[list[Chances]]:
     """Yield as many queries as are computed at a time."""
     batch, n_good = [], 0
-    for near in every:
-        batch.append(near)
-        n_good += len(near.good)
+    for chances in every:
+        batch.append(chances)
+        n_good += chances.n_good
         if n_good > _AT_ONCE:
             yield batch
             batch, n_good = [], 0
@@ -229,13 +245,12 @@ def _batches(every: Iterable[Near]) -> Iterator[list[Near]]:
         yield batch
 
 
-def _means(batch: list[Near], own: Integers, identities: Identities,
-           tables: Tables) -> tuple[Doubles, Doubles]:
+def _means(batch: list[Chances], n_shares: int, tables: Tables) -> tuple[Doubles, Doubles]:
     """Return AP and CMC of each query, the mean over its good images."""
-    n_good = np.array([len(near.good) for near in batch])
-    start, n_shares = np.cumsum(n_good) - n_good, len(identities.shares)
-    cells = np.concatenate([first * n_shares + _cells(near, own[near.query], identities)
-                            for first, near in zip(start.tolist(), batch)])
+    n_good = np.array([chances.n_good for chances in batch])
+    start = np.cumsum(n_good) - n_good
+    cells = np.concatenate([first * n_shares + chances.cells
+                            for first, chances in zip(start.tolist(), batch)])
     cell, n_identities = np.unique(cells, return_counts=True)
     ends = np.searchsorted(cell, np.arange(n_good.sum() + 1) * n_shares)
     shape = len(ends) - 1, n_shares
@@ -243,15 +258,24 @@ def _means(batch: list[Near], own: Integers, identities: Identities,
     n_nodes = len(tables.weights)
     size, angle = np.split(logs[:, n_nodes:], 2, axis=1)
     on_circle = np.add.reduceat(np.exp(size + 1j * angle), start) / n_good[:, np.newaxis]
-    number = np.fft.irfft(on_circle, tables.n_points)[:, :len(tables.powers)] / tables.powers
+    match = np.fft.irfft(on_circle, tables.n_points)[:, :len(tables.powers)] / tables.powers
     inverse = np.exp(logs[:, :n_nodes]) @ tables.weights
-    return np.add.reduceat(inverse, start) / n_good, np.clip(np.cumsum(number, axis=1), 0, 1)
+    return np.add.reduceat(inverse, start) / n_good, np.clip(np.cumsum(match, axis=1), 0, 1)
 
 
-def _cells(near: Near, own: int, identities: Identities) -> Integers:
+def _ranks(near: Near, number: int, identities: Identities, is_pool: bool,
+           drawn: Integers) -> Integers:
+    """Return the rank of the good image in the galleries that are drawn."""
+    chosen = drawn[number]
+    others = drawn[np.flatnonzero(np.bincount(identities.code[near.image]))]
+    nearer = np.count_nonzero(near.row[others] < near.row[chosen], axis=0)
+    return np.where(is_pool & (chosen == near.query), 0, 1 + nearer)
+
+
+def _cells(near: Near, number: int, identities: Identities) -> Integers:
     """Return for each good image and identity a number: that of the image, and of the share."""
     n_good, code = len(near.good), identities.code[near.image]
-    is_wrong = code != own
+    is_wrong = code != number
     counts = np.bincount(code[is_wrong] * n_good + near.nth[is_wrong],
                          minlength=len(identities.images) * n_good)
     nearer = np.cumsum(counts.reshape(-1, n_good), axis=1)

@@ -114,8 +114,8 @@ class Rows(NamedTuple):
         chosen = np.ones(len(labels), dtype=bool)
         for column, values in self.where.items():
             of_images = column_of(labels, self.side, column)
-            absent = np.setdiff1d(values, of_images) if column == "identity" else ()
-            if len(absent):
+            absent = np.setdiff1d(values, of_images)
+            if column == "identity" and len(absent):
                 raise InputError(self.side, f"an image of identity {absent[0]}", "none")
             chosen &= np.isin(of_images, values)
         return np.flatnonzero(chosen)

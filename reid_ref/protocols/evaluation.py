@@ -15,10 +15,10 @@ from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
 from reid_ref.metrics import mean_in_order
 from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
-from reid_ref.protocols.record import Part, Protocol, Seeded, Sides
+from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import PartResult, ProtocolResult, of_trials
-from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, is_exact, rows_of_trials
+from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
 from reid_ref.result import Result
 from reid_ref.signature import fields_of, signature
 
@@ -179,7 +179,7 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
     said: dict[str, str] = {"protocol": record.name, "part": part.name}
     if record.shots != (1,):
         said["shots"] = str(shots)
-    if is_exact(record, trials):
+    if trials is None and isinstance(record.trials, Exact):
         return _expected(record, part, ranked, sides, how, {**said, "trials": "expectation"})
     rows = list(rows_of_trials(record, part, sides, trials, shots, seed))
     said["trials"] = str(len(rows))

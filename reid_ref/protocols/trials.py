@@ -13,7 +13,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.disk import PathLike
 from reid_ref.labels import Labels
-from reid_ref.protocols.record import Exact, Given, Part, Protocol, Seeded, Sides, cells
+from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
 
 
 class Pair(NamedTuple):
@@ -197,8 +197,3 @@ def check_averaged(protocol: Protocol, argument: str, n: int) -> int:
         raise InputError(argument, f"one result: {protocol.name} has no trials that come with "
                          "the data set, as regdb has", n)
     return protocol.trials.n
-
-
-def is_exact(protocol: Protocol, given: Any) -> bool:
-    """Return whether the number is an expectation, not a mean over trials."""
-    return given is None and isinstance(protocol.trials, Exact)

@@ -201,6 +201,14 @@ class TestEvaluation:
         np.testing.assert_allclose(short.match, whole.match[:, :20], atol=1e-13)
         np.testing.assert_array_equal(short.ap, whole.ap)
 
+    def test_an_expectation_of_very_many_identities(self):
+        """The good image is farther than all 6,000 others: 1 / rank is 1 / 6,001."""
+        labels = Labels(np.arange(6001), np.zeros(6001))
+        exact = expectation([-np.arange(6001.)[np.newaxis]], labels[:1], labels, 10, False,
+                            drawn_galleries(labels.identity, 2))[0]
+        assert exact.ap[0] == pytest.approx(1 / 6001, abs=1e-13)
+        np.testing.assert_allclose(exact.match, 0, atol=1e-13)
+
     def test_one_part_has_its_attributes_and_several_do_not(self):
         assert evaluated(part="all").rank(1) == evaluated()["all"].rank(1)
         with pytest.raises(AttributeError, match="all, indoor"):

@@ -19,6 +19,7 @@ from typing import Any
 import compat
 import intervals
 import larger
+import protocols
 import rerank
 import table
 import thresholds
@@ -32,8 +33,8 @@ RESULTS = Path(__file__).with_name("results")
 ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
         "growth": table.growth_rows, "start": table.start_rows,
         "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
-        "compat": compat.rows, "larger": larger.rows,
-        "thresholds": thresholds.rows}
+        "compat": compat.rows, "larger": larger.rows, "thresholds": thresholds.rows,
+        "protocols": protocols.rows}
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ import intervals
 import larger
 import made
 import peers
+import protocols
 import rerank
 import thresholds
 from reid_ref import Labels, conventions, evaluate, evaluate_distances
@@ -219,7 +220,8 @@ def save_labels(market: made.Market, folder: Path) -> str:
 WORKS = {"distances": from_distances, "features": from_features, "growth": growth,
          "start": start, "conventions": all_conventions,
          "rerank": rerank.reranking, "intervals": intervals.intervals,
-         "compat": compat.drop_in, "larger": larger.larger, "thresholds": thresholds.thresholds}
+         "compat": compat.drop_in, "larger": larger.larger, "thresholds": thresholds.thresholds,
+         "protocols": protocols.protocols}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

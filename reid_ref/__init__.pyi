@@ -29,7 +29,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
 from reid_ref.labels import IndexLists, Labels
-from reid_ref.protocols.evaluation import evaluate_protocol
+from reid_ref.protocols.evaluation import average_trials, evaluate_protocol
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
 from reid_ref.result import Counts, PerQuery, Result
 from reid_ref.result.saved import load
@@ -40,7 +40,7 @@ from reid_ref.thresholds.values import Thresholds
 __all__ = [
     "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
     "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
-    "ResultFile", "Runs", "Thresholds", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
+    "ResultFile", "Runs", "Thresholds", "__version__", "average_trials", "by_group", "camera_pairs", "camera_pairs_features",
     "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_protocol",
     "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked",
     "evaluate_thresholds", "evaluate_thresholds_distances", "explain", "export", "load",

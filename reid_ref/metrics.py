@@ -483,9 +483,25 @@ def identity_ranks(rows: Rows, *_: Any) -> Integers:
     array([2])
     """
     rank = np.zeros(len(rows.query), dtype=np.int64)
-    for k, kept, good_places in rows.matched():
-        rank[k] = 1 + len(np.unique(rows.gallery.identity[kept[:good_places[0]]]))
+    code = np.unique(rows.gallery.identity, return_inverse=True)[1].reshape(-1)
+    roles_of = query_roles(rows.query, rows.gallery, rows.ignored, rows.lists)
+    for k, row in enumerate(rows.distances):
+        good, kept = roles_of(k)
+        good = good[kept[good]]
+        if len(good):
+            rank[k] = 1 + np.count_nonzero(np.bincount(
+                code[_before_first(row, good, kept, rows.ties)]))
     return rank
+
+
+def _before_first(row: Array, good: Integers, kept: npt.NDArray[np.bool_], ties: str) -> Integers:
+    """Return the kept images before the first good one; a row is sorted only where that ties."""
+    first = row[good].min()
+    if np.count_nonzero(kept & (row == first)) == np.count_nonzero(row[good] == first) > 0:
+        return np.flatnonzero(kept & (row < first))
+    order = in_order(row, ties)
+    order = order[kept[order]]
+    return order[:np.argmax(np.isin(order, good))]
 
 
 def single_gallery_shot(rows: Rows, length: int, *_: Any) -> Doubles:

@@ -13,6 +13,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 @pytest.mark.parametrize(("work", "keys"), cases([("conventions", {"one", "all"})], [
     ("conventions", {"one", "all"}), ("growth", {"987", "2000", "4000"}),
+    ("protocols", {"sysu", "vehicleid", "sysu plain", "vehicleid plain"}),
     ("features", {"64", "128"}), ("intervals", {"market1501", "msmt17"}),
     ("thresholds", {"features", "distances"}),
     ("larger", {"alone", "2 workers", "4 workers"})]))
@@ -24,7 +25,8 @@ def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     assert done.returncode == 0, done.stderr
     report = json.loads(output.read_text())
     measured = report["works"][work]
-    names = {"conventions": lambda: set(measured["seconds"]), "intervals": lambda: set(measured),
+    names = {"conventions": lambda: set(measured["seconds"]),
+             "protocols": lambda: set(measured["seconds"]), "intervals": lambda: set(measured),
              "features": lambda: set(measured), "thresholds": lambda: set(measured),
              "larger": lambda: set(measured["cluster"]["times"]),
              "growth": lambda: {str(size["gallery"]) for size in measured["sizes"]}}[work]()

@@ -71,7 +71,7 @@ def trials_of(protocol: Protocol) -> str:
     """Return the trials in words."""
     trials = protocol.trials
     if isinstance(trials, Exact):
-        return f"the expectation over all galleries of one image of each {', '.join(trials.unit)}"
+        return "the expectation over all galleries of one image of each identity"
     if isinstance(trials, Seeded):
         return (f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
                 f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")

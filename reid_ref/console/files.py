@@ -29,7 +29,9 @@ def evaluate_file(args: argparse.Namespace, data: ResultFile, conventions: list[
     """Evaluate what a file holds under each convention, with a bar."""
     with common.progress_bar(len(data.query)) as bar:
         how = common.how(args, conventions, lists, bar)
-        return by_name(results_of(data.input, data.query, data.gallery, how))
+        results = results_of(data.input, data.query, data.gallery, how)
+        return by_name([replace(result, signature=common.signed(args, result.signature))
+                        for result in results])
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
@@ -18,12 +19,14 @@ from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.conventions import METRICS
+from reid_ref.datasets.pooling import POOLINGS, pool_frames
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
 from reid_ref.result import RANKS
+from reid_ref.signature import Signature
 from reid_ref.text.plain import plain
 
 
@@ -61,6 +64,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "action": argparse.BooleanOptionalAction,
         "help": "divide features by their 2-norm, or do not (default: as the convention's "
                 "toolbox does; matlab divides, torchreid does not)"},
+    "--pool": {
+        "choices": list(POOLINGS),
+        "help": "the rows are frames: take the mean or the maximum of each tracklet's, which "
+                "query_tracklet and gallery_tracklet name in the file"},
     "--index-lists": {
         "nargs": 2, "metavar": ("GOOD", "JUNK"),
         "help": "good and junk gallery images of each query, for veri and oxford: text, one line "
@@ -141,7 +148,28 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     data = read_result(*files, names=names_of_arrays(args))
     if any(of_features(args).values()):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
+    if getattr(args, "pool", None) is not None:
+        data.features("--pool", remedy="leave it out")
+        return _pooled(data, args.pool)
     return data
+
+
+def _pooled(data: ResultFile, pooling: str) -> ResultFile:
+    """Return tracklets in the place of their frames."""
+    sides: dict[str, Any] = {}
+    for side in ("query", "gallery"):
+        if getattr(data, side).video is None:
+            raise InputError("--pool", f"{side}_tracklet in the file, the tracklet of each frame",
+                             "none")
+        sides[f"{side}_features"], sides[side] = pool_frames(
+            getattr(data, f"{side}_features"), getattr(data, side), pooling)
+    return replace(data, **sides, layout=f"{data.layout}; frames pooled by {pooling}")
+
+
+def signed(args: argparse.Namespace, signature: Signature) -> Signature:
+    """Return a signature with the pooling of frames, where there is one."""
+    pooling = getattr(args, "pool", None)
+    return signature if pooling is None else signature.changed({"pool": pooling})
 
 
 def how(args: argparse.Namespace, conventions: Iterable[Convention],

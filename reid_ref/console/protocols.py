@@ -3,17 +3,21 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
+from reid_ref.files import results_of_files
 from reid_ref.labels import Labels
 from reid_ref.protocols import (
-    Protocol, evaluate_ranked, find_protocol, read_protocol, read_trials)
+    Protocol, average_trials, evaluate_ranked, find_protocol, read_protocol, read_trials)
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.records import protocols_of
+from reid_ref.protocols.result import ProtocolResult
+from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
 from reid_ref.result import Result
 
 
@@ -84,12 +88,33 @@ def check_part(args: argparse.Namespace) -> Protocol | None:
 
 def evaluated(args: argparse.Namespace, protocol: Protocol,
               files: Sequence[str]) -> dict[str, Result]:
-    """Return the results of the protocol's parts, or of the one that is named."""
+    """Return the results of the protocol's parts, or of the one that is named.
+
+    Several results are the trials of one.
+    """
+    is_lists = getattr(args, "labels", None)
+    groups = ([[Path(file)] for file in files] if is_lists
+              else results_of_files(*files, names=common.names_of_arrays(args)))
+    if len(groups) == 1:
+        return dict(_of_files(args, protocol, list(map(str, groups[0])), None))
+    check_averaged(protocol, "FILE", len(groups))
+    common.refuse({"--trials": args.trials}, "one result", f"{len(groups)}, each a trial of its "
+                  "own")
+    results = []
+    for paths in groups:
+        with ranked_lists.said_of(str(paths[0]), list(map(str, paths))):
+            results.append(_of_files(args, protocol, list(map(str, paths)), ONE_OF_SEVERAL))
+    return dict(average_trials(protocol, results))
+
+
+def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str],
+              trials: Any) -> ProtocolResult:
     data = (ranked_lists.read(args, files[0]) if getattr(args, "labels", None)
             else common.read_files(args, files))
     shots = args.shots if args.shots is None else check_count(args.shots, "--shots")
-    trials = None if args.trials is None else read_trials(
-        args.trials, data.gallery, shots or protocol.shots[0])
-    return dict(evaluate_ranked(
-        protocol, data.input, data.query, data.gallery, common.how(args, ()), part=args.part,
-        trials=trials, shots=shots))
+    if args.trials is not None:
+        trials = read_trials(args.trials, data.gallery, shots or protocol.shots[0])
+    result = evaluate_ranked(protocol, data.input, data.query, data.gallery,
+                             common.how(args, ()), part=args.part, trials=trials, shots=shots)
+    return ProtocolResult({name: replace(part, signature=common.signed(args, part.signature))
+                           for name, part in result.items()})

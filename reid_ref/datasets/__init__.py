@@ -12,12 +12,12 @@ from reid_ref.datasets.fingerprints import (
 from reid_ref.datasets.labels import (
     Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_side, read_sides,
     read_tracks)
-from reid_ref.datasets.pooling import pool_tracklets
+from reid_ref.datasets.pooling import pool_frames, pool_tracklets
 from reid_ref.files.image_names import FORMS, NameForm, labels_of_names, parse_names
 
 __all__ = [
     "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition",
     "Recognised", "Tracks", "good_and_wrong", "labels_of_names", "parse_names",
-    "pool_tracklets", "read_cuhk03", "read_indices", "read_labels", "read_list", "read_side",
-    "read_sides", "read_tracks", "recognise",
+    "pool_frames", "pool_tracklets", "read_cuhk03", "read_indices", "read_labels", "read_list",
+    "read_side", "read_sides", "read_tracks", "recognise",
 ]

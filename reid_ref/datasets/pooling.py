@@ -1,7 +1,8 @@
 """Several images as one feature: frames of a tracklet, and multiple queries.
 
-Frames are pooled as MARS's driver does (liangzheng06/MARS-evaluation, utils/process_box_feat.m):
-maximum over the frames, then the 2-norm; an average is only a comment there.
+Tracklets by first and last frame are pooled as MARS's driver does (liangzheng06/MARS-evaluation,
+utils/process_box_feat.m): maximum over the frames, then the 2-norm; an average is only a comment
+there. Frames with labels are pooled by mean or max, and nothing is normalised.
 
 Multiple queries: one feature pooled from all images of the query's identity on its camera.
 
@@ -181,6 +182,57 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
                 "and cannot be normalised", remedy="look at these images")
         pooled = unit_rows(pooled)
     return pooled
+
+
+def pool_frames(features: Any, labels: Labels, pooling: str = "mean") -> tuple[Array, Labels]:
+    """Pool the features of each tracklet's frames: one row per tracklet.
+
+    Parameters
+    ----------
+    features : array_like, shape (n_frames, d)
+        Finite real numbers, one row per frame; read whole.
+    labels : Labels
+        Of each frame; `video` is the tracklet. Frames of one identity, camera and tracklet (and
+        clothes and view, where they are known) belong together.
+    pooling : {"mean", "max"}
+
+    Returns
+    -------
+    features : array, shape (n_tracklets, d)
+        Tracklets in order of their first frames; float32 stays float32, float16 becomes it, all
+        else float64. Nothing is normalised.
+    labels : Labels
+        Of each tracklet, without `frame`; the name is that of its first frame.
+
+    Raises
+    ------
+    InputError
+        An unknown pooling, labels without `video`, features that do not fit them, NaN or Inf.
+
+    Examples
+    --------
+    >>> frames = Labels([7, 7, 8], [1, 1, 1], video=[4, 4, 4])
+    >>> features, labels = pool_frames([[1., 2.], [3., 0.], [5., 5.]], frames)
+    >>> features.tolist(), labels.identity.tolist()
+    ([[2.0, 1.0], [5.0, 5.0]], [7, 8])
+    """
+    check_choice(pooling, "pooling", POOLINGS)
+    if labels.video is None:
+        raise InputError("labels", "labels with video, the tracklet of each frame", "none")
+    with renamed({"query_features": "features", "gallery_features": "features"}):
+        check_feature_shapes(features, features, labels, labels)
+    features = as_rows(features, "features")
+    check_finite_rows(features, "features")
+    features = working_precision(features)
+    columns = labels.columns()
+    columns.pop("frame", None)
+    keys = np.stack([column for name, column in columns.items() if name != "name"])
+    _, first, tracklet = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    rows = np.split(np.argsort(tracklet.reshape(-1), kind="stable"),
+                    np.cumsum(np.bincount(tracklet.reshape(-1)))[:-1])
+    order = np.argsort(first)
+    pooled = np.stack([POOLINGS[pooling](features[rows[k]], axis=0) for k in order])
+    return pooled, Labels(**{name: column[first[order]] for name, column in columns.items()})
 
 
 def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:

@@ -194,16 +194,19 @@ class Features(Ranked):
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, on their accelerator if both sides are on one."""
-        memory = bytes_of(how.max_memory)
         of_query, of_gallery = where_they_are(self.query, self.gallery)
         features = check_feature_shapes(of_query, of_gallery, query, gallery)
         how.check_lists(query, gallery)
         if not how.needs_rows:
             return measured(rank_features(*features, query, gallery, how), how)
-        rows = feature_rows(in_main_memory(features[0]), in_main_memory(features[1]),
-                            how.scaling(), memory)
-        return measured(rank_blocks(rows, query, gallery, how, features_provenance(
-            *features, how), of_features=True), how)
+        return measured(rank_blocks(self.rows(query, gallery, how), query, gallery, how,
+                                    features_provenance(*features, how), of_features=True), how)
+
+    def rows(self, query: Labels, gallery: Labels, how: How) -> Arrays:
+        """Return blocks of what ranks the images of a query, with the ties of exact distances."""
+        of_query, of_gallery = map(in_main_memory, where_they_are(self.query, self.gallery))
+        return feature_rows(*check_feature_shapes(of_query, of_gallery, query, gallery),
+                            how.scaling(), bytes_of(how.max_memory))
 
     def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
         """Return all pairs, in main memory."""
@@ -313,6 +316,8 @@ class Distances(Ranked):
         """Return blocks of consecutive queries; one is in memory."""
         return row_blocks(check_distances(self.matrix, query, gallery), bytes_of(how.max_memory))
 
+    rows = exact_blocks
+
     def exact_rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of each query."""
         for k in queries.tolist():
@@ -369,7 +374,7 @@ class Lists(Ranked):
         raise InputError(
             "data", "features or distances", "ranked lists", "read the result file itself")
 
-    exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
+    rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""

@@ -40,8 +40,9 @@ ROLES = (*(f"{side}_{column}" for side in SIDES for column in COLUMNS), *COLUMNS
 FEATURES = ("query_features", "gallery_features")
 LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
 #: Further keys that a file may have in every layout, and their roles.
-OPTIONAL = {f"{side}_{column}": f"{side}_{'paths' if column == 'name' else column}"
-            for side in SIDES for column in FURTHER}
+OPTIONAL = {f"{side}_{column}": f"{side}_{role}" for side in SIDES for column, role in (
+    *((column, "paths" if column == "name" else column) for column in FURTHER),
+    ("tracklet", "video"))}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ A record says which images ask and which answer (`Part`), how often and in which
 (trials), under which convention, and how the trials are averaged. Evaluation itself is that of
 every other number: there is no other path for a benchmark.
 """
-from reid_ref.protocols.evaluation import evaluate_protocol, evaluate_ranked
+from reid_ref.protocols.evaluation import average_trials, evaluate_protocol, evaluate_ranked
 from reid_ref.protocols.files import read_protocol
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded
 from reid_ref.protocols.records import PROTOCOLS, find_protocol
@@ -13,6 +13,6 @@ from reid_ref.protocols.trials import permuted_galleries, read_trials
 
 __all__ = [
     "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol", "ProtocolResult", "Rows",
-    "Seeded", "evaluate_protocol", "evaluate_ranked", "find_protocol", "permuted_galleries",
-    "read_protocol", "read_trials",
+    "Seeded", "average_trials", "evaluate_protocol", "evaluate_ranked", "find_protocol",
+    "permuted_galleries", "read_protocol", "read_trials",
 ]

@@ -1,26 +1,29 @@
 """A benchmark's numbers by its protocol: the same evaluation, on the rows of each trial."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, each_warning_once
+from reid_ref.arrays import InputError, Integers, each_warning_once, warn
 from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How, documented
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
-from reid_ref.protocols.expectation import expectation
-from reid_ref.protocols.record import Part, Protocol, Seeded, Sides
+from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
+from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import ProtocolResult, of_expectation, of_trials
-from reid_ref.protocols.trials import is_exact, rows_of_trials
+from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
 from reid_ref.result import Result
 from reid_ref.signature import fields_of, signature
 
 Trial = tuple[Integers, Integers]
+#: Fields of a signature in which the trials of a protocol may differ.
+_OF_TRIALS = ("trials", "queries", "gallery")
 
 
 @documented
@@ -87,6 +90,63 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
         shots=shots, seed=seed)
 
 
+def average_trials(protocol: str | Protocol,
+                   results: Sequence[ProtocolResult]) -> ProtocolResult:
+    """Average results that are each a trial of a protocol, such as RegDB's ten trained models.
+
+    Parameters
+    ----------
+    protocol : str or Protocol
+        With trials that come with the data set.
+    results : sequence of ProtocolResult
+        What `evaluate_protocol` returns for the features of each trial.
+
+    Returns
+    -------
+    ProtocolResult
+        With the trials of all results.
+
+    Raises
+    ------
+    InputError
+        No result, results of another protocol or part, or of other distances; a protocol whose
+        trials do not come with the data set.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> labels = Labels([7, 8], [1, 1])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")  # RegDB has ten trials, of 2,060 images
+    ...     results = [evaluate_protocol("regdb", None, None, labels, labels, distances=distances)
+    ...                for distances in (1 - np.eye(2), np.eye(2))]
+    ...     average_trials("regdb", results)["visible-to-thermal"].rank(1)
+    0.5
+    """
+    record, results = find_protocol(protocol), list(results)
+    if not results:
+        raise InputError("results", "at least one", "none")
+    n_expected = check_averaged(record, "results", len(results))
+    parts = list(results[0])
+    for k, result in enumerate(results):
+        if list(result) != parts:
+            raise InputError(f"results[{k}]", ", ".join(parts), ", ".join(result))
+        first, signature = (each[parts[0]].signature for each in (results[0], result))
+        for field in {**first, **signature, "protocol": ""}:
+            expected = record.name if field == "protocol" else first.get(field, "none")
+            if field not in _OF_TRIALS and signature.get(field) != expected:
+                raise InputError(f"results[{k}]", f"{field} {expected}", signature.get(
+                    field, "none"), "evaluate all trials in the same way")
+    n_trials = sum(len(result[parts[0]].trials) for result in results)
+    if n_trials != n_expected:
+        warn(f"{record.name} is the mean of {n_expected} trials, and these are {n_trials}")
+    return ProtocolResult({part: of_trials(
+        [trial for result in results for trial in result[part].trials], record.average,
+        {"protocol": record.name, "part": part, "trials": n_trials, **_follows(record)})
+        for part in parts})
+
+
 def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gallery: Labels,
                     how: How = How(), *, part: str | None = None, trials: Any = None,
                     shots: int | None = None, seed: int | None = None) -> ProtocolResult:
@@ -102,7 +162,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
     parts = record.parts if part is None else (record.part(part),)
     with each_warning_once():
-        if trials is None:
+        if trials is None or trials is ONE_OF_SEVERAL:
             check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
             record, each, ranked, sides, how, trials, shots, seed) for each in parts})
@@ -119,7 +179,7 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
     said: dict[str, str] = {"protocol": record.name, "part": part.name}
     if record.shots != (1,):
         said["shots"] = str(shots)
-    if is_exact(record, trials):
+    if trials is None and isinstance(record.trials, Exact):
         return _expected(record, part, ranked, sides, how, {**said, "trials": "expectation"})
     rows = list(rows_of_trials(record, part, sides, trials, shots, seed))
     said["trials"] = str(len(rows))
@@ -170,9 +230,17 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     convention, is_pool = how.conventions[0], part.query.drawn is False
     chosen = ranked.between(part.query.side, rows[0], part.gallery.side, rows[1])
     n_identity = len(np.unique(gallery.identity))
-    expected = expectation(chosen.exact_blocks(query, gallery, how), query, gallery,
-                           min(convention.curve_length(gallery.identity), n_identity), is_pool)
-    return of_expectation(expected, query, gallery, convention, signature(
+    expected, ranks = expectation(
+        chosen.rows(query, gallery, how), query, gallery,
+        min(convention.curve_length(gallery.identity), n_identity), is_pool,
+        drawn_galleries(gallery.identity))
+    if not expected.weight.sum():
+        raise InputError("gallery", "an identity that query and gallery share", "none")
+    if not is_pool and len(expected.ap) < len(query):
+        warn(f"{len(query) - len(expected.ap)} of {len(query)} queries have no good image: they "
+             "are left out; check that identities are numbered alike on both sides")
+    draws = sd_of_draws(ranks, expected.match.shape[1])
+    return of_expectation(expected, draws, query, gallery, convention, signature(
         {**fields_of(convention), **chosen.provenance_of(how), **said,
          **_follows(record)}, query, gallery))
 

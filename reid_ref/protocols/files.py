@@ -141,6 +141,6 @@ def _trials(value: Any) -> Trials:
         check_choice(column, "unit", _COLUMNS)
     n = check_count(values.get("n", 1), "n")
     kinds: dict[str, Trials] = {
-        "given": Given(n), "exact": Exact(unit),
+        "given": Given(n), "exact": Exact(),
         "seeded": Seeded(unit, n, check_count(values.get("seed", 0), "seed", 0))}
     return kinds[values["kind"]]

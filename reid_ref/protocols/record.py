@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice
-from reid_ref.conventions import Convention
+from reid_ref.conventions import Convention, as_text
 from reid_ref.labels import Labels
 
 #: The labels of both sides by "query" and "gallery".
@@ -92,9 +92,7 @@ class Seeded(NamedTuple):
 
 
 class Exact(NamedTuple):
-    """The expectation over all galleries of one image of each cell, in closed form."""
-
-    unit: tuple[str, ...] = ("identity",)
+    """The expectation over all galleries of one image of each identity, in closed form."""
 
 
 Trials = Given | Seeded | Exact
@@ -115,7 +113,11 @@ class Rows(NamedTuple):
         labels = sides[self.side]
         chosen = np.ones(len(labels), dtype=bool)
         for column, values in self.where.items():
-            chosen &= np.isin(column_of(labels, self.side, column), values)
+            of_images = column_of(labels, self.side, column)
+            absent = np.setdiff1d(values, of_images)
+            if column == "identity" and len(absent):
+                raise InputError(self.side, f"an image of identity {absent[0]}", "none")
+            chosen &= np.isin(of_images, values)
         return np.flatnonzero(chosen)
 
 
@@ -205,6 +207,12 @@ class Protocol:
 
     def __post_init__(self) -> None:
         check_choice(self.average, "average", ("trials", "pooled"))
+        for part in self.parts if isinstance(self.trials, Exact) else ():
+            convention = self.convention_of(part)
+            if convention.ignored or convention.ap != "step" or convention.cmc != "first-match":
+                raise InputError("convention", "ignored nothing, ap step and cmc first-match, "
+                                 "for an expectation", f"{as_text(convention.ignored)}, "
+                                 f"{convention.ap} and {convention.cmc}")
 
     @property
     def follows(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.datasets.benchmarks import folded
+from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import (
     Exact, Given, Part, Protocol, Rows, Seeded, Sides, first_shuffled)
@@ -158,7 +158,7 @@ _EVERY = (
         "number: prcc-single-shot."),
     Protocol(
         "prcc-single-shot", "prcc", f"{_PRCC_SOURCE}:169-175",
-        _step("prcc-single-shot", measure=_OF_CCREID),
+        _step("prcc-single-shot", (), _OF_CCREID),
         _PRCC_FILE, _PRCC, Exact(), cameras=(0, 1, 2),
         counts={"sc": (3543, 3384), "cc": (3873, 3384)},
         note="The expectation over all galleries of one image per identity. The code's ten draws "
@@ -207,7 +207,7 @@ _EVERY = (
         "that a caption describes, and captions without another good image.")
       for name in ("cuhk-pedes", "icfg-pedes", "rstpreid")),
     *(Protocol(
-        name, "vehicleid", source, _step(name, ()),
+        name, "vehicleid", source, _step(name, (), cmc_length=50),
         "All test images of one list (800, 1600 or 2400 vehicles), the same on both sides.",
         (Part("all", Rows("query", drawn=False), Rows("gallery", drawn=True)),), trials,
         note=note)
@@ -367,20 +367,33 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
 
 
 def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Protocol:
-    """Return the record of that name, or the record itself.
+    """Return the record of that name, or of the benchmark that is called so; or the record itself.
 
     Raises
     ------
     InputError
-        An unknown name; the known ones and the nearest are listed.
+        An unknown name, of which the nearest is named; a benchmark with several protocols, which
+        are listed, or with none.
 
     Examples
     --------
-    >>> find_protocol("SYSU_MM01").name
-    'sysu-mm01'
+    >>> find_protocol("SYSU_MM01").name, find_protocol("MSMT17_V2").name
+    ('sysu-mm01', 'msmt17')
     """
     if isinstance(protocol, Protocol):
         return protocol
     name = folded_name(protocol) if isinstance(protocol, str) else protocol
-    check_choice(name, argument, PROTOCOLS)
-    return PROTOCOLS[name]
+    key = benchmark_named(protocol) if isinstance(protocol, str) else None
+    if name in PROTOCOLS or key is None:
+        check_choice(name, argument, PROTOCOLS)
+        return PROTOCOLS[name]
+    of_benchmark = [record for record in PROTOCOLS.values() if record.benchmark == key]
+    benchmark = BENCHMARKS[key]
+    if not of_benchmark:
+        raise InputError(argument, got=f"{benchmark.name} has no protocol", remedy=(
+            f"evaluate it without one, by the convention {benchmark.convention}"
+            if benchmark.convention else benchmark.note))
+    if len(of_benchmark) > 1:
+        raise InputError(argument, " or ".join(record.name for record in of_benchmark) +
+                         f", which are protocols of {benchmark.name}", repr(protocol))
+    return of_benchmark[0]

@@ -59,9 +59,17 @@ class Expectation(Result):
     Parameters
     ----------
     expected : Expected
+    draws : dict of str to float
+        Standard deviation of the numbers of one drawn gallery, from 100 that seed 0 draws.
     """
 
     expected: Expected = field(repr=False)
+    draws: dict[str, float] = field(repr=False)
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """Standard deviations of the numbers of one drawn gallery, by their names."""
+        return self.draws
 
     @property
     def trials(self) -> tuple[Result, ...]:
@@ -90,12 +98,10 @@ def of_trials(trials: Sequence[Result], average: str, said: Mapping[str, object]
     return over_trials(trials, average, trials[0].signature.changed(said))
 
 
-def of_expectation(expected: Expected, query: Labels, gallery: Labels, convention: Convention,
-                   signature: Signature) -> Expectation:
+def of_expectation(expected: Expected, draws: dict[str, float], query: Labels, gallery: Labels,
+                   convention: Convention, signature: Signature) -> Expectation:
     """Return the means of what every query has on average."""
     total, n = expected.weight.sum(), len(expected.ap)
-    if not total:
-        raise InputError("gallery", "an identity that query and gallery share", "none")
     mAP = mean_in_order(expected.ap * expected.weight) * n / total
     curve = np.cumsum(expected.match * expected.weight[:, np.newaxis], axis=0)[-1] / total
     matched = np.isin(np.arange(len(query)), expected.query)
@@ -108,7 +114,7 @@ def of_expectation(expected: Expected, query: Labels, gallery: Labels, conventio
     return Expectation(
         mAP=mAP, cmc=curve, mINP=mAP, per_query=per_query, counted=n, signature=signature,
         counts=Counts(len(query), size, 0, 0, 0, size, n, 0, 0, status), convention=convention,
-        ranks=cast(Any, NoRanks()), expected=expected,
+        ranks=cast(Any, NoRanks()), expected=expected, draws=draws,
         fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.disk import PathLike
 from reid_ref.labels import Labels
-from reid_ref.protocols.record import Exact, Given, Part, Protocol, Seeded, Sides, cells
+from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
 
 
 class Pair(NamedTuple):
@@ -21,6 +21,10 @@ class Pair(NamedTuple):
 
     query: Any
     gallery: Any
+
+
+#: The trials of a result that is one of several: all its rows, once.
+ONE_OF_SEVERAL = (Pair(None, None),)
 
 
 def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, shots: int,
@@ -42,8 +46,8 @@ def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, sho
                          f"trials=read_trials({trials.file!r}, gallery), or --trials "
                          f"{trials.file}")
     if isinstance(trials, Given) and trials.n > 1:
-        warn(f"{protocol.name} is the mean of {trials.n} splits, and this is one; their rows go "
-             "into trials, or evaluate each file and average with reid-ref splits")
+        warn(f"{protocol.name} is the mean of {trials.n} trials, and this is one: give the rows "
+             "of each, or the files of all (average_trials in Python)")
     yield asks, answers
 
 
@@ -187,6 +191,9 @@ def _pairs(gallery: npt.NDArray[Any], query: npt.NDArray[Any] | None) -> list[Pa
     return [Pair(*rows) for rows in zip(queries, gallery, strict=True)]
 
 
-def is_exact(protocol: Protocol, given: Any) -> bool:
-    """Return whether the number is an expectation, not a mean over trials."""
-    return given is None and isinstance(protocol.trials, Exact)
+def check_averaged(protocol: Protocol, argument: str, n: int) -> int:
+    """Return how many trials come with the data set; refuse several results where none do."""
+    if not isinstance(protocol.trials, Given) or protocol.trials.n == 1:
+        raise InputError(argument, f"one result: {protocol.name} has no trials that come with "
+                         "the data set, as regdb has", n)
+    return protocol.trials.n

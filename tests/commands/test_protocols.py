@@ -30,7 +30,7 @@ def expected(file, protocol="sysu-mm01-python", **options):
                                  **options)
 
 
-@pytest.mark.filterwarnings("ignore:.*where the benchmark has")
+@pytest.mark.filterwarnings("ignore:.*where the benchmark has", "ignore:regdb is the mean")
 class TestEvaluate:
     def test_table(self, file):
         text = run("evaluate", file, "--protocol", "SYSU-MM01-python").stdout
@@ -71,8 +71,21 @@ class TestEvaluate:
                           trials=[(None, [0, 9, 17]), (None, [1, 8, 16])])
         assert answer["parts"][0]["mAP"] == wanted.mAP
 
+    def test_files_that_are_trials(self, file):
+        other = file.with_name("other.npz")
+        save_features(other, np.random.default_rng(1).random((2, 24, 4)), QUERY, GALLERY)
+        answer = run("evaluate", file, other, "--protocol", "regdb", "--json")
+        first, second = (expected(each, "regdb") for each in (file, other))
+        for part in json.loads(answer.stdout)["parts"]:
+            assert [trial["mAP"] for trial in part["trials"]] == [
+                result[part["part"]].mAP for result in (first, second)]
+        assert "regdb is the mean of 10 trials, and these are 2" in " ".join(answer.stderr.split())
+        answer = run("evaluate", file, other, "--protocol", "msmt17")
+        assert answer.returncode == 2 and answer.stderr.startswith(
+            "reid-ref: error: FILE: expected one result: msmt17 has no trials")
+
     @pytest.mark.parametrize("options, message", [
-        (["--protocol", "sysu"], "--protocol: unknown 'sysu'"),
+        (["--protocol", "sysu"], "--protocol: expected sysu-mm01 or sysu-mm01-python, which"),
         (["--part", "all"], "--part: expected --protocol with it"),
         (["--protocol", "sysu-mm01"], "--trials: expected rand_perm_cam.mat"),
         (["--protocol", "ltcc"], "query: expected labels with clothes, got none"),

@@ -516,6 +516,7 @@ def check_identities():
         for identity, rank in (([8, 7, 9], 2), ([7, 8, 9], expected)):
             rows = module.Rows(tied, query[:1], Labels(identity, [2] * 3), [], ties)
             same(module.identity_ranks(rows), [rank])
+            near(module.single_gallery_shot(rows, 3)[0], np.arange(1, 4) >= rank)
 
 
 # Results.
@@ -933,10 +934,11 @@ MUTANTS = {
         "return hits / {{np.arange(1, k + 1) => k}}, recall",
         "np.divide(hits, {{n_good => hits[:, -1:]}}, out=recall",
         "{{(ranks.found == ranks.n_good) & (ranks.found > 0) => ranks.found > 0}}",
-        "(ranks.found)[complete] - {{1 => ranks.found[complete]}}", "{{1 +  => }}len(np.unique(",
-        "len({{np.unique(rows.gallery.identity[kept[:good_places[0]]]) => "
-        "kept[:good_places[0]]}})",
-        "kept[:good_places[{{0 => -1}}]]", "DRAWS = {{10 => 9}}",
+        "(ranks.found)[complete] - {{1 => ranks.found[complete]}}", "rank[k] = {{1 +  => }}np",
+        "{{np.count_nonzero => np.sum}}(np.bincount(", "first = row[good].{{min => max}}()",
+        "flatnonzero({{kept &  => }}(row < first", "(row {{< => <=}} first))",
+        'in_order(row, {{ties => "gallery-order"}})',
+        "order[:np.{{argmax => argmin}}(", "DRAWS = {{10 => 9}}",
         "(before[:, -1] > 0) & (before[:, {{-2 => 0}}] > 0)",
         "beaten = ahead[:, {{:-1 => 1:}}] / ahead[:, -1:]",
         "number *= {{1 -  => }}chance[:, np.newaxis]", "{{.mean => .max}}(axis=0), 1.0)",

@@ -1,8 +1,11 @@
 """The recordings of the benchmarks' own code, each evaluated by its protocol.
 
+`python -m tests.protocols.recordings` prints the table of docs/protocols.md.
+
 A function below takes the arrays of a file and yields, number by number, what the protocol gives
 and what the code answered. `largest` puts the differences of a file together.
 """
+import itertools
 import json
 import warnings
 from dataclasses import replace
@@ -58,6 +61,11 @@ def sysu(recorded):
             trials=[(None, rows) for rows in recorded[f"{line}_gallery"]])
         yield from numbers(result, recorded, f"{line}_")
         if line == "matlab":
+            as_python = evaluate_protocol(
+                "sysu-mm01-python", recorded["features"][probe], recorded["features"],
+                images[probe], images, part=part, shots=shots,
+                trials=[(None, rows) for rows in recorded["matlab_gallery"]])
+            yield from numbers(as_python, recorded, "python_on_matlab_")
             yield result.cmc, recorded["matlab_cmc_mean"]
             yield result.mAP, recorded["matlab_map_mean"]
 
@@ -192,6 +200,12 @@ def vehicleid(recorded):
     length = min(len(result.cmc), len(recorded["cmc_mean"]))
     yield result.cmc[:length], recorded["cmc_mean"][:length].astype(np.float32)  # made of these
     yield result.mAP, recorded["map_mean"]
+    label = recorded["label"]
+    galleries = itertools.product(*(np.flatnonzero(label == each) for each in np.unique(label)))
+    every = evaluate_protocol("vehicleid", *pool(recorded), trials=[
+        (np.setdiff1d(np.arange(len(label)), rows), rows) for rows in galleries])
+    yield [trial.mAP for trial in every.trials], recorded["map_all"]
+    yield [trial.rank(1) for trial in every.trials], recorded["rank1_all"].astype(np.float32)
 
 
 def veriwild(recorded):
@@ -206,7 +220,9 @@ def veriwild(recorded):
     grouped = np.argsort([first.setdefault(k, len(first)) for k in images.identity[gallery]],
                          kind="stable")
     yield from numbers(of("veri-wild-2019", gallery[grouped]), recorded, "code2019_")
-    yield from numbers(of("veri-wild", gallery), recorded, "readme_")
+    readme = of("veri-wild", gallery)
+    yield from numbers(readme, recorded, "readme_")
+    yield readme.trials[0].per_query.ap, recorded["readme_ap"]
     lists = [row if k in recorded["challenge_answered"] else []
              for k, row in enumerate(recorded["challenge_lists"])]
     result = evaluate_ranked("veri-wild-challenge", Lists(as_ranked_lists(lists, None, None)),
@@ -236,8 +252,17 @@ def mars(recorded):
 
 
 def cargo(recorded):
-    result = evaluate_protocol("cargo", *sides(recorded, "identity", "camera"))
+    features_and_labels, protocol = list(sides(recorded, "identity", "camera")), find_protocol(
+        "cargo")
+    labelled = {side: protocol.labelled(labels, side)
+                for side, labels in zip(("query", "gallery"), features_and_labels[2:])}
+    result = evaluate_protocol("cargo", *features_and_labels)
     for part in ("all", "gg", "aa", "ag"):
+        for side, labels in labelled.items():
+            rows = getattr(protocol.part(part), side).of(labelled)
+            yield rows, recorded[f"{part}_{side}"]
+            if part == "ag":
+                yield labels.view[rows], recorded[f"{part}_{side}_camera"]
         yield from numbers(result[part], recorded, f"{part}_")
         of_query = result[part].trials[0].per_query
         yield of_query.ap[of_query.n_good > 0], recorded[f"{part}_ap"]
@@ -356,3 +381,23 @@ def largest(path):
             assert np.array_equal(np.isnan(ours), np.isnan(theirs))
             worst[precision] = max(worst[precision], float(np.nanmax(np.abs(ours - theirs))))
     return worst
+
+
+#: Beginnings of the names of files that are no evaluation by a protocol, and are tested elsewhere.
+ELSEWHERE = ("person_search_", "thresholds_", "sysu_python_galleries")
+
+
+def table(files):
+    """The rows of docs/protocols.md: protocols, number of files, largest differences."""
+    rows = {}
+    for path in files:
+        protocols, differences = KINDS[kind_of(path.stem)][1], largest(path)
+        n, *worst = rows.get(protocols, (0, 0, 0))
+        rows[protocols] = n + 1, *map(max, worst, differences.values())
+    return "\n".join(f"| {protocols} | {n} | " + " | ".join(
+        f"{difference:.0e}" if difference else "0" for difference in worst) + " |"
+        for protocols, (n, *worst) in rows.items())
+
+
+if __name__ == "__main__":
+    print(table(path for path in sorted(FOLDER.glob("*.npz")) if kind_of(path.stem)))

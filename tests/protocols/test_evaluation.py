@@ -14,8 +14,11 @@ from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
-    PROTOCOLS, evaluate_ranked, find_protocol, permuted_galleries, read_protocol, read_trials)
+    PROTOCOLS, Part, Rows, average_trials, evaluate_ranked, find_protocol, permuted_galleries,
+    read_protocol, read_trials)
+from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
 from reid_ref.ranking.ranked_lists import as_ranked_lists
+from reid_ref.result import headline
 from tests.documents import ROOT
 
 QUERY = Labels([7, 8, 9, 7], [3, 3, 6, 6])
@@ -87,6 +90,42 @@ class TestEvaluation:
                                     convention=find_protocol("regdb").convention)
         assert result["thermal-to-visible"].mAP == turned.mAP
 
+    @pytest.mark.filterwarnings("ignore:regdb is the mean of 10")
+    def test_results_that_are_trials(self):
+        """Each trial with features of its own, or all in one array."""
+        rng, rows = np.random.default_rng(3), np.split(np.arange(40), 4)
+        labels = Labels(np.arange(40) % 7, np.zeros(40))
+        features = [rng.random((40, 5)) for _ in rows]
+        chosen = np.concatenate([part[row] for part, row in zip(features, rows)])
+        averaged = average_trials("regdb", [
+            evaluate_protocol("regdb", part[row], part[row][:, ::-1], labels[row], labels[row])
+            for part, row in zip(features, rows)])
+        at_once = evaluate_protocol("regdb", chosen, chosen[:, ::-1], labels, labels,
+                                    trials=[(row, row) for row in rows])
+        for part, result in at_once.items():
+            assert headline(averaged[part]) == headline(result)
+            assert averaged[part].sd == result.sd
+            assert averaged[part].signature == result.signature
+
+    @pytest.mark.filterwarnings("ignore:.*is the mean of")
+    @pytest.mark.parametrize("protocol, options, message", [
+        ("ltcc", [{}, {}], "results: expected one result: ltcc has no trials that come with"),
+        ("vehicleid", [{}], "results: expected one result"),
+        ("regdb", [], "results: expected at least one, got none"),
+        ("regdb", [{}, {"part": "visible-to-thermal"}],
+         r"results\[1\]: expected visible-to-thermal, thermal-to-visible, got visible"),
+        ("viper", [{}], r"results\[0\]: expected protocol viper, got regdb"),
+        ("regdb", [{}, {"distances": None, "query_features": np.eye(4),
+                        "gallery_features": np.eye(24, 4) + 1}],
+         r"results\[1\]: expected distances float64, got none"),
+    ])
+    def test_results_that_are_no_trials(self, protocol, options, message):
+        results = [evaluate_protocol("regdb", **{
+            "query_features": None, "gallery_features": None, "query": QUERY,
+            "gallery": GALLERY, "distances": DISTANCES, **each}) for each in options]
+        with pytest.raises(InputError, match=message):
+            average_trials(protocol, results)
+
     def test_seeds(self):
         result = evaluated(part="indoor", seed=3)
         drawn = random.Random(3).choice([0, 1]), result.trials[0].counts.gallery
@@ -126,16 +165,50 @@ class TestEvaluation:
         np.testing.assert_allclose(exact.cmc, every.cmc, atol=1e-14)
         with pytest.warns(UserWarning, match="only 3 units"):
             assert exact.interval(method="analytic").value == exact.mAP
+        galleries = np.array([rows for rows in itertools.product(*of_identity)]).T
+        ranks = expectation([distances.astype(float)], labels, labels, 4, True, galleries)[1]
+        for name, sd in sd_of_draws(ranks, 1).items():
+            assert sd == pytest.approx(every.sd[name], abs=1e-14)
+
+    def test_the_sd_of_a_draw_is_that_of_seeded_galleries(self):
+        rng = np.random.default_rng(7)
+        query, gallery = (Labels(np.arange(n) % 9, np.full(n, camera))
+                          for n, camera in ((20, 1), (40, 0)))
+        distances = rng.random((20, 40))
+        drawn = drawn_galleries(gallery.identity)
+        trials = [(None, rows) for rows in drawn.T]
+        exact, every = (evaluated("prcc-single-shot", query, gallery, distances, part="sc",
+                                  trials=rows) for rows in (None, trials))
+        assert exact.sd == pytest.approx(every.sd, abs=1e-14)
+        assert abs(every.mAP - exact.mAP) < 4 * exact.sd["mAP"] / np.sqrt(len(trials))
 
     def test_an_expectation_of_many_identities_adds_up(self):
-        """The chances of all ranks, and 1 / rank, of more images than the integral has nodes."""
+        """Identity after identity, of more than the integral has nodes or the circle points."""
         rng = np.random.default_rng(5)
-        labels = Labels(np.repeat(np.arange(400), 3), np.zeros(1200))
-        distances = rng.random((1200, 1200))
-        record = find_protocol("vehicleid")
-        exact = evaluated(record, labels, labels, distances).expected
-        chances = np.diff(exact.match, axis=1, prepend=0)
-        np.testing.assert_allclose((chances / np.arange(1, 401)).sum(axis=1), exact.ap, rtol=1e-10)
+        labels = Labels(np.arange(2000) % 700, np.zeros(2000))
+        rows = rng.random((12, 2000))
+        rows[:6, ::700] -= .99 * rng.random((6, 1))  # near good images
+        whole, short = (expectation([rows], Labels(np.zeros(12), np.zeros(12)), labels, length,
+                                    False, drawn_galleries(labels.identity, 2))[0]
+                        for length in (700, 20))
+        for row, ap, match in zip(rows, whole.ap, whole.match):
+            number = np.zeros((3, 700))
+            number[:, 0] = 1
+            for k in range(1, 700):
+                chance = (row[k::700] < row[::700, np.newaxis]).mean(axis=1, keepdims=True)
+                number = number * (1 - chance) + chance * np.roll(number, 1, axis=1)
+            assert ap == pytest.approx((number / np.arange(1, 701)).sum() / 3, abs=1e-13)
+            np.testing.assert_allclose(match, number.cumsum(axis=1).mean(axis=0), atol=1e-13)
+        np.testing.assert_allclose(short.match, whole.match[:, :20], atol=1e-13)
+        np.testing.assert_array_equal(short.ap, whole.ap)
+
+    def test_an_expectation_of_very_many_identities(self):
+        """The good image is farther than all 6,000 others: 1 / rank is 1 / 6,001."""
+        labels = Labels(np.arange(6001), np.zeros(6001))
+        exact = expectation([-np.arange(6001.)[np.newaxis]], labels[:1], labels, 10, False,
+                            drawn_galleries(labels.identity, 2))[0]
+        assert exact.ap[0] == pytest.approx(1 / 6001, abs=1e-13)
+        np.testing.assert_allclose(exact.match, 0, atol=1e-13)
 
     def test_one_part_has_its_attributes_and_several_do_not(self):
         assert evaluated(part="all").rank(1) == evaluated()["all"].rank(1)
@@ -152,7 +225,13 @@ class TestEvaluation:
 @pytest.mark.filterwarnings(SMALL)
 class TestWrongInput:
     @pytest.mark.parametrize("options, message", [
-        ({"protocol": "sysu"}, "protocol: unknown 'sysu'.*Did you mean 'sysu-mm01'"),
+        ({"protocol": "regdp"}, "protocol: unknown 'regdp'.*Did you mean 'regdb'"),
+        ({"protocol": 7}, "protocol: unknown 7"),
+        ({"protocol": "sysu"}, "protocol: expected sysu-mm01 or sysu-mm01-python, which are "
+                               "protocols of SYSU-MM01, got 'sysu'"),
+        ({"protocol": "Market1501"}, "protocol: Market-1501 has no protocol; evaluate it without "
+                                     "one, by the convention matlab"),
+        ({"protocol": "PRW"}, "protocol: PRW has no protocol; detections are needed"),
         ({"part": "outdoor"}, "part: unknown 'outdoor'.*all, indoor"),
         ({"shots": 5}, "shots: expected 1 or 10, got 5"),
         ({"shots": 10}, "shots: expected at most 2, the images of identity 7, camera 1, got 10"),
@@ -173,6 +252,17 @@ class TestWrongInput:
     def test_one_sentence(self, options, message):
         with pytest.raises(InputError, match=message):
             evaluated(**options)
+
+    def test_an_identity_that_no_image_shows(self):
+        part = Part("some", Rows("query", {"identity": (7, 99)}))
+        record = dataclasses.replace(find_protocol("regdb"), parts=(part,))
+        with pytest.raises(InputError, match="query: expected an image of identity 99, got none"):
+            evaluated(record)
+        query, gallery = Labels([7, 8], [1, 1]), Labels([7, 9, 9], [0, 0, 0])
+        for protocol, words in (("prcc", r"1 of 2 queries have no good image \(1 identity absent"),
+                                ("prcc-single-shot", "1 of 2 queries have no good image: they")):
+            with pytest.warns(UserWarning, match=words):
+                evaluated(protocol, query, gallery, np.ones((2, 3)), part="sc")
 
     @pytest.mark.parametrize("n_gallery, message", [
         (7, "mars, part all: 5 queries and 7 gallery images, where the benchmark has 5 and 6"),
@@ -252,6 +342,8 @@ class TestFiles:
         ('{"name": "a", "convention": "mars", "shots": [1.5]}', "shots: expected a list of whole"),
         ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "average": "b"}', "average: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "trials": {"kind": "exact"}}',
+         "convention: expected ignored nothing, ap step and cmc first-match"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"side": "b"}}]}',
          "side: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"where": {"b": [1]}}}]}',

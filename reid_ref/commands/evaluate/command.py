@@ -35,12 +35,13 @@ from reid_ref.text.table import PAPER
 NOT_COUNTED = {
     "clothes": "these are the numbers of the standard setting; cloth-changing ones: "
                "--protocol ltcc",
-    "view": "every image is ranked whatever its view", "video": "each row is an image",
+    "view": "every image is ranked whatever its view",
+    "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
     "frame": "neighbouring frames count"}
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots")
+        "--shots", "--pool")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -53,8 +54,8 @@ def add(command: argparse.ArgumentParser) -> None:
     command.set_defaults(more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
-    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--index-lists",
-                       "--max-memory")
+    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--pool",
+                       "--index-lists", "--max-memory")
     protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
@@ -96,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
     # Ranked lists have their labels in other files: each is a result.
     groups = ([[Path(file)] for file in args.files] if args.labels
               else results_of_files(*args.files, names=common.names_of_arrays(args)))
+    if request.protocol is not None:  # several are the trials of one
+        groups = [[path for paths in groups for path in paths]]
     several = len(groups) > 1 or args.names is not None
     if several:
         common.refuse({**_of_one_result(args), "--protocol": args.protocol},
@@ -121,7 +124,7 @@ def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
     if (hint := protocols.hint(data.query, data.gallery)) and args.convention is None:
         warn(hint)
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
-    for column in sorted(unused):
+    for column in sorted(unused - {"video" if args.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")
 
 
@@ -240,7 +243,7 @@ def _check(args: argparse.Namespace) -> Request:
         common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
     if args.worst is not None:
         check_count(args.worst, "--worst")
-    of_distances = {**common.of_features(args), "--map": args.map}
+    of_distances = {**common.of_features(args), "--map": args.map, "--pool": args.pool}
     if saved:
         common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
                       "a saved result; evaluate the result file anew")

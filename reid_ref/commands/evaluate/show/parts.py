@@ -9,6 +9,7 @@ from reid_ref.commands.evaluate.compute import Details, Method
 from reid_ref.commands.evaluate.show import rows
 from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
+from reid_ref.protocols.expectation import N_DRAWS
 from reid_ref.result import Ranks, Result, headline, ranks_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
@@ -86,13 +87,17 @@ def _text(files: list[str], protocol: Protocol, results: Mapping[str, Result],
     for name, part in results.items():
         cells.append([name, *_cells(headline(part, ranks), heads)])
         if part.sd:
-            cells.append([f"sd of {len(part.trials)} trials", *_cells(part.sd, heads)])
+            over = f"{len(part.trials)} trials" if part.trials else "one draw"
+            cells.append([f"sd of {over}", *_cells(part.sd, heads)])
         if name in intervals:
             cells.append(["interval", *(
                 confidence.ends(intervals[name][head]) if head in intervals[name] else "-"
                 for head in heads)])
         notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}."
                      .format(part=name, **_first(part)))
+    if not all(part.trials for part in results.values()):
+        notes.append("sd of one draw: how far the number of a single gallery is from the "
+                     f"expectation, from {N_DRAWS} galleries drawn by seed 0.")
     notes += [protocol.note] if protocol.note else []
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]

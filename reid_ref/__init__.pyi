@@ -29,18 +29,20 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
 from reid_ref.labels import IndexLists, Labels
+from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import evaluate_protocol
+from reid_ref.protocols.person_search import evaluate_person_search
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
 from reid_ref.result import Counts, PerQuery, Result
 from reid_ref.result.saved import load
 from reid_ref.statistics import Interval
 
 __all__ = [
-    "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
-    "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
-    "ResultFile", "Runs", "__version__", "by_group", "camera_pairs", "camera_pairs_features",
-    "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_protocol",
-    "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked", "explain", "export",
-    "load", "pool_queries", "read", "rerank", "rerank_blocks", "runs", "splits", "validate",
-    "visualize_ranked_results",
+    "Boxes", "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts",
+    "Evaluator", "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery",
+    "Result", "ResultFile", "Runs", "__version__", "by_group", "camera_pairs",
+    "camera_pairs_features", "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances",
+    "evaluate_person_search", "evaluate_protocol", "evaluate_ranked_list", "evaluate_ranked_lists",
+    "evaluate_reranked", "explain", "export", "load", "pool_queries", "read", "read_boxes",
+    "rerank", "rerank_blocks", "runs", "splits", "validate", "visualize_ranked_results",
 ]

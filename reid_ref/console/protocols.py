@@ -12,7 +12,8 @@ from reid_ref.arrays.errors import check_count
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console.systems import is_saved, show_answer
 from reid_ref.protocols import (
-    Protocol, ProtocolResult, evaluate_ranked, find_protocol, read_protocol, read_trials)
+    Protocol, ProtocolResult, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
+    read_protocol, read_trials)
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.result import PartResult
 from reid_ref.result import Ranks, ranks_of
@@ -67,6 +68,12 @@ def add(command: Any) -> None:
     command.add_argument("--shots", type=int, metavar="N",
                          help="images of each identity and camera in the gallery: 1 or 10 for "
                               "SYSU-MM01")
+    command.add_argument("--min-score", type=common.decimals, metavar="S[,S]",
+                         help="person search: keep detections of at least this score, a row for "
+                              "each (default: 0.5, of prw-matlab all)")
+    command.add_argument("--boxes-per-image", type=common.decimals, metavar="N[,N]",
+                         help="person search: keep so many detections, those of the highest "
+                              "scores; a row for each")
 
 
 def named(name: str, argument: str) -> Protocol:
@@ -78,8 +85,12 @@ def named(name: str, argument: str) -> Protocol:
 
 def refused_without(args: argparse.Namespace) -> None:
     """Refuse what belongs to a protocol where there is none."""
-    common.refuse({"--part": args.part, "--trials": args.trials, "--shots": args.shots},
-                  "--protocol with it", "none; add it, or leave it out")
+    common.refuse({"--part": args.part, "--trials": args.trials, "--shots": args.shots,
+                   **_of_boxes(args)}, "--protocol with it", "none; add it, or leave it out")
+
+
+def _of_boxes(args: argparse.Namespace) -> dict[str, Any]:
+    return {"--min-score": args.min_score, "--boxes-per-image": args.boxes_per_image}
 
 
 def run(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> int:
@@ -87,7 +98,7 @@ def run(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> int:
     protocol = named(args.protocol, "--protocol")
     common.refuse(not_taken, "no protocol, which brings what is counted and has several results",
                   f"--protocol {protocol.name}; leave it out")
-    if is_saved(args, args.files):
+    if protocol.boxes is None and is_saved(args, args.files):
         raise InputError("FILE", "features or distances, of which a protocol takes its rows",
                          "a saved result")
     if isinstance(protocol.trials, Given) and protocol.trials.file and args.trials is None:
@@ -95,7 +106,7 @@ def run(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> int:
                          "none", f"reid-ref protocols {protocol.name} says more")
     ranks, options = common.ranks(args), confidence.check(args)
     length = common.cmc_length(args)
-    result = _evaluated(args, protocol)
+    result = (_evaluated if protocol.boxes is None else _searched)(args, protocol)
     with each_warning_once():
         intervals = {} if options is None else {
             name: _intervals(part, ranks, options) for name, part in result.items()}
@@ -108,7 +119,20 @@ def run(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> int:
     return 0
 
 
+def _searched(args: argparse.Namespace, protocol: Protocol) -> ProtocolResult:
+    common.refuse({"--trials": args.trials, "--shots": args.shots, "--labels": args.labels,
+                   "--map": args.map}, "another protocol", f"{protocol.name}, of person search; "
+                  "leave it out")
+    if len(args.files) > 1:
+        raise InputError("FILE", "one file of boxes", len(args.files))
+    return evaluate_person_search(
+        protocol, read_boxes(args.files[0]), part=args.part, min_score=args.min_score,
+        boxes_per_image=args.boxes_per_image, metric=args.metric, normalize=args.normalize,
+        max_memory=common.max_memory(args))
+
+
 def _evaluated(args: argparse.Namespace, protocol: Protocol) -> ProtocolResult:
+    common.refuse(_of_boxes(args), "a protocol of person search", f"{protocol.name}; leave it out")
     data = (ranked_lists.read(args, args.files[0]) if args.labels
             else common.read_files(args))
     shots = args.shots if args.shots is None else check_count(args.shots, "--shots")

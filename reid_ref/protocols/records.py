@@ -15,6 +15,7 @@ from reid_ref.datasets.benchmarks import folded
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import (
     Exact, Given, Part, Protocol, Rows, Seeded, first_shuffled)
+from reid_ref.protocols.search_records import PERSON_SEARCH
 
 _CAMERA = "same identity, same camera"
 
@@ -322,7 +323,8 @@ def folded_name(name: str) -> str:
 
 
 #: Name to protocol.
-PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY}
+PROTOCOLS: dict[str, Protocol] = {
+    protocol.name: protocol for protocol in (*_EVERY, *PERSON_SEARCH)}
 
 
 def check_counts(protocol: Protocol, part: Part, n_query: int, n_gallery: int) -> None:

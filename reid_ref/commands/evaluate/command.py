@@ -39,7 +39,7 @@ NOT_COUNTED = {
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots")
+        "--shots", "--min-score", "--boxes-per-image")
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import compat
 import intervals
 import larger
+import person_search
 import rerank
 import table
 import works
@@ -31,7 +32,7 @@ RESULTS = Path(__file__).with_name("results")
 ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
         "growth": table.growth_rows, "start": table.start_rows,
         "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
-        "compat": compat.rows, "larger": larger.rows}
+        "compat": compat.rows, "larger": larger.rows, "person_search": person_search.rows}
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ import intervals
 import larger
 import made
 import peers
+import person_search
 import rerank
 from reid_ref import Labels, conventions, evaluate, evaluate_distances
 from sizes import Size
@@ -218,7 +219,8 @@ def save_labels(market: made.Market, folder: Path) -> str:
 WORKS = {"distances": from_distances, "features": from_features, "growth": growth,
          "start": start, "conventions": all_conventions,
          "rerank": rerank.reranking, "intervals": intervals.intervals,
-         "compat": compat.drop_in, "larger": larger.larger}
+         "compat": compat.drop_in, "larger": larger.larger,
+         "person_search": person_search.person_search}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

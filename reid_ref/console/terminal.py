@@ -25,7 +25,8 @@ OPTIONS = {
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
     "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
     "trials": "--trials", "key": "KEY", "query_names": "--query-names",
-    "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}
+    "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir",
+    "min_score": "--min-score", "boxes_per_image": "--boxes-per-image"}
 
 
 BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"

@@ -69,12 +69,14 @@ def listed_images(boxes: Boxes, part: str) -> Gallery:
 
 def _whole(boxes: Boxes) -> Gallery:
     """Return all images but the query's own; the gallery of 50 comes first, which decides ties."""
-    others = other_images(boxes, "whole")
-    if "50" not in boxes.galleries:
-        return others
-    first = listed_images(boxes, "50")
-    return lambda query: np.concatenate([
-        first(query), np.setdiff1d(others(query), first(query), assume_unique=True)])
+    listed = boxes.galleries.get("50", np.full((len(boxes.query_image), 1), -1))
+
+    def images(query: int) -> Integers:
+        first = listed[query][listed[query] >= 0]
+        others = np.ones(len(boxes.image), dtype=np.bool_)
+        others[first] = others[boxes.query_image[query]] = False
+        return np.concatenate([first, np.flatnonzero(others)])
+    return images
 
 
 def other_images(boxes: Boxes, _: str) -> Gallery:

@@ -246,7 +246,9 @@ def _from_json(path: PathLike) -> dict[str, Any]:
         values = json.loads(Path(path).read_text(encoding="utf-8"))
     except InputError:
         raise
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise InputError(path, got=error.strerror, remedy="check its name and rights") from None
+    except (ValueError, RecursionError) as error:
         raise InputError(path, "JSON", f"{type(error).__name__}: {error}") from None
     if not isinstance(values, dict):
         raise InputError(path, "a JSON object of lists", type(values).__name__)

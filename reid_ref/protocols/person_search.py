@@ -122,7 +122,7 @@ def _kept(boxes: Boxes, min_score: Scores, boxes_per_image: Scores,
     """Yield masks of the detections that are kept, with their words."""
     score = boxes.detection_score
     if min_score is not None and boxes_per_image is not None:
-        raise InputError("min_score, boxes_per_image", "one of them", "both")
+        raise InputError("boxes_per_image", "this or the least score", "both")
     if boxes_per_image is not None:
         by_score = np.argsort(score, kind="stable")
         for each in np.ravel(boxes_per_image).tolist():

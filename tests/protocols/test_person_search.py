@@ -1,8 +1,10 @@
 """Person search: boxes to ranks, by hand, by brute force, and on the flags that papers printed."""
 import json
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from reid_ref.arrays import InputError
 from reid_ref.protocols import (
     PROTOCOLS, Boxes, evaluate_person_search, evaluate_protocol, read_boxes)
 from reid_ref.protocols.box_ranks import identities_of_detections, least_overlap, overlaps
+from tests.documents import ROOT, command
 from tests.shared import shared
 
 SEARCH = [name for name, protocol in PROTOCOLS.items() if protocol.boxes]
@@ -264,7 +267,8 @@ class TestWrongInput:
         ("prw", {}, {"min_score": .95}, "min_score: expected at most 0.9, the highest score, got"),
         ("prw", {}, {"boxes_per_image": [9]}, "boxes_per_image: expected more than 0 and at most "
          "1.5, all detections, got 9"),
-        ("prw", {}, {"min_score": .5, "boxes_per_image": 1}, "expected one of them, got both"),
+        ("prw", {}, {"min_score": .5, "boxes_per_image": 1}, "boxes_per_image: expected this or "
+         "the least score, got both"),
         ("prw", {}, {"metric": "cosine"}, "metric, normalize: expected features"),
     ])
     def test_options(self, name, changes, options, message):
@@ -287,7 +291,100 @@ class TestWrongInput:
             evaluate_protocol("prw", None, None, labels, labels, distances=[[1.]])
 
 
+class Annotations:
+    """The annotations of SeqNet's data sets, and its file of galleries, made of `Boxes`."""
+
+    def __init__(self, boxes):
+        self.annotations = [
+            {"img_name": name, "boxes": boxes.truth_box[boxes.truth_image == image],
+             "pids": boxes.truth_identity[boxes.truth_image == image],
+             "cam_id": boxes.image_camera[image]} for image, name in enumerate(boxes.image)]
+        self.queries = [{"img_name": boxes.image[image], "pids": np.array([identity])}
+                        for image, identity in zip(boxes.query_image, boxes.query_identity)]
+        self.galleries = []
+        for row in boxes.galleries["50"]:
+            entries = np.empty((1, len(row)), dtype=object)
+            for k, image in enumerate(row):
+                entries[0, k] = np.array([boxes.image[image]]), np.zeros((1, 0))
+            self.galleries.append(entries)
+
+
+class TestCommand:
+    @pytest.fixture
+    def file(self, tmp_path):
+        boxes = boxes_of()
+        values = {name: value for name, value in vars(boxes).items()
+                  if value is not None and name != "galleries"}
+        np.savez(tmp_path / "boxes.npz", gallery_50=boxes.galleries["50"], **values)
+        return tmp_path / "boxes.npz"
+
+    @pytest.mark.parametrize("name", SEARCH)
+    def test_numbers(self, file, name):
+        answer = json.loads(command("evaluate", file, "--protocol", name, "--json").stdout)
+        wanted = evaluate_person_search(name, read_boxes(file))
+        assert [part["mAP"] for part in answer["parts"]] == [
+            part.mAP for part in wanted.values()]
+        assert answer["parts"][0]["signature"] == str(next(iter(wanted.values())).signature)
+        text = command("evaluate", file, "--protocol", name).stdout
+        assert f"protocol  {name}: " in text and f"{100 * wanted.mAP:.2f}" in text
+
+    def test_scores_and_numbers_of_boxes(self, file):
+        for option, words in (("--min-score", "score 0.7"), ("--boxes-per-image", "0.7 boxes")):
+            text = command("evaluate", file, "--protocol", "prw", option, "0.7,0.75").stdout
+            assert f"\n{words} " in text and f"detections:{words}" in " ".join(text.split())
+
+    @pytest.mark.parametrize("options, message", [
+        ("--protocol prw --min-score 2", "--min-score: expected at most 0.9"),
+        ("--protocol prw --boxes-per-image 7", "--boxes-per-image: expected more than"),
+        ("--protocol prw --trials x", "--trials: expected another protocol, got prw"),
+        ("--protocol prw --part 50", "--part: unknown '50'; known: all"),
+        ("--protocol mars --min-score .5", "--min-score: expected a protocol of person search"),
+        ("--min-score .5", "--min-score: expected --protocol with it, got none"),
+    ])
+    def test_wrong_options(self, file, options, message):
+        answer = command("evaluate", file, *options.split())
+        assert answer.returncode == 2 and answer.stdout == ""
+        assert answer.stderr.splitlines()[-1].startswith(f"reid-ref: error: {message}")
+
+    def test_one_file(self, file):
+        answer = command("evaluate", file, "absent.json", "--protocol", "prw")
+        assert "FILE: expected one file of boxes, got 2" in answer.stderr
+
+    @pytest.mark.parametrize("text", ["x", "-1", "0.5,0.5", "nan"])
+    def test_numbers_that_are_none(self, file, text):
+        answer = command("evaluate", file, "--protocol", "prw", f"--min-score={text}")
+        assert answer.returncode == 2 and "different numbers from 0" in answer.stderr
+
+
+@pytest.mark.filterwarnings("ignore:image:UserWarning")
 class TestFiles:
+    def test_the_recipe_for_seqnet(self, tmp_path, monkeypatch):
+        """The lines of docs/person-search.md, on what SeqNet's evaluation loop holds."""
+        monkeypatch.chdir(tmp_path)
+        made = random_boxes(0)
+        rng = np.random.default_rng(0)
+        found = np.argsort(made.detection_image, kind="stable")
+        features = rng.random((60, 4)), rng.random((5, 4))
+        seqnet, of_image = Annotations(made), [
+            made.detection_image[found] == image for image in range(len(made.image))]
+        detections = np.column_stack([made.detection_box, made.detection_score])[found]
+        recipe, = re.findall(r"^```\n(annos = .*?)^```", (
+            ROOT / "docs/person-search.md").read_text(), re.MULTILINE | re.DOTALL)
+        exec(recipe.replace("gallery_100", "gallery_50"), {
+            "np": np, "gallery_dataset": seqnet, "protoc": {"Gallery": seqnet.galleries},
+            "query_dataset": SimpleNamespace(annotations=seqnet.queries),
+            "gallery_dets": [detections[mask] if mask.any() else [] for mask in of_image],
+            "gallery_feats": [features[0][mask, :, np.newaxis] for mask in of_image],
+            "query_box_feats": features[1]})
+        boxes = read_boxes("boxes.npz")
+        wanted = replace(
+            made, detection_image=made.detection_image[found], similarity=None,
+            detection_box=made.detection_box[found], query_features=features[1],
+            detection_score=made.detection_score[found], detection_features=features[0])
+        for name in SEARCH[:3]:
+            assert evaluate_person_search(name, boxes).mAP == evaluate_person_search(
+                name, wanted).mAP
+
     def test_npz_and_json_give_the_same(self, tmp_path):
         boxes = boxes_of()
         values = {name: value for name, value in vars(boxes).items()

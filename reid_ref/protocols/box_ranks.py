@@ -150,7 +150,8 @@ def by_first_overlap(gallery_of: Callable[[Boxes, str], Gallery], boxes: Boxes, 
         position[listed[::-1]] = np.arange(len(listed))[::-1]  # a repeated image counts once
         truth, found, of_image = candidates(query)
         of_image = of_image[position[of_image] >= 0]
-        n_good.append(np.count_nonzero(np.isin(listed, of_image)))  # but its people twice
+        # but its person twice
+        n_good.append(np.bincount(listed, minlength=len(boxes.image))[of_image].sum())
         place = position[image]
         inside = place[found] >= 0
         of_queries.append(_ranks(distances, place, truth[inside], found[inside]))
@@ -219,8 +220,11 @@ def _rows(boxes: Boxes, kept: Mask, how: How) -> Iterator[Doubles]:
     if boxes.similarity is not None:
         yield from (0.0 - row[kept] for row in boxes.similarity)
         return
-    for block in feature_rows(boxes.query_features, boxes.detection_features[kept],
-                              *how.distance(), bytes_of(how.max_memory)):
+    features, memory = boxes.detection_features[kept], bytes_of(how.max_memory)
+    if features.dtype.kind == "f" and 8 * features.size <= memory:
+        features = features.astype(np.float64)  # once, not in every block
+    for block in feature_rows(boxes.query_features, features, *how.distance(), memory):
+        block[np.isnan(block)] = np.inf  # of features that are all zero
         yield from block
 
 

@@ -129,6 +129,24 @@ class TestByHand:
         assert once.ranks.rank.tolist() == twice.ranks.rank.tolist()
         assert (once.ranks.n_good[0], twice.ranks.n_good[0]) == (3, 4)
 
+    def test_equal_similarities_are_in_reversed_order_of_the_first_listing(self):
+        """Images 1 and 2, each sorted from its end: detections 1, 0 and 3, 2; and all reversed."""
+        boxes = boxes_of(similarity=np.ones((2, 6)), galleries={"50": [[1, 2, 1], [2, 2, 2]]})
+        ranks = evaluate_person_search("cuhk-sysu", boxes)["50"].trials[0].ranks
+        assert ranks.image[:2].tolist() == [2, 1] and ranks.rank[:2].tolist() == [1, 4]
+
+    def test_of_a_person_twice_in_one_image_the_first_box_counts(self):
+        more = {"truth_image": [0, 1, 2, 3, 0, 2, 2], "truth_identity": [7, 7, 7, 7, 8, 8, 7],
+                "truth_box": [[0, 0, 40, 100]] * 4 + [[60, 0, 100, 100]] * 3}
+        once, twice = (evaluate_person_search("prw", boxes_of(**changes)).trials[0].ranks
+                       for changes in ({}, more))
+        assert once == twice and once.image.tolist() == [1, 2, 3]
+
+    def test_a_detection_has_the_identity_of_the_first_box_of_equal_overlap(self):
+        boxes = boxes_of(truth_box=[[0, 0, 40, 100]] * 6)
+        identity, missed = identities_of_detections(boxes)
+        assert identity[[2, 4]].tolist() == [7, 7] and missed.tolist() == [3, 4, 5]
+
     def test_detections_below_the_score_count_as_missed(self):
         result = evaluate_person_search("cuhk-sysu", boxes_of(), min_score=[.65, .85])
         assert list(result) == ["score 0.65", "score 0.85"]
@@ -188,6 +206,14 @@ class TestBruteForce:
             ours, theirs = (evaluate_person_search(name, each).trials[0].ranks
                             for each in (features, boxes))
             assert ours == theirs
+
+
+@pytest.mark.filterwarnings("ignore:gallery_features:UserWarning")
+def test_features_that_are_all_zero_rank_last():
+    boxes = boxes_of(similarity=None, query_features=[[1., 0.], [0., 1.]], detection_features=[
+        [0., 0.], [0., 0.], [0., 0.], [1., 2.], [2., 1.], [-1., 0.]])
+    ranks = evaluate_person_search("prw", boxes, normalize=True).trials[0].ranks
+    assert ranks.image.tolist() == [2, 1, 3] and ranks.rank.tolist() == [3, 5, 1]
 
 
 @pytest.mark.parametrize("paper, wrong, published", [

@@ -42,17 +42,17 @@ def boxes(share: float, gallery: str) -> Boxes:
     corner, sides = rng.integers(0, 900, (2, n_image * PER_IMAGE, 2))
     any_box = np.hstack([corner, corner + 30 + sides // 5])
     truth = any_box[:len(identity)]
-    found = np.flatnonzero(rng.random(len(identity)) < 0.9)
-    any_box = any_box[len(found):]
+    detected = np.flatnonzero(rng.random(len(identity)) < 0.9)
+    any_box = any_box[len(detected):]
     person = rng.standard_normal((n_query, DIMS), dtype=np.float32)
     features = rng.standard_normal((n_image * PER_IMAGE, DIMS), dtype=np.float32)
-    features[:len(found)] += person[identity[found]]
+    features[:len(detected)] += person[identity[detected]]
     size = 0 if gallery == "whole" else min(int(gallery), n_image - 1)
     galleries = [_gallery(rng, shown, n_image, size) for shown in images]
     return Boxes(
         [f"s{k}.jpg" for k in range(n_image)], truth_image, identity, truth,
-        np.append(truth_image[found], rng.integers(0, n_image, len(any_box))),
-        np.vstack([truth[found] + rng.integers(-5, 6, (len(found), 4)), any_box]),
+        np.append(truth_image[detected], rng.integers(0, n_image, len(any_box))),
+        np.vstack([truth[detected] + rng.integers(-5, 6, (len(detected), 4)), any_box]),
         np.ones(n_image * PER_IMAGE), [shown[0] for shown in images], np.arange(n_query),
         person + rng.standard_normal(person.shape, dtype=np.float32), features,
         galleries={gallery: galleries} if size else {})

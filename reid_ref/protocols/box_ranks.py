@@ -114,13 +114,13 @@ def overlaps(boxes: Boxes, pixel: int = 0) -> tuple[Integers, Integers, Doubles]
     >>> overlaps(boxes)
     (array([1]), array([0]), array([0.5]))
     """
-    truth, found = equal_pairs(boxes.truth_image, boxes.detection_image)
+    truth, detection = equal_pairs(boxes.truth_image, boxes.detection_image)
     first, second = (box.astype(np.float64) for box in (boxes.truth_box[truth],
-                                                        boxes.detection_box[found]))
+                                                        boxes.detection_box[detection]))
     sides = np.minimum(first[:, 2:], second[:, 2:]) - np.maximum(first[:, :2], second[:, :2])
     common = (sides + pixel).clip(min=0).prod(axis=1)
     areas = [(each[:, 2:] - each[:, :2] + pixel).prod(axis=1) for each in (first, second)]
-    return truth, found, common / (areas[0] + areas[1] - common)
+    return truth, detection, common / (areas[0] + areas[1] - common)
 
 
 def least_overlap(truth_box: Doubles) -> Doubles:
@@ -148,13 +148,13 @@ def by_first_overlap(gallery_of: Callable[[Boxes, str], Gallery], boxes: Boxes, 
         listed = gallery(query)
         position[:] = -1
         position[listed[::-1]] = np.arange(len(listed))[::-1]  # a repeated image counts once
-        truth, found, of_image = candidates(query)
+        truth, detection, of_image = candidates(query)
         of_image = of_image[position[of_image] >= 0]
         # but its person twice
         n_good.append(np.bincount(listed, minlength=len(boxes.image))[of_image].sum())
         place = position[image]
-        inside = place[found] >= 0
-        of_queries.append(_ranks(distances, place, truth[inside], found[inside]))
+        inside = place[detection] >= 0
+        of_queries.append(_ranks(distances, place, truth[inside], detection[inside]))
     asks, answers = _labels(boxes, kept)
     ranks = _joined(of_queries, np.array(n_good), len(answers))
     ranking = Ranking(lambda convention: ranks, Curves((), asks, answers), _provenance(boxes, how))
@@ -169,28 +169,29 @@ def _candidates(boxes: Boxes,
     all annotated boxes.
     """
     _, once = np.unique([boxes.truth_identity, boxes.truth_image], axis=1, return_index=True)
-    truth, found, overlap = overlaps(boxes)
-    right = (overlap >= least_overlap(boxes.truth_box)[truth]) & kept[found] & np.isin(truth, once)
-    truth, found = truth[right], (np.cumsum(kept) - 1)[found[right]]
+    truth, detection, overlap = overlaps(boxes)
+    right = overlap >= least_overlap(boxes.truth_box)[truth]
+    right &= kept[detection] & np.isin(truth, once)
+    truth, detection = truth[right], (np.cumsum(kept) - 1)[detection[right]]
     by_query = [np.split(side, np.searchsorted(query, np.arange(1, len(boxes.query_identity))))
                 for query, *sides in (equal_pairs(boxes.query_identity, identity)
                                       for identity in (boxes.truth_identity[truth],
                                                        boxes.truth_identity[once]))
                 for side in sides]
-    return lambda query: (truth[by_query[0][query]], found[by_query[0][query]],
+    return lambda query: (truth[by_query[0][query]], detection[by_query[0][query]],
                           boxes.truth_image[once[by_query[1][query]]])
 
 
 def _ranks(distances: Doubles, place: Integers, truth: Integers,
-           found: Integers) -> tuple[Integers, ...]:
+           detection: Integers) -> tuple[Integers, ...]:
     """Return rank, nearer, tied and detection of the right ones, and how many are kept.
 
     Of equal distances an image comes before those later in the gallery, and in the image of a
     right detection the last detection comes first: reversed, this is the order of SeqNet's code,
     which sorts each image with an annotated box, then all, each time from the end.
     """
-    order = np.lexsort((-found, distances[found], truth))
-    right = found[order][np.flatnonzero(np.diff(truth[order], prepend=-1))]
+    order = np.lexsort((-detection, distances[detection], truth))
+    right = detection[order][np.flatnonzero(np.diff(truth[order], prepend=-1))]
     kept, values = place >= 0, distances[right]
     in_order = np.sort(distances[kept])
     nearer = np.searchsorted(in_order, values)
@@ -267,19 +268,19 @@ def identities_of_detections(boxes: Boxes) -> tuple[Integers, Integers]:
     0.3 on, and where another one overlaps that person more, it is junk; below, it is wrong. People
     in images without any detection are not among the missed: the code skips these images.
     """
-    truth, found, overlap = overlaps(boxes, pixel=1)
-    order = np.lexsort((truth, -overlap, found))  # of equal ones the first
-    most = order[np.flatnonzero(np.diff(found[order], prepend=-1))]
-    truth, found, overlap = truth[most], found[most], overlap[most]
+    truth, detection, overlap = overlaps(boxes, pixel=1)
+    order = np.lexsort((truth, -overlap, detection))  # of equal ones the first
+    most = order[np.flatnonzero(np.diff(detection[order], prepend=-1))]
+    truth, detection, overlap = truth[most], detection[most], overlap[most]
     matched = truth[overlap >= 0.5]
     best = np.where(overlap >= 0.5, boxes.truth_identity[truth],
                     np.where(overlap >= 0.3, JUNK, DISTRACTOR))
-    order = np.lexsort((found, -overlap, best, boxes.detection_image[found]))
-    same = np.diff([best[order], boxes.detection_image[found[order]]], axis=1) == 0
+    order = np.lexsort((detection, -overlap, best, boxes.detection_image[detection]))
+    same = np.diff([best[order], boxes.detection_image[detection[order]]], axis=1) == 0
     second = order[1:][same.all(axis=0)]
     best[second[best[second] > 0]] = JUNK
     identity = np.full(len(boxes.detection_image), DISTRACTOR)
-    identity[found] = np.where(best < 0, JUNK, best)
+    identity[detection] = np.where(best < 0, JUNK, best)
     missed = np.setdiff1d(np.flatnonzero(np.isin(boxes.truth_image, boxes.detection_image)
                                          & (boxes.truth_identity > 0)), matched)
     return identity, missed

@@ -15,15 +15,16 @@ _FILE = "Boxes, detections and queries: docs/person-search.md has the arrays"
 _RIGHT = "the most similar detection that overlaps the annotated box enough is right"
 _FIRST_OVERLAP = CONVENTIONS["matlab"].replace(
     name="cuhk-sysu", source=_SEQNET, also=(), ignored=(), ap="sklearn-0.19", ties="reversed",
-    unmatched="drop", metric="dot", normalize=False, measure="eval_func.py:168")
+    unmatched="drop", metric="dot", normalize=False, measure="eval_func.py:170")
 
 _PRW = Protocol(
     "prw", "prw", f"{_SEQNET}:301-485", _FIRST_OVERLAP.replace(name="prw"), f"{_FILE}.",
     boxes=BoxRule(
         partial(by_first_overlap, box_ranks.other_images),
         {"all": f"all test frames but the query's own answer; {_RIGHT}"}, 0.5),
-    note="2,057 queries, 6,112 frames. ignore_cam_id=True, the code's default, which most papers print: frames of the query's "
-    "own camera count, which is easier. Other cameras only: prw-multi-view.")
+    note="2,057 queries, 6,112 frames. ignore_cam_id=True, the code's default, which most papers "
+    "print: frames of the query's own camera count, which is easier. Other cameras only: "
+    "prw-multi-view.")
 
 PERSON_SEARCH = (
     Protocol(
@@ -35,9 +36,9 @@ PERSON_SEARCH = (
             {**{size: f"the {int(size):,} images that the file lists for each query answer; "
                 f"{_RIGHT}" for size in SIZES},
              "whole": f"all images but the query's own answer; {_RIGHT}"}, 0.5),
-        note="2,900 queries, 6,978 images. Papers print part 100. The galleries that the file has are evaluated, and the whole "
-        "where it has none. whole follows ShuangLI59/person_search 1f58d7f, for SeqNet's "
-        "gallery_size=-1 fails."),
+        note="2,900 queries, 6,978 images. Papers print part 100. The galleries that the file has "
+        "are evaluated, and the whole where it has none. whole follows ShuangLI59/person_search "
+        "1f58d7f, for SeqNet's gallery_size=-1 fails."),
     _PRW,
     replace(
         _PRW, name="prw-multi-view", convention=_FIRST_OVERLAP.replace(

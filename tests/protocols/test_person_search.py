@@ -77,12 +77,12 @@ def random_boxes(seed):
     corner = rng.integers(0, 60, (len(truth_image), 2))
     truth = np.hstack([corner, corner + rng.integers(6, 40, corner.shape)])
     near = rng.integers(0, len(truth), n)
-    found = truth[near] + rng.integers(-4, 5, (n, 4))
-    found[:, 2:] = np.maximum(found[:, 2:], found[:, :2] + 1)
+    detected = truth[near] + rng.integers(-4, 5, (n, 4))
+    detected[:, 2:] = np.maximum(detected[:, 2:], detected[:, :2] + 1)
     identity = np.repeat(np.arange(1, n_query + 1), 6)
     return Boxes(
         [f"{k}.jpg" for k in range(n_image)], truth_image, identity, truth,
-        truth_image[near], found, rng.random(n), truth_image[::6], np.arange(1, n_query + 1),
+        truth_image[near], detected, rng.random(n), truth_image[::6], np.arange(1, n_query + 1),
         similarity=rng.permutation(n_query * n).reshape(n_query, n),
         image_camera=np.arange(n_image) % 3,
         galleries={"50": rng.integers(0, n_image, (n_query, 9))})
@@ -190,18 +190,18 @@ class TestBruteForce:
         boxes = random_boxes(seed)
         result = evaluate_person_search(name, boxes)["all"].trials[0]
         camera = boxes.image_camera
-        for query, own in enumerate(boxes.query_image):
-            images = [image for image in range(len(boxes.image)) if image != own and (
-                name == "prw" or camera[image] != camera[own])]
+        for query, asks in enumerate(boxes.query_image):
+            images = [image for image in range(len(boxes.image)) if image != asks and (
+                name == "prw" or camera[image] != camera[asks])]
             ap, _ = by_brute_force(boxes, images, query)
             np.testing.assert_allclose(result.per_query.ap[query], ap, rtol=0, atol=1e-15)
 
     def test_features_and_their_similarity_give_the_same(self):
         rng = np.random.default_rng(0)
-        query, found = rng.integers(-3, 4, (5, 3)), rng.integers(-3, 4, (60, 3))  # many ties
-        boxes = replace(random_boxes(0), similarity=query @ found.T)
+        query, detected = rng.integers(-3, 4, (5, 3)), rng.integers(-3, 4, (60, 3))  # many ties
+        boxes = replace(random_boxes(0), similarity=query @ detected.T)
         features = replace(boxes, similarity=None, query_features=query,
-                           detection_features=found)
+                           detection_features=detected)
         for name in SEARCH[1:3]:
             ours, theirs = (evaluate_person_search(name, each).trials[0].ranks
                             for each in (features, boxes))
@@ -227,10 +227,11 @@ def test_flags_that_papers_printed(paper, wrong, published):
     place = {name: number for number, name in enumerate(image)}
     # The authors list only images with a detection; an image without one flags no box.
     missed = {"img": "missed", "roi": [0, 0, 1, 1]}
-    truth, found = ([(k, entry) for k, query in enumerate(queries) for entry in query[key] + more]
-                    for key, more in (("query_gt", [missed]), ("gallery", [])))
-    similarity = np.zeros((len(queries), len(found)))
-    for number, (k, entry) in enumerate(found):
+    truth, detected = (
+        [(k, entry) for k, query in enumerate(queries) for entry in query[key] + more]
+        for key, more in (("query_gt", [missed]), ("gallery", [])))
+    similarity = np.zeros((len(queries), len(detected)))
+    for number, (k, entry) in enumerate(detected):
         similarity[k, number] = entry["score"]
     listed = [sorted(number for name, number in place.items() if name.startswith(f"{k}/")
                      and not name.endswith("/query")) for k in range(len(queries))]
@@ -240,8 +241,9 @@ def test_flags_that_papers_printed(paper, wrong, published):
         result = evaluate_person_search("cuhk-sysu", Boxes(
             image, [place[f"{k}/{entry['img']}"] for k, entry in truth],
             [k + 1 for k, _ in truth], [entry["roi"] for _, entry in truth],
-            [place[f"{k}/{entry['img']}"] for k, entry in found],
-            [entry["roi"][:4] for _, entry in found], [entry["roi"][4] for _, entry in found],
+            [place[f"{k}/{entry['img']}"] for k, entry in detected],
+            [entry["roi"][:4] for _, entry in detected],
+            [entry["roi"][4] for _, entry in detected],
             [place[f"{k}/query"] for k in range(len(queries))], np.arange(len(queries)) + 1,
             similarity=similarity,
             galleries={"100": [row + [-1] * (longest - len(row)) for row in listed]}))["100"]
@@ -389,11 +391,11 @@ class TestFiles:
         monkeypatch.chdir(tmp_path)
         made = random_boxes(0)
         rng = np.random.default_rng(0)
-        found = np.argsort(made.detection_image, kind="stable")
+        detected = np.argsort(made.detection_image, kind="stable")
         features = rng.random((60, 4)), rng.random((5, 4))
         seqnet, of_image = Annotations(made), [
-            made.detection_image[found] == image for image in range(len(made.image))]
-        detections = np.column_stack([made.detection_box, made.detection_score])[found]
+            made.detection_image[detected] == image for image in range(len(made.image))]
+        detections = np.column_stack([made.detection_box, made.detection_score])[detected]
         recipe, = re.findall(r"^```\n(annos = .*?)^```", (
             ROOT / "docs/person-search.md").read_text(), re.MULTILINE | re.DOTALL)
         exec(recipe.replace("gallery_100", "gallery_50"), {
@@ -404,9 +406,9 @@ class TestFiles:
             "query_box_feats": features[1]})
         boxes = read_boxes("boxes.npz")
         wanted = replace(
-            made, detection_image=made.detection_image[found], similarity=None,
-            detection_box=made.detection_box[found], query_features=features[1],
-            detection_score=made.detection_score[found], detection_features=features[0])
+            made, detection_image=made.detection_image[detected], similarity=None,
+            detection_box=made.detection_box[detected], query_features=features[1],
+            detection_score=made.detection_score[detected], detection_features=features[0])
         for name in SEARCH[:3]:
             assert evaluate_person_search(name, boxes).mAP == evaluate_person_search(
                 name, wanted).mAP

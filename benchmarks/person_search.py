@@ -26,7 +26,7 @@ GALLERIES = ("100", "4000", "whole")
 
 
 def person_search(size: Size, folder: Path) -> Numbers:
-    """(j) Boxes to numbers, in each gallery."""
+    """(k) Boxes to numbers, in each gallery."""
     return {gallery: {"queries": QUERIES, "images": IMAGES, **stopwatch.own_process(
         {"share": size.share, "gallery": gallery}, min(size.repetitions, 3),
         child=Path(__file__))} for gallery in GALLERIES}
@@ -68,7 +68,7 @@ def rows(measured: Numbers) -> list[Row]:
     """Make the rows of the table."""
     lines = []
     for gallery, numbers in measured.items():
-        work = f"(j) person search, gallery {gallery}"
+        work = f"(k) person search, gallery {gallery}"
         lines.append(Row(work, "", f"{numbers['queries']:,} queries, {numbers['images']:,} images",
                          numbers["seconds"], " s", "person search"))
         lines.append(memory_row(work, numbers["bytes_beyond_input"], "the boxes",

@@ -374,6 +374,14 @@ class TestCommand:
         assert answer.returncode == 2 and answer.stdout == ""
         assert answer.stderr.splitlines()[-1].startswith(f"reid-ref: error: {message}")
 
+    def test_a_json_file_is_no_saved_result(self, file):
+        with np.load(file) as stored:
+            file.with_suffix(".json").write_text(json.dumps(
+                {name: stored[name].tolist() for name in stored.files}))
+        answers = [json.loads(command("evaluate", path, "--protocol", "prw", "--json").stdout)
+                   for path in (file, file.with_suffix(".json"))]
+        assert answers[0]["parts"] == answers[1]["parts"]
+
     def test_one_file(self, file):
         answer = command("evaluate", file, "absent.json", "--protocol", "prw")
         assert answer.returncode == 2 and ", got 2" in answer.stderr

@@ -19,6 +19,7 @@ from typing import Any
 import compat
 import intervals
 import larger
+import person_search
 import protocols
 import rerank
 import table
@@ -34,7 +35,7 @@ ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
         "growth": table.growth_rows, "start": table.start_rows,
         "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
         "compat": compat.rows, "larger": larger.rows, "thresholds": thresholds.rows,
-        "protocols": protocols.rows}
+        "person_search": person_search.rows, "protocols": protocols.rows}
 
 
 def main() -> None:

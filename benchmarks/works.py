@@ -20,6 +20,7 @@ import intervals
 import larger
 import made
 import peers
+import person_search
 import protocols
 import rerank
 import thresholds
@@ -221,7 +222,7 @@ WORKS = {"distances": from_distances, "features": from_features, "growth": growt
          "start": start, "conventions": all_conventions,
          "rerank": rerank.reranking, "intervals": intervals.intervals,
          "compat": compat.drop_in, "larger": larger.larger, "thresholds": thresholds.thresholds,
-         "protocols": protocols.protocols}
+         "person_search": person_search.person_search, "protocols": protocols.protocols}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

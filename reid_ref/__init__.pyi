@@ -29,7 +29,9 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
 from reid_ref.labels import IndexLists, Labels
+from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import average_trials, evaluate_protocol
+from reid_ref.protocols.person_search import evaluate_person_search
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
 from reid_ref.result import Counts, PerQuery, Result
 from reid_ref.result.saved import load
@@ -38,12 +40,13 @@ from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresho
 from reid_ref.thresholds.values import Thresholds
 
 __all__ = [
-    "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Evaluator",
-    "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result",
-    "ResultFile", "Runs", "Thresholds", "__version__", "average_trials", "by_group", "camera_pairs", "camera_pairs_features",
-    "compare", "crosscheck", "doctor", "evaluate", "evaluate_distances", "evaluate_protocol",
+    "Boxes", "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts",
+    "Evaluator", "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels",
+    "PerQuery", "Result", "ResultFile", "Runs", "Thresholds", "__version__", "average_trials",
+    "by_group", "camera_pairs", "camera_pairs_features", "compare", "crosscheck", "doctor",
+    "evaluate", "evaluate_distances", "evaluate_person_search", "evaluate_protocol",
     "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked",
     "evaluate_thresholds", "evaluate_thresholds_distances", "explain", "export", "load",
-    "pool_queries", "read", "rerank", "rerank_blocks", "runs", "splits", "validate",
-    "visualize_ranked_results",
+    "pool_queries", "read", "read_boxes", "rerank", "rerank_blocks", "runs", "splits",
+    "validate", "visualize_ranked_results",
 ]

@@ -26,6 +26,7 @@ SOURCES = {
     "real/msmt17": "December-boy/MSMT17_Evaluation (8b130c6)",
     "real/occluded_duke": "lightas/Occluded-DukeMTMC-Dataset (dcba185)",
     "real/oxford5k": "oddconcepts/oxford-benchmark (f73b8cb) and zero1778/CS419-Project (9eb4ad9)",
+    "real/person_search": "tinyvision/SOLIDER-PersonSearch (3204adb) and zqx951102/AMPN (ba13c61)",
     "real/sketch_reid": "Gralach/SketchReidLightweightCNN (e5cf514)",
     "real/sysu_mm01": "wuancong/SYSU-MM01 (0499112)",
     "real/veri776": "liu-xb/RAM (fb92aab)",

@@ -54,6 +54,8 @@ def _benchmark(protocol: Protocol) -> str:
 
 def words_of(protocol: Protocol, part: Part) -> str:
     """Return who asks, who answers and what is ignored in a part."""
+    if protocol.boxes is not None:
+        return protocol.boxes.words[part.name]
     ignored = protocol.convention.ignored if part.ignored is None else part.ignored
     return (f"{_rows(part.query)} ask, {_rows(part.gallery)} answer; ignored: "
             + ("; ".join(IGNORED[rule].words for rule in ignored) or "nothing"))

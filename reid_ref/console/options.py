@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -39,6 +40,19 @@ def numbers(text: str, least: int = 1) -> list[int]:
     if len(given) < len(words) or min(given) < least or len(set(given)) < len(given):
         raise argparse.ArgumentTypeError(
             f"expected different whole numbers from {least}, e.g. 1,5,10, got {text!r}")
+    return given
+
+
+def decimals(text: str) -> list[float]:
+    """Read different numbers from 0, such as 0.2,0.5."""
+    try:
+        given = [float(word) for word in text.split(",")]
+    except ValueError:
+        given = []
+    wrong = not given or len(set(given)) < len(given)
+    if wrong or not all(0 <= value < math.inf for value in given):
+        raise argparse.ArgumentTypeError(
+            f"expected different numbers from 0, e.g. 0.2,0.5, got {text!r}")
     return given
 
 

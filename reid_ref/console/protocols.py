@@ -13,7 +13,8 @@ from reid_ref.console import files as ranked_lists, options as common
 from reid_ref.files import results_of_files
 from reid_ref.labels import Labels
 from reid_ref.protocols import (
-    Protocol, average_trials, evaluate_ranked, find_protocol, read_protocol, read_trials)
+    Protocol, average_trials, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
+    read_protocol, read_trials)
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.records import protocols_of
 from reid_ref.protocols.result import ProtocolResult
@@ -33,6 +34,12 @@ def add(command: Any) -> None:
     command.add_argument("--shots", type=int, metavar="N",
                          help="images of each identity and camera in the gallery: 1 or 10 for "
                               "SYSU-MM01")
+    command.add_argument("--min-score", type=common.decimals, metavar="S[,S]",
+                         help="person search: keep detections of at least this score, a row for "
+                              "each (default: 0.5, of prw-matlab all)")
+    command.add_argument("--boxes-per-image", type=common.decimals, metavar="N[,N]",
+                         help="person search: keep so many detections, those of the highest "
+                              "scores; a row for each")
 
 
 def named(name: str, argument: str) -> Protocol:
@@ -40,6 +47,12 @@ def named(name: str, argument: str) -> Protocol:
     if Path(name).suffix.lower() in (".toml", ".json"):
         return read_protocol(name)
     return find_protocol(name, argument)
+
+
+def takes_boxes(args: argparse.Namespace) -> bool:
+    """Return whether the protocol that is named is one of person search."""
+    name = getattr(args, "protocol", None)
+    return name is not None and named(name, "--protocol").boxes is not None
 
 
 def hint(query: Labels, gallery: Labels) -> str:
@@ -62,8 +75,8 @@ def file_of_trials(protocol: Protocol) -> str:
 def check(args: argparse.Namespace) -> Protocol | None:
     """Return the protocol that is named, if one is; refuse what does not go together."""
     if args.protocol is None:
-        common.refuse({"--part": args.part, "--trials": args.trials, "--shots": args.shots},
-                      "--protocol with it", "none; add it, or leave it out")
+        common.refuse({"--part": args.part, "--trials": args.trials, "--shots": args.shots,
+                       **_of_boxes(args)}, "--protocol with it", "none; add it, or leave it out")
         return None
     protocol = named(args.protocol, "--protocol")
     common.refuse({option: getattr(args, name, None) for option, name in (
@@ -92,6 +105,9 @@ def evaluated(args: argparse.Namespace, protocol: Protocol,
 
     Several results are the trials of one.
     """
+    if protocol.boxes is not None:
+        return _searched(args, protocol, files)
+    common.refuse(_of_boxes(args), "a protocol of person search", f"{protocol.name}; leave it out")
     is_lists = getattr(args, "labels", None)
     groups = ([[Path(file)] for file in files] if is_lists
               else results_of_files(*files, names=common.names_of_arrays(args)))
@@ -118,3 +134,20 @@ def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str],
                              common.how(args, ()), part=args.part, trials=trials, shots=shots)
     return ProtocolResult({name: replace(part, signature=common.signed(args, part.signature))
                            for name, part in result.items()})
+
+
+def _of_boxes(args: argparse.Namespace) -> dict[str, Any]:
+    return {"--min-score": args.min_score, "--boxes-per-image": args.boxes_per_image}
+
+
+def _searched(args: argparse.Namespace, protocol: Protocol,
+              files: Sequence[str]) -> dict[str, Result]:
+    common.refuse({"--trials": args.trials, "--shots": args.shots,
+                   "--labels": getattr(args, "labels", None), "--map": args.map},
+                  "another protocol", f"{protocol.name}, of person search; leave it out")
+    if len(files) > 1:
+        raise InputError("FILE", "one file of boxes", len(files))
+    return dict(evaluate_person_search(
+        protocol, read_boxes(files[0]), part=args.part, min_score=args.min_score,
+        boxes_per_image=args.boxes_per_image, metric=args.metric, normalize=args.normalize,
+        max_memory=common.max_memory(args)))

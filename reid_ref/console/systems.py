@@ -115,7 +115,7 @@ def of_each(args: argparse.Namespace, groups: Sequence[Sequence[Path]],
 
 def is_saved(args: argparse.Namespace, files: Sequence[str]) -> bool:
     """Return whether all files are saved results, by their names; ranked lists are not."""
-    return not getattr(args, "labels", None) and all(
+    return not getattr(args, "labels", None) and not protocols.takes_boxes(args) and all(
         Path(file).suffix.lower() == ".json" for file in files)
 
 

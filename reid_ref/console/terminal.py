@@ -25,7 +25,8 @@ OPTIONS = {
     "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
     "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
     "trials": "--trials", "key": "KEY", "query_names": "--query-names",
-    "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir"}
+    "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir",
+    "min_score": "--min-score", "boxes_per_image": "--boxes-per-image"}
 
 
 def names_of_arguments(files: Iterable[str]) -> dict[str, str]:

@@ -517,7 +517,28 @@ def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> di
             str(longest) if shortest == longest else f"{shortest}-{longest}")
     if n_good is None:
         return {"ranked": said}
-    return {"ranked": said, "n_good": f"{zlib.crc32(n_good.astype('<i8').tobytes()):08x}"}
+    return {"ranked": said, **_said_of(n_good)}
+
+
+def _said_of(n_good: Integers) -> dict[str, str]:
+    return {"n_good": f"{zlib.crc32(n_good.astype('<i8').tobytes()):08x}"}
+
+
+def with_n_good(ranking: Ranking, n_good: Integers, longest: int) -> Ranking:
+    """Return a ranking with given numbers of good images, of which some may have no rank.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    n_good : int64, shape (n_query,)
+        Good images that exist for each query, at least those that are ranked.
+    longest : int
+        Images that a query keeps at most, where its CMC curve ends.
+    """
+    return Ranking(
+        lambda convention: replace(ranking.of(convention), n_good=n_good), ranking.curves,
+        {**ranking.provenance, **_said_of(n_good)},
+        lambda result: _cut(ranking.finish(result), n_good, longest))
 
 
 def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:

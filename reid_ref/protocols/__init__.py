@@ -4,15 +4,18 @@ A record says which images ask and which answer (`Part`), how often and in which
 (trials), under which convention, and how the trials are averaged. Evaluation itself is that of
 every other number: there is no other path for a benchmark.
 """
+from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import average_trials, evaluate_protocol, evaluate_ranked
 from reid_ref.protocols.files import read_protocol
+from reid_ref.protocols.person_search import evaluate_person_search
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded
 from reid_ref.protocols.records import PROTOCOLS, find_protocol
 from reid_ref.protocols.result import Expectation, ProtocolResult
 from reid_ref.protocols.trials import permuted_galleries, read_trials
 
 __all__ = [
-    "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol", "ProtocolResult", "Rows",
-    "Seeded", "average_trials", "evaluate_protocol", "evaluate_ranked", "find_protocol",
-    "permuted_galleries", "read_protocol", "read_trials",
+    "Boxes", "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol", "ProtocolResult",
+    "Rows", "Seeded", "average_trials", "evaluate_person_search", "evaluate_protocol",
+    "evaluate_ranked", "find_protocol", "permuted_galleries", "read_boxes", "read_protocol",
+    "read_trials",
 ]

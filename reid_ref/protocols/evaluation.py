@@ -152,6 +152,9 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
                     shots: int | None = None, seed: int | None = None) -> ProtocolResult:
     """As `evaluate_protocol`, of features, distances or ranked lists."""
     record = find_protocol(protocol)
+    if record.boxes is not None:
+        raise InputError("protocol", "a protocol of images", f"{record.name}, which is of boxes",
+                         "evaluate_person_search takes it")
     check_labels(query, gallery)
     how = replace(how, conventions=(record.convention,))
     sides = {"query": record.labelled(query, "query"),

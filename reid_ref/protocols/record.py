@@ -11,6 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, check_choice
 from reid_ref.conventions import Convention, as_text
 from reid_ref.labels import Labels
+from reid_ref.protocols.box_ranks import BoxRule
 
 #: The labels of both sides by "query" and "gallery".
 Sides = Mapping[str, Labels]
@@ -188,6 +189,8 @@ class Protocol:
         Queries and gallery images of the whole benchmark, by part.
     note : str
         What papers do under this name, and what no recording holds.
+    boxes : BoxRule, optional
+        Of person search: how detections become ranks.
     """
 
     name: str
@@ -204,6 +207,7 @@ class Protocol:
     average: str = "trials"
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     note: str = ""
+    boxes: BoxRule | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.average, "average", ("trials", "pooled"))

@@ -17,6 +17,7 @@ from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import (
     Exact, Given, Part, Protocol, Rows, Seeded, Sides, first_shuffled)
+from reid_ref.protocols.search_records import PERSON_SEARCH
 
 _CAMERA = "same identity, same camera"
 
@@ -324,7 +325,8 @@ def folded_name(name: str) -> str:
 
 
 #: Name to protocol.
-PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY}
+PROTOCOLS: dict[str, Protocol] = {
+    protocol.name: protocol for protocol in (*_EVERY, *PERSON_SEARCH)}
 
 
 def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> None:

@@ -103,7 +103,7 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     if lists is not None and "listed as junk" in rules:
         everything = np.ones(len(gallery), dtype=bool)
         return Roles(*_flat(lists.good), *_flat(lists.junk), everything, None, None)
-    row, image = _same_identity(query, gallery)
+    row, image = equal_pairs(query.identity, gallery.identity)
     columns = (gallery.identity != JUNK) | ("label -1" not in rules)
     place = query_place = None
     if "same location" in rules:
@@ -151,16 +151,22 @@ def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     return of_query
 
 
-def _same_identity(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
-    """Return all pairs of equal identity, query after query, images in gallery order."""
-    shared = np.flatnonzero(np.isin(gallery.identity, query.identity))
-    by_identity = shared[np.argsort(gallery.identity[shared], kind="stable")]
-    identities = gallery.identity[by_identity]
-    start = np.searchsorted(identities, query.identity, side="left")
-    count = np.searchsorted(identities, query.identity, side="right") - start
-    row = np.repeat(np.arange(len(query)), count)
+def equal_pairs(first: Integers, second: Integers) -> tuple[Integers, Integers]:
+    """Return all pairs of equal values as places in both: by place in `first`, then in `second`.
+
+    Examples
+    --------
+    >>> equal_pairs(np.array([7, 8]), np.array([8, 7, 9, 7]))
+    (array([0, 0, 1]), array([1, 3, 0]))
+    """
+    shared = np.flatnonzero(np.isin(second, first))
+    by_value = shared[np.argsort(second[shared], kind="stable")]
+    values = second[by_value]
+    start = np.searchsorted(values, first, side="left")
+    count = np.searchsorted(values, first, side="right") - start
+    row = np.repeat(np.arange(len(first)), count)
     before = np.cumsum(count) - count
-    return row, by_identity[np.arange(len(row)) + np.repeat(start - before, count)]
+    return row, by_value[np.arange(len(row)) + np.repeat(start - before, count)]
 
 
 def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:

@@ -86,6 +86,8 @@ def answers():
     yield reid_ref.protocols.PROTOCOLS["ltcc"], dict(reid_ref.evaluate_protocol(
         "prcc-single-shot", None, None, reid_ref.Labels(QUERY.identity, QUERY.camera + 1),
         reid_ref.Labels(GALLERY.identity, [0] * 40), distances=DISTANCES))
+    yield reid_ref.Boxes(["a", "b"], [0, 1], [7, 7], [[0, 0, 4, 9]] * 2, [1], [[0, 0, 4, 8]], [.9],
+                         [0], [7], similarity=[[.8]], galleries={"50": [[1]]})
     yield datasets.Tracks([0], [1], QUERY), datasets.Partition(QUERY, *[np.arange(2)] * 3)
     yield statistics.difference(*RNG.random((2, 40)), np.arange(40) % 30)
     yield statistics.unit_sums(RNG.random(40), np.arange(40) % 30)

@@ -15,8 +15,11 @@ import numpy as np
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, evaluate
+from reid_ref.evaluation.rank_lists import tied_queries
 from reid_ref.evaluation.ranked import Lists
-from reid_ref.protocols import Part, evaluate_ranked, find_protocol
+from reid_ref.protocols import (
+    Boxes, Part, evaluate_person_search, evaluate_ranked, find_protocol)
+from reid_ref.protocols.box_ranks import identities_of_detections
 from reid_ref.ranking.ranked_lists import as_ranked_lists
 from tests.shared import SHARED
 
@@ -329,6 +332,86 @@ def atrw(recorded):
         yield [result[part].mAP, *(result[part].rank(k) * share for k in (1, 5))], numbers
 
 
+def boxes_of(recorded, **given):
+    """The truth, detections and queries of a recording of person search."""
+    truth, detections = recorded["truth"], recorded["detections"]
+    return Boxes(**{**dict(
+        image=recorded["names"], truth_image=truth[:, 0], truth_identity=truth[:, 1],
+        truth_box=truth[:, 2:], detection_image=detections[:, 0].astype(int),
+        detection_box=detections[:, 1:5], detection_score=detections[:, 5],
+        detection_features=recorded["detection_features"],
+        query_features=recorded["query_features"],
+        image_camera=[int(name[1]) for name in recorded["names"].tolist()]), **given})
+
+
+def of_queries(recorded):
+    return {name: recorded[name] for name in ("query_image", "query_identity")}
+
+
+def searched(part, recorded, key):
+    """Each query's AP, and the means, next to those recorded under a key."""
+    result, = part.trials
+    yield result.per_query.ap, recorded[f"ap_{key}"]
+    yield part.mAP, recorded[f"map_{key}"]
+    yield [part.rank(k) for k in (1, 5, 10)], recorded[f"topk_{key}"]
+
+
+def first_ten(part):
+    """Which of each query's first ten detections are right."""
+    ranks, right = part.trials[0].ranks, np.zeros((len(part.trials[0].per_query.ap), 10))
+    inside = ranks.rank <= 10
+    right[ranks.query[inside], ranks.rank[inside] - 1] = 1
+    return right
+
+
+def cuhk_sysu(recorded):
+    sizes = [size for size in ("50", "100") if f"gallery_{size}" in recorded]
+    galleries = {}
+    for size in sizes:
+        query, image = recorded[f"gallery_{size}"][:, :2].T
+        galleries[size] = image.reshape(query.max() + 1, -1)
+    boxes = boxes_of(recorded, galleries=galleries, **of_queries(recorded))
+    result = evaluate_person_search("cuhk-sysu", boxes)
+    assert list(result) == sizes
+    for size in sizes:
+        yield from searched(result[size], recorded, size)
+        yield first_ten(result[size])[:, 0], recorded[f"first_hit_{size}"].astype(float)
+        yield result[size].trials[0].per_query.ap, recorded[f"oim_ap_{size}"]
+        yield first_ten(result[size]), recorded[f"oim_correct10_{size}"].astype(float)
+    whole = evaluate_person_search("cuhk-sysu", boxes, part="whole")
+    yield whole.trials[0].per_query.ap, recorded["oim_ap_full"]
+    defined = np.ones(len(whole.trials[0].per_query.ap), dtype=bool)
+    if "ties" not in str(recorded["about"]):  # the code's sort was as numpy left it
+        defined[tied_queries(whole.trials[0])] = False
+    yield first_ten(whole)[defined], recorded["oim_correct10_full"][defined].astype(float)
+
+
+def prw(recorded):
+    boxes = boxes_of(recorded, **of_queries(recorded))
+    for name, key in (("prw", "all_cameras"), ("prw-multi-view", "other_cameras")):
+        result = evaluate_person_search(name, boxes)["all"]
+        yield from searched(result, recorded, key)
+        yield first_ten(result), recorded[f"correct10_{key}"].astype(float)
+
+
+def prw_matlab(recorded):
+    identity, camera = recorded["query"].T
+    cameras = np.array([int(name[1]) for name in recorded["names"].tolist()])
+    boxes = boxes_of(recorded, query_identity=identity, query_image=[
+        np.flatnonzero(cameras == number)[0] for number in camera])
+    labels, missed = identities_of_detections(boxes)
+    theirs = recorded["id_camera_gallery"][:, 0]
+    yield labels, np.where(theirs == -2, -1, theirs)
+    yield np.sort(boxes.truth_identity[missed]), np.sort(recorded["missed"][:, 0])
+    result = evaluate_person_search("prw-matlab", boxes, boxes_per_image=recorded["windows"])
+    parts = list(result.values())
+    assert len(parts) == 30
+    yield [part.trials[0].per_query.ap for part in parts], recorded["ap"]
+    yield [part.mAP for part in parts], recorded["map"]
+    for k in (1, 20):
+        yield [part.rank(min(k, len(part.cmc))) for part in parts], recorded[f"r{k}"]
+
+
 #: Beginning of a file's name to its function and to the protocols that it holds.
 KINDS = {
     "sysu_all": (sysu, "sysu-mm01, sysu-mm01-python"),
@@ -359,6 +442,9 @@ KINDS = {
     "splits_grid": (splits("grid"), "grid"),
     "splits_ilids": (splits("ilids", np.arange(476) // 4), "ilids"),
     "cuhk03_classic": (cuhk03_classic, "cuhk03-classic"),
+    "person_search_cuhk": (cuhk_sysu, "cuhk-sysu"),
+    "person_search_prw": (prw, "prw, prw-multi-view"),
+    "person_search_prw_matlab": (prw_matlab, "prw-matlab"),
 }
 
 

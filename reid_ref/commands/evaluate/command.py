@@ -41,7 +41,7 @@ NOT_COUNTED = {
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots", "--pool")
+        "--shots", "--pool", "--min-score", "--boxes-per-image")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -95,10 +95,10 @@ class Request:
 def run(args: argparse.Namespace) -> int:
     request = _check(args)
     # Ranked lists have their labels in other files: each is a result.
-    groups = ([[Path(file)] for file in args.files] if args.labels
+    # Several files of a protocol are its trials.
+    groups = ([list(map(Path, args.files))] if request.protocol is not None
+              else [[Path(file)] for file in args.files] if args.labels
               else results_of_files(*args.files, names=common.names_of_arrays(args)))
-    if request.protocol is not None:  # several are the trials of one
-        groups = [[path for paths in groups for path in paths]]
     several = len(groups) > 1 or args.names is not None
     if several:
         common.refuse({**_of_one_result(args), "--protocol": args.protocol},

@@ -72,7 +72,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="multiple queries instead of re-ranking: a file with mquery_f, "
                               "mquery_label and mquery_cam, pooled for each query by their mean "
                               "and maximum")
-    command.add_argument("--protocol", help=argparse.SUPPRESS)
+    command.add_argument("--protocol", metavar="NAME", help=argparse.SUPPRESS)
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--max-memory", "--ranks", "--cmc", formats=("table", "json"))
     confidence.add(command)

@@ -40,6 +40,7 @@ class Expected(Value):
     match: Doubles
 
 
+@dataclass(frozen=True)
 class NoRanks:
     """In the place of ranks where there are none: each use is refused in one sentence."""
 

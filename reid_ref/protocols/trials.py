@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers, warn
-from reid_ref.disk import PathLike
+from reid_ref.disk import PathLike, check_regular
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
 
@@ -168,6 +168,7 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
     """
     suffix = Path(path).suffix.lower()
     try:
+        check_regular(path)
         if suffix == ".mat":
             from scipy.io import loadmat
 

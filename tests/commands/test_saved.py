@@ -27,7 +27,7 @@ WORDS = {
         "explain FILE", "validate FILE --published 45/40",
         "crosscheck FILE --evaluator fastreid", "export FILE --to trec --output OUT",
         "dataset FILE", "baseline FILE --driver market1501", "doctor FILE", "rerank FILE",
-        "ties FILE", "scripts FILE --only port"), NO_ARRAYS),
+        "ties FILE", "thresholds FILE", "scripts FILE --only port"), NO_ARRAYS),
     **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
         "evaluate FILE --metric dot",
         "evaluate FILE --convention mars", "evaluate FILE FILE2 --set ap=step",

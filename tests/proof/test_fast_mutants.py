@@ -736,15 +736,15 @@ LISTS = (check_wrong_lists, check_names_in_lists, check_ranked_lists)
 #: File: its checks, the quickest first, and its mutants.
 MUTANTS = {
     "ranking.roles": ((check_roles,), [
-        '(gallery.identity[shared], kind="{{stable => heapsort}}"',
+        '(second[shared], kind="{{stable => heapsort}}"',
         '"same identity, same camera": {"camera": np.{{equal} => less_equal}}}',
         "if lists is {{not  => }}None and", "(gallery.identity {{!= JUNK => > JUNK + 1}})",
         "place[image] {{!= => ==}} query_place[row]",
         "good = {{elsewhere & ~junk => elsewhere => ~junk}}", "junk = {{elsewhere &  => }}passed",
         "{{    junk &= columns[image]\n =>  =>     junk &= columns[image]\n    good &= "
         "columns[image]\n}}",
-        'query.identity, side="right") - start{{ =>  + 1}}',
-        'query.identity, side="{{left => right}}")', "before = np.cumsum(count){{ - count => }}",
+        'first, side="right") - start{{ =>  + 1}}',
+        'first, side="{{left => right}}")', "before = np.cumsum(count){{ - count => }}",
         "np.where(labels.camera == {{3, 2 => 2, 1}},",
         "kept[self.query_place == place] -= {{images => 1}}",
         "return kept{{ - np.bincount(self.junk_query, minlength=n_query) => }}",

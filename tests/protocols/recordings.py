@@ -15,8 +15,8 @@ import numpy as np
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, evaluate
-from reid_ref.evaluation.rank_lists import tied_queries
 from reid_ref.evaluation.ranked import Lists
+from reid_ref.metrics import tied_queries
 from reid_ref.protocols import (
     Boxes, Part, evaluate_person_search, evaluate_ranked, find_protocol)
 from reid_ref.protocols.box_ranks import identities_of_detections
@@ -382,7 +382,7 @@ def cuhk_sysu(recorded):
     yield whole.trials[0].per_query.ap, recorded["oim_ap_full"]
     defined = np.ones(len(whole.trials[0].per_query.ap), dtype=bool)
     if "ties" not in str(recorded["about"]):  # the code's sort was as numpy left it
-        defined[tied_queries(whole.trials[0])] = False
+        defined[tied_queries(whole.trials[0].ranks)] = False
     yield first_ten(whole)[defined], recorded["oim_correct10_full"][defined].astype(float)
 
 

@@ -231,7 +231,7 @@ class TestWrongInput:
                                "protocols of SYSU-MM01, got 'sysu'"),
         ({"protocol": "Market1501"}, "protocol: Market-1501 has no protocol; evaluate it without "
                                      "one, by the convention matlab"),
-        ({"protocol": "PRW"}, "protocol: PRW has no protocol; detections are needed"),
+        ({"protocol": "PRW"}, "expected a protocol of images, got prw, which is of boxes"),
         ({"part": "outdoor"}, "part: unknown 'outdoor'.*all, indoor"),
         ({"shots": 5}, "shots: expected 1 or 10, got 5"),
         ({"shots": 10}, "shots: expected at most 2, the images of identity 7, camera 1, got 10"),

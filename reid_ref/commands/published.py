@@ -195,20 +195,20 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.key is not None and "/" not in args.key and benchmark_named(args.key) is not None:
-        if args.dataset:
+    key, dataset = args.key, args.dataset
+    if key is not None and "/" not in key and benchmark_named(key) is not None:
+        if dataset:
             raise InputError("BENCHMARK, --dataset", "one of them", "both")
-        args.key, args.dataset = None, args.key
-    if args.key is not None and (args.dataset or args.method or args.protocol):
-        raise InputError("KEY", got=f"{args.key!r} names one figure already", remedy="leave out "
+        key, dataset = None, key
+    if key is not None and (dataset or args.method or args.protocol):
+        raise InputError("KEY", got=f"{key!r} names one figure already", remedy="leave out "
                          "--dataset, --method and --protocol, or the key")
-    rows = (find(args.dataset, args.method, args.protocol) if args.key is None
-            else (by_key(args.key),))
+    rows = find(dataset, args.method, args.protocol) if key is None else (by_key(key),)
     answer: Checked | Figures | Published = Figures(list(rows))
     if args.check:
         answer = check_all(rows)
         text = as_doubts(answer, rows)
-    elif args.key is not None:
+    elif key is not None:
         answer, text = rows[0], as_page(rows[0])
     else:
         text = as_list(rows)

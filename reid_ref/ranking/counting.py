@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 TILE, TILE_BYTES = 2_000_000, 48
 
 
-def tile_size(max_memory: int = 4 * TILE * TILE_BYTES) -> int:
+def tile_size(max_memory: int) -> int:
     """Return the distances of a tile, of which each thread counts one, and two are waiting."""
     return max(1, min(TILE, max_memory // (TILE_BYTES * (cores() + 2))))
 
@@ -426,7 +426,7 @@ def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
-    blocks = blocks_of(n_query, tile_size() // n_gallery)
+    blocks = blocks_of(n_query, tile_size(2 * TILE * TILE_BYTES) // n_gallery)
 
     def tiles(counting: Mask) -> Iterator[Tile]:
         # Copying few columns is faster than a mask over all of them.

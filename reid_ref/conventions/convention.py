@@ -200,6 +200,10 @@ class Convention:
         n_good = RECALL[self.recall].apply(ranks.n_good, cut.found, self.top_k)
         return cut if n_good is ranks.n_good else replace(cut, n_good=n_good)
 
+    def answered(self, ranks: GoodRanks, length: Integers) -> GoodRanks:
+        """Return the ranks that count, of ranked lists of these lengths."""
+        return UNMATCHED[self.unmatched].answered(ranks, length)
+
     def counted(self, values: Doubles, n_good: Integers) -> Doubles:
         """Return the values of AP or INP in the mean, given each query's number of good images."""
         return UNMATCHED[self.unmatched].counted(values, n_good)

@@ -278,7 +278,8 @@ _EVERY = (
            "agreidv2.py:70-93", "As ag-reid."))),
     Protocol(
         "atrw", "atrw", "cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py:8-93",
-        _step("atrw", ("label -1", "same identity, near frame"), recall="found"),
+        _step("atrw", ("label -1", "same identity, near frame"), recall="found",
+              unmatched="drop-unanswered"),
         "All images on both sides, or ranked lists: identity, camera, video and frame of the "
         "ground truth, and as the view what asks: 1 single-camera queries, 2 cross-camera ones, 0 "
         "neither.", tuple(Part(name, Rows("query", {"view": (view,)}), Rows("gallery"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
     UNMATCHED, Curve, Mask, as_text)
@@ -130,10 +130,7 @@ class Convention:
     measure: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        name: Any = self.name
-        if not (isinstance(name, str) and name.isprintable() and name.strip() == name != ""
-                and "|" not in name):
-            raise InputError("name", "a text of one line without |", repr(name))
+        check_name(self.name, "name")
         for name in ("also", "oddities", "ignored"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)

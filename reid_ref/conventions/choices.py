@@ -6,6 +6,7 @@ direction: the number is higher, lower, the same, differs in its last bits, or e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,12 +60,16 @@ class Rule(NamedTuple):
 
 
 class Unmatched(NamedTuple):
-    """`counted`: AP or INP and the number of good images of each query, to what a mean takes."""
+    """`counted`: AP or INP and the number of good images of each query, to what a mean takes.
+
+    `answered`: ranks and the lengths of the ranked lists they are from, to the ranks that count.
+    """
 
     words: str
     counted: Callable[[Doubles, Integers], Doubles]
     in_cmc: bool = True
     differs: str = ""
+    answered: Callable[[GoodRanks, Integers], GoodRanks] = _same
 
 
 class Ties(NamedTuple):
@@ -136,6 +141,11 @@ class Arithmetic(NamedTuple):
 def _matched(values: Doubles, n_good: Integers) -> Doubles:
     matched: Doubles = values[n_good > 0]
     return matched
+
+
+def _none_where_empty(ranks: GoodRanks, length: Integers) -> GoodRanks:
+    return replace(ranks, n_good=np.where(length > 0, ranks.n_good, 0),
+                   n_kept=np.where(length > 0, ranks.n_kept, 0))
 
 
 def _in_list(n_good: Integers, in_list: Integers, top_k: int | None) -> Integers:
@@ -293,6 +303,12 @@ UNMATCHED = {
     "drop-from-map": Unmatched(
         "left out of mAP and mINP; no match in CMC, which divides by all queries", _matched,
         differs="A query without a good image is left out of mAP but a miss in CMC: mAP higher"),
+    "drop-unanswered": Unmatched(
+        "left out of mAP and mINP, as is one whose ranked list is empty; no match in CMC, which "
+        "divides by all queries", _matched,
+        differs="A query without a good image, or with an empty list, is left out of mAP but a "
+                "miss in CMC: mAP higher",
+        answered=_none_where_empty),
 }
 
 #: The order of images at equal distance.

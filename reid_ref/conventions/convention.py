@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
     UNMATCHED, Curve, Mask, as_text)
@@ -130,10 +130,7 @@ class Convention:
     measure: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        name: Any = self.name
-        if not (isinstance(name, str) and name.isprintable() and name.strip() == name != ""
-                and "|" not in name):
-            raise InputError("name", "a text of one line without |", repr(name))
+        check_name(self.name, "name")
         for name in ("also", "oddities", "ignored"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)
@@ -199,6 +196,10 @@ class Convention:
         cut = ranks if self.top_k is None else truncate(ranks, self.top_k)
         n_good = RECALL[self.recall].apply(ranks.n_good, cut.found, self.top_k)
         return cut if n_good is ranks.n_good else replace(cut, n_good=n_good)
+
+    def answered(self, ranks: GoodRanks, length: Integers) -> GoodRanks:
+        """Return the ranks that count, of ranked lists of these lengths."""
+        return UNMATCHED[self.unmatched].answered(ranks, length)
 
     def counted(self, values: Doubles, n_good: Integers) -> Doubles:
         """Return the values of AP or INP in the mean, given each query's number of good images."""

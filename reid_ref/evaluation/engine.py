@@ -67,6 +67,8 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
                   "ignored: " + ("" if is_single_shot(gallery) else "give each camera its own "
                                  "number or, ") + "where the data has no cameras, as RegDB and "
                   "VehicleID, evaluate with ignored=nothing (--set ignored=nothing)")
+    elif result.counts.status["nothing kept"] == unmatched.size:
+        remedy = "every gallery image is ignored for them, or their ranked lists are empty"
     elif not np.intersect1d(query.camera, gallery.camera).size:
         remedy = "check that identities are numbered alike on both sides"
     else:

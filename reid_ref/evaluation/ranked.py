@@ -398,7 +398,8 @@ class Lists(Ranked):
                 how.progress(len(block_query))
         length = np.concatenate(lengths)
         joined = {rule: _joined(blocks, ranked) for rule, blocks in parts.items()}
-        return Ranking(lambda convention: joined[convention.not_ranked][0], curves,
+        return Ranking(lambda convention: convention.answered(
+            joined[convention.not_ranked][0], length), curves,
                        _provenance(length, len(gallery), ranked.n_good),
                        lambda result: _cut(result, joined[result.convention.not_ranked][1],
                                            int(length.max())))

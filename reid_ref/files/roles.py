@@ -20,7 +20,7 @@ from reid_ref.disk import read_lines
 from reid_ref.files.formats import Contents
 from reid_ref.files.image_names import names_in_folder, parse_names
 from reid_ref.files.layouts import (
-    COLUMNS, FEATURES, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
+    BOXES, COLUMNS, FEATURES, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
 from reid_ref.files.stored_arrays import StoredArray
 
 Files = Mapping[Path, Contents]
@@ -232,6 +232,9 @@ def _lacking(files: Files, missing: list[str], expected: str, no_split: bool) ->
                if match and NAMES[match[0]] in missing]
     lacks = ", ".join(missing) if not no_split else (
         "num_query, how many of the images are queries (it may be a number), or is_query")
+    if BOXES <= arrays.keys():
+        raise InputError(next(iter(files)), expected, "boxes, as for person search", "name "
+                         "their protocol (--protocol cuhk-sysu; `reid-ref protocols` lists all)")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
         f"{next(iter(files))}{more_files}", expected,

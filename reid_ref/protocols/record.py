@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, check_choice
+from reid_ref.arrays import InputError, Integers, check_choice, check_name
 from reid_ref.conventions import Convention, as_text
 from reid_ref.labels import Labels
 from reid_ref.protocols.box_ranks import BoxRule
@@ -210,6 +210,8 @@ class Protocol:
     boxes: BoxRule | None = None
 
     def __post_init__(self) -> None:
+        for name in (self.name, *(part.name for part in self.parts)):
+            check_name(name, "name")
         check_choice(self.average, "average", ("trials", "pooled"))
         for part in self.parts if isinstance(self.trials, Exact) else ():
             convention = self.convention_of(part)

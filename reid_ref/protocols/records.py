@@ -55,6 +55,16 @@ _PRCC_FILE = "Query: the images of cameras B (1) and C (2). Gallery: those of A 
 _PRCC = (Part("sc", Rows("query", {"camera": (1,)})), Part("cc", Rows("query", {"camera": (2,)})))
 
 
+_TIGERS = "identity, camera, video and frame of the ground truth, and as the view what asks: 1 " \
+    "single-camera queries, 2 cross-camera ones, 0 neither."
+
+
+def _atrw_parts(**options: Any) -> tuple[Part, ...]:
+    """Return the parts of ATRW: who asks is told by the view."""
+    return tuple(Part(name, Rows("query", {"view": (view,)}), **options)
+                 for name, view in (("single", 1), ("cross", 2)))
+
+
 #: torchreid ranks raw features.
 _RAW = {"metric": "euclidean", "measure": "torchreid/engine/engine.py:124-125"}
 _OF_CCREID = "test.py:38,119"
@@ -278,15 +288,26 @@ _EVERY = (
            "agreidv2.py:70-93", "As ag-reid."))),
     Protocol(
         "atrw", "atrw", "cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py:8-93",
-        _step("atrw", ("label -1", "same identity, near frame"), recall="found"),
-        "All images on both sides, or ranked lists: identity, camera, video and frame of the "
-        "ground truth, and as the view what asks: 1 single-camera queries, 2 cross-camera ones, 0 "
-        "neither.", tuple(Part(name, Rows("query", {"view": (view,)}), Rows("gallery"))
-                          for name, view in (("single", 1), ("cross", 2))),
-        needs=("view", "video", "frame"), counts={"single": (701, 1764), "cross": (1063, 1764)},
-        note="AP divides by the good images in the list. The code's top-k divides by all "
-        "annotated queries, its mAP by those answered: the same where all are answered, and here "
-        "both are over the queries of the file. The wild track is no protocol yet."),
+        _step("atrw", ("label -1", "same identity, near frame"), recall="found",
+              unmatched="drop-unanswered"),
+        "All images on both sides, or ranked lists, an empty one for an unanswered query: "
+        f"{_TIGERS}",
+        _atrw_parts(), needs=("view", "video", "frame"),
+        counts={"single": (701, 1764), "cross": (1063, 1764)},
+        note="AP divides by the good images in the list, mAP by the queries answered, top-k by "
+        "all queries of the file, which are to be all those annotated. The code's public split: "
+        "its queries as --trials."),
+    Protocol(
+        "atrw-wild", "atrw", "cvwc2019/ATRWEvalScript 8996b83, atrwtool/wild.py:8-104, "
+        "bboxmatch.py:7-59",
+        _step("atrw-wild", ("label -1", "same identity, near frame"), recall="found",
+              unmatched="zero"),
+        "Query: all annotated boxes. Gallery: the detected boxes, each labelled as the annotated "
+        "box that it overlaps most, by half or more, and -1 without such a box; of several with "
+        "one label in an image, the first. Ranked lists, an empty one for a query that is not "
+        f"detected: {_TIGERS}", _atrw_parts(unmatched=True), needs=("view", "video", "frame"),
+        note="701 single-camera queries, 1,063 cross-camera ones: mAP and top-k divide by all of "
+        "them. mmAP is the mean of both mAP. By the code's text: no recording holds it."),
     *(Protocol(
         name, name, f"KaiyangZhou/deep-person-reid f8cd150, torchreid/data/datasets/image/"
         f"{file}.py",

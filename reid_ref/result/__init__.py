@@ -40,7 +40,8 @@ STATUSES = {
     "only same location": "the same, where a location is what is ignored",
     "none listed": "the query's list of good images is empty",
     "only junk": "the query is labelled -1, so all of its good images are junk too",
-    "nothing kept": "every gallery image is junk for this query",
+    "nothing kept": "every gallery image is junk for this query, or its ranked list is empty and "
+                    "not counted",
     "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
 }
 

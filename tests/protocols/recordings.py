@@ -7,6 +7,7 @@ and what the code answered. `largest` puts the differences of a file together.
 """
 import itertools
 import json
+import random
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -321,15 +322,21 @@ def atrw(recorded):
     _, identity, video, camera, frame, kind = recorded["gt"].T
     images = Labels(identity, camera, view=kind, video=video, frame=frame)
     answered, features = recorded["answered"], recorded["features"].astype(np.int64)
-    squared = ((features[answered, np.newaxis] - features)**2).sum(axis=2)
-    lists = np.argsort(squared, axis=1, kind="stable")[:, :recorded["list_length"]]
-    result = evaluate_ranked("atrw", Lists(as_ranked_lists(lists, None, None)), images[answered],
-                             images)
-    for part, view, numbers in (("single", 1, recorded["numbers"][:3]),
-                                ("cross", 2, recorded["numbers"][3:])):
-        # The code divides its top-k by all annotated queries.
-        share = np.count_nonzero(kind[answered] == view) / np.count_nonzero(kind == view)
-        yield [result[part].mAP, *(result[part].rank(k) * share for k in (1, 5))], numbers
+    lists = [np.argsort(((features - row)**2).sum(axis=1), kind="stable")
+             [:recorded["list_length"] * (k in answered)] for k, row in enumerate(features)]
+    lists = Lists(as_ranked_lists(lists, None, None))
+    drawn = random.Random(114514)
+    rows = [np.flatnonzero(kind == view) for view in (1, 2)]
+    for of_part in rows:
+        drawn.shuffle(of_part)
+    half = len(rows[0]) // 2  # the cross half is cut by half the length of this half
+    halves = rows[0][:half], rows[1][:half // 2]
+    for part, shuffled, three in (("single", halves[0], slice(3)), ("cross", halves[1],
+                                                                    slice(3, 6))):
+        for key, trials in (("numbers", None), ("partial", [(shuffled, None)])):
+            if key in recorded:
+                result = evaluate_ranked("atrw", lists, images, images, part=part, trials=trials)
+                yield [result.mAP, result.rank(1), result.rank(5)], recorded[key][three]
 
 
 def boxes_of(recorded, **given):

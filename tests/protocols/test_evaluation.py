@@ -335,6 +335,9 @@ class TestFiles:
     @pytest.mark.parametrize("text, message", [
         ("{", "expected a protocol in TOML"), ("[]", "the file: expected a table of name"),
         ('{"nam": 1}', "the file: unknown 'nam'"), ('{"name": 1}', "name: expected a text"),
+        ('{"name": "a|b", "convention": "mars"}', r"name: expected a text of one line without \|"),
+        ('{"name": "a", "convention": "mars", "parts": [{"name": "b|c"}]}',
+         r"name: expected a text of one line without \|, got 'b\|c'"),
         ('{"name": "a"}', "convention: expected a table of base"),
         ('{"name": "a", "convention": "b"}', "convention: unknown 'b'"),
         ('{"name": "a", "convention": {"ap": "b"}}', "ap: unknown 'b'"),

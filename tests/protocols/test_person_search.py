@@ -346,6 +346,14 @@ class TestCommand:
         np.savez(tmp_path / "boxes.npz", gallery_50=boxes.galleries["50"], **values)
         return tmp_path / "boxes.npz"
 
+    def test_without_a_protocol(self, file):
+        """Nothing is guessed: gallery_50 is no name of features that is nearly right."""
+        done = command("evaluate", file)
+        assert done.returncode == 2 and done.stdout == ""
+        assert "boxes.npz: expected features or distances with labels, got boxes, as for person " \
+            "search; name their protocol (--protocol cuhk-sysu; " in done.stderr
+        assert done.stderr.count("\n") == 1 and "did you mean" not in done.stderr
+
     @pytest.mark.parametrize("name", SEARCH)
     def test_numbers(self, file, name):
         answer = json.loads(command("evaluate", file, "--protocol", name, "--json").stdout)

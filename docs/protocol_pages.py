@@ -128,7 +128,7 @@ def figures(name):
             if each.protocol == name]
     return ["## Published\n",
             f"Percent, as printed. `reid-ref published --protocol {name}` lists them.\n",
-            *table(["method", "of", "Rank-1", "mAP", "mINP", "year", "source"], rows), ""
+            *table(["method", "part", "Rank-1", "mAP", "mINP", "year", "source"], rows), ""
             ] if rows else []
 
 
@@ -150,8 +150,9 @@ def held(name):
 
 def index():
     """Return the list of the protocols, and the benchmarks that need none."""
-    rows = [(f"[{name}]({name}.md)", BENCHMARKS[protocol.benchmark].name, protocol.source,
-             *held_rows().get(name, ("none", "", ""))) for name, protocol in PROTOCOLS.items()]
+    rows = [(f"[{name}]({name}.md)", BENCHMARKS[protocol.benchmark].name,
+             protocol.source.partition(",")[0], *held_rows().get(name, ("none", "", "")))
+            for name, protocol in PROTOCOLS.items()]
     of_protocols = {protocol.benchmark for protocol in PROTOCOLS.values()}
     others = [(called(each), each.convention and f"`{each.convention}`", each.note)
               for each in BENCHMARKS.values() if each.key not in of_protocols]
@@ -159,10 +160,11 @@ def index():
         "# Protocols, one by one\n",
         "Each page has what goes into the file, the lines that save it from the benchmark's usual "
         "repository, the command, counts and published figures. What a protocol is: "
-        "[benchmarks by their names](../protocols.md).\n",
-        *table(["protocol", "benchmark", "code", "recordings", "largest difference in double",
+        "[benchmarks by their names](../protocols.md), which also says what is not held. "
+        "Recordings are answers of the code itself; the largest differences from them are in "
+        "double, and where the code answers in float32.\n",
+        *table(["protocol", "benchmark", "code", "recordings", "largest difference",
                 "in float32"], rows), "",
-        "## Without a protocol\n",
-        "A convention is enough for these:\n",
+        "## Without a protocol\n", "A convention is enough for these:\n",
         *table(["benchmark", "convention", "remark"], others), "",
         "```{toctree}", ":hidden:", "", *PROTOCOLS, "```\n"])

@@ -151,7 +151,7 @@ def held(name):
 def index():
     """Return the list of the protocols, and the benchmarks that need none."""
     rows = [(f"[{name}]({name}.md)", BENCHMARKS[protocol.benchmark].name,
-             protocol.source.partition(",")[0], *held_rows().get(name, ("none", "", "")))
+             *held_rows().get(name, ("none", "", "")), protocol.source.partition(",")[0])
             for name, protocol in PROTOCOLS.items()]
     of_protocols = {protocol.benchmark for protocol in PROTOCOLS.values()}
     others = [(called(each), each.convention and f"`{each.convention}`", each.note)
@@ -163,8 +163,8 @@ def index():
         "[benchmarks by their names](../protocols.md), which also says what is not held. "
         "Recordings are answers of the code itself; the largest differences from them are in "
         "double, and where the code answers in float32.\n",
-        *table(["protocol", "benchmark", "code", "recordings", "largest difference",
-                "in float32"], rows), "",
+        *table(["protocol", "benchmark", "recordings", "largest difference",
+                "in float32", "code"], rows), "",
         "## Without a protocol\n", "A convention is enough for these:\n",
         *table(["benchmark", "convention", "remark"], others), "",
         "```{toctree}", ":hidden:", "", *PROTOCOLS, "```\n"])

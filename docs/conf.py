@@ -1,4 +1,4 @@
-"""How Sphinx builds the pages; those of the conventions and of the API are written first."""
+"""How Sphinx builds the pages; those of conventions, protocols and API are written first."""
 import sys
 from pathlib import Path
 
@@ -6,6 +6,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import generated  # noqa: E402  (lies beside this file)
+import protocol_pages  # noqa: E402
 import reid_ref  # noqa: E402
 
 project = "reid-ref"
@@ -27,4 +28,5 @@ numpydoc_show_class_members = False
 
 def setup(app):
     """Write the generated pages before Sphinx looks for pages."""
-    app.connect("builder-inited", lambda _: generated.write(HERE))
+    for pages in (generated, protocol_pages):
+        app.connect("builder-inited", lambda _, pages=pages: pages.write(HERE))

@@ -40,16 +40,20 @@ fifth are equally far. A second query, of identity 9, has no image in the galler
 
 def write(folder):
     """Write docs/conventions/ and docs/api.md, where they are not as they should be."""
-    pages = folder / "conventions"
-    pages.mkdir(exist_ok=True)
-    texts = {f"{name}.md": convention_page(name) for name in reid_ref.CONVENTIONS}
-    texts["index.md"] = conventions_index()
-    for old in pages.glob("*.md"):
+    write_pages(folder / "conventions", {
+        "index.md": conventions_index(),
+        **{f"{name}.md": convention_page(name) for name in reid_ref.CONVENTIONS}})
+    write_changed(folder / "api.md", api_page())
+
+
+def write_pages(folder, texts):
+    """Write the pages of a folder by their names, and remove all others."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob("*.md"):
         if old.name not in texts:
             old.unlink()
     for name, text in texts.items():
-        write_changed(pages / name, text)
-    write_changed(folder / "api.md", api_page())
+        write_changed(folder / name, text)
 
 
 def write_changed(path, text):

@@ -433,7 +433,8 @@ KINDS = {
     "vcclothes": (clothes("vc-clothes"), "vc-clothes"),
     "deepchange": (deepchange, "deepchange"),
     "celeb": (celeb, "celeb-reid"),
-    "text": (text, "cuhk-pedes, icfg-pedes, rstpreid and their trapezoids"),
+    "text": (text, "cuhk-pedes, icfg-pedes, rstpreid, cuhk-pedes-trapezoid, icfg-pedes-trapezoid, "
+             "rstpreid-trapezoid"),
     "vehicleid_draws": (vehicleid_draws, "vehicleid-draws"),
     "vehicleid_expectation": (vehicleid, "vehicleid"),
     "veriwild": (veriwild, "veri-wild, veri-wild-2019, veri-wild-challenge"),
@@ -477,7 +478,7 @@ def largest(path):
 
 
 #: Beginnings of the names of files that are no evaluation by a protocol, and are tested elsewhere.
-ELSEWHERE = ("person_search_", "thresholds_", "sysu_python_galleries")
+ELSEWHERE = ("thresholds_", "sysu_python_galleries")
 
 
 def table(files):

@@ -1,0 +1,170 @@
+"""The pages of the protocols, one for each record, and their list; computed as Sphinx builds them.
+
+A page has what `reid-ref protocols NAME` prints, the recipe, the calls, the counts of the
+benchmark, the published figures that are of this protocol, and what holds it.
+"""
+import re
+from pathlib import Path
+
+from generated import command, table, write_pages
+from protocol_recipes import (
+    ANY_FILE, POOLED, RECIPES, SPLITS, TOOLBOXES, TRACKLETS)
+
+from reid_ref.datasets.benchmarks import BENCHMARKS, IMAGES
+from reid_ref.datasets.fingerprints import FINGERPRINTS
+from reid_ref.datasets.published import load
+from reid_ref.protocols import PROTOCOLS, Given
+
+HERE = Path(__file__).parent
+#: Toolbox to its recipe in docs/files.md: the paragraph and the lines.
+_OF_FILES = {match[1]: match[0] for match in re.finditer(
+    r"^\*\*([^*]+)\*\*(?:(?!\n\*\*).)*?^```py\n.*?^```\n", (HERE / "files.md").read_text(),
+    re.MULTILINE | re.DOTALL)}
+RECIPES_OF = {name: recipe for names, recipe in (
+    *RECIPES.items(), *((names, _OF_FILES[toolbox]) for toolbox, names in TOOLBOXES.items()))
+    for name in names.split()}
+#: A row of docs/protocols.md: protocols, recordings, largest differences in double and float32.
+_HELD = re.compile(r"^\| (.+) \| (\d+) \| (\S+) \| (\S+) \|$", re.MULTILINE)
+
+
+def write(folder):
+    """Write docs/protocols/."""
+    write_pages(folder / "protocols", {
+        "index.md": index(), **{f"{name}.md": page(name) for name in PROTOCOLS}})
+
+
+def page(name):
+    """Return the page of a protocol."""
+    protocol = PROTOCOLS[name]
+    benchmark = BENCHMARKS[protocol.benchmark]
+    siblings = [other.name for other in PROTOCOLS.values()
+                if other.benchmark == benchmark.key and other.name != name]
+    also = ", ".join(f"[{other}]({other}.md)" for other in siblings)
+    rows = [row for row in screen(name) if row[0] not in ("name", "benchmark", "command", "note")]
+    return "\n".join([
+        f"# {name}\n", f"The benchmark {called(benchmark)}.\n",
+        *([protocol.note + "\n"] if protocol.note else []),
+        *([f"Other protocols of {benchmark.name}: {also}.\n"] if also else []),
+        *table(["", f"`reid-ref protocols {name}`"], rows), "", *calls(protocol),
+        *images(benchmark.key), *figures(name), "## Held to\n", held(name)])
+
+
+def screen(name):
+    """Return the rows that `reid-ref protocols NAME` prints."""
+    rows = []
+    for line in filter(None, command("protocols", name).splitlines()):
+        if line[:12].strip():
+            rows.append([line[:12].strip(), line[12:]])
+        else:
+            rows[-1][1] += " " + line.strip()
+    return rows
+
+
+def called(benchmark):
+    """Return the name of a benchmark, and how else it is written."""
+    names = [name for name in dict.fromkeys((benchmark.key, *benchmark.spellings))
+             if name != benchmark.name.casefold()]
+    return benchmark.name + (f", also written {', '.join(names)}" if names else "")
+
+
+def calls(protocol):
+    """Return the recipe, the command and the call in Python."""
+    name, trials = protocol.name, protocol.trials
+    given = trials.file if isinstance(trials, Given) else ""
+    splits = isinstance(trials, Given) and trials.n > 1 and not given
+    file = "boxes.npz" if protocol.boxes else "trial*.npz" if splits else saved_by(name)
+    return ["## From the arrays to the number\n", RECIPES_OF.get(name, ANY_FILE),
+            *([POOLED] if name in TRACKLETS.split() else []), *([SPLITS] if splits else []),
+            "Then:\n", "```", f"reid-ref evaluate {file} --protocol {name}"
+            + (f" --trials {given}" if given else ""), "```\n",
+            "or in Python:\n", "```py", *python(protocol, splits, given), "```\n"]
+
+
+def saved_by(name):
+    """Return the name of the file that a recipe saves."""
+    named = re.search(r"\bresult\.\w+", RECIPES_OF.get(name, ""))
+    return named[0] if named else "result.npz"
+
+
+def python(protocol, splits, given):
+    """Return the lines of Python that do what the command does."""
+    shown = ["print({part: (numbers.mAP, numbers.rank(1)) for part, numbers in result.items()})"]
+    name = protocol.name
+    if protocol.boxes:
+        return ["import reid_ref\n", 'boxes = reid_ref.read_boxes("boxes.npz")',
+                f'result = reid_ref.evaluate_person_search("{name}", boxes)', *shown]
+    call = ["reid_ref.evaluate_protocol(",
+            f'    "{name}", data.query_features, data.gallery_features, data.query,',
+            "    data.gallery, distances=data.distances"]
+    if splits:
+        return ["from pathlib import Path\n", "import reid_ref\n", "results = []",
+                'for file in sorted(Path().glob("trial*.npz")):', "    data = reid_ref.read(file)",
+                f"    results.append({call[0]}", f"    {call[1]}", f"    {call[2]}))",
+                f'result = reid_ref.average_trials("{name}", results)', *shown]
+    if given:
+        call[2] += (",\n    trials=reid_ref.protocols.read_trials("
+                    f'"{given}", data.gallery)')
+    return ["import reid_ref\n", f'data = reid_ref.read("{saved_by(name)}")',
+            f"result = {call[0]}", call[1], f"{call[2]})", *shown]
+
+
+def images(key):
+    """Return how many images ask and answer, and who says so."""
+    known = FINGERPRINTS.get(key)
+    rows = [(known.name, f"{known.counts.query:,}", f"{known.counts.gallery:,}", "", known.source)
+            ] if known else []
+    rows += [(each.part, f"{each.query:,}", f"{each.gallery:,}", each.note, each.source)
+             for each in IMAGES if each.key == key]
+    return ["## Images\n", *table(["part", "query", "gallery", "remark", "source"], rows), ""
+            ] if rows else []
+
+
+def figures(name):
+    """Return the published figures of a protocol, the newest first."""
+    rows = [(each.method + (", re-ranked" if each.rerank not in ("", "no") else ""),
+             ", ".join(filter(None, (each.part, each.split))), each.rank1, each.mAP, each.mINP,
+             each.year, f"{each.source_repo} {each.source_commit[:7]}, {each.source_path}")
+            for each in sorted(load(), key=lambda each: each.year, reverse=True)
+            if each.protocol == name]
+    return ["## Published\n",
+            f"Percent, as printed. `reid-ref published --protocol {name}` lists them.\n",
+            *table(["method", "part", "Rank-1", "mAP", "mINP", "year", "source"], rows), ""
+            ] if rows else []
+
+
+def held_rows():
+    """Return protocol to its row of docs/protocols.md: recordings, largest differences."""
+    rows = _HELD.findall((HERE / "protocols.md").read_text())
+    return {name: row for names, *row in rows for name in names.split(", ")}
+
+
+def held(name):
+    """Return what holds a protocol."""
+    row = held_rows().get(name)
+    if row is None:
+        return "No recording: the protocol follows the text of the code that it names.\n"
+    return (f"Recorded answers of the code, number by number; files: {row[0]}. The largest "
+            f"difference is {row[1]} in double, and {row[2]} where the code answers in float32. "
+            "[What is not held](../protocols.md#held-to-recorded-answers).\n")
+
+
+def index():
+    """Return the list of the protocols, and the benchmarks that need none."""
+    rows = [(f"[{name}]({name}.md)", BENCHMARKS[protocol.benchmark].name,
+             *held_rows().get(name, ("none", "", "")), protocol.source.partition(",")[0])
+            for name, protocol in PROTOCOLS.items()]
+    of_protocols = {protocol.benchmark for protocol in PROTOCOLS.values()}
+    others = [(called(each), each.convention and f"`{each.convention}`", each.note)
+              for each in BENCHMARKS.values() if each.key not in of_protocols]
+    return "\n".join([
+        "# Protocols, one by one\n",
+        "Each page has what goes into the file, the lines that save it from the benchmark's usual "
+        "repository, the command, counts and published figures. What a protocol is: "
+        "[benchmarks by their names](../protocols.md), which also says what is not held. "
+        "Recordings are answers of the code itself; the largest differences from them are in "
+        "double, and where the code answers in float32.\n",
+        *table(["protocol", "benchmark", "recordings", "largest difference",
+                "in float32", "code"], rows), "",
+        "## Without a protocol\n", "A convention is enough for these:\n",
+        *table(["benchmark", "convention", "remark"], others), "",
+        "```{toctree}", ":hidden:", "", *PROTOCOLS, "```\n"])

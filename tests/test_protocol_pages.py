@@ -1,0 +1,106 @@
+"""The pages of the protocols: one for each, and what their recipes save is what they evaluate."""
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.datasets.published import load
+from reid_ref.files.layouts import NAMES, ROLES, plain_name
+from reid_ref.protocols import PROTOCOLS
+from tests.documents import ROOT
+
+with pytest.MonkeyPatch.context() as _patch:
+    _patch.syspath_prepend(ROOT / "docs")
+    import protocol_pages
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_page(name):
+    page, protocol = protocol_pages.page(name), PROTOCOLS[name]
+    spellings = " ".join(BENCHMARKS[protocol.benchmark].spellings)
+    assert set(spellings.split()) <= set(re.findall("[a-z0-9]+", page.casefold()))
+    for text in (protocol.source, protocol.note, protocol.prepare, f"--protocol {name}",
+                 *(f"| part | {part.name}: " for part in protocol.parts)):
+        assert text in page
+    published = page.partition("## Published")[2]
+    assert published.count("\n| ") == sum(each.protocol == name for each in load()) + (
+        2 if published else 0)
+    assert ("No recording" in page) == (name not in protocol_pages.held_rows())
+
+
+def test_lists():
+    """Every protocol and benchmark is on the list; each row of recordings is of protocols."""
+    index = protocol_pages.index()
+    assert all(f"[{name}]({name}.md)" in index for name in PROTOCOLS)
+    assert all(benchmark.name in index for benchmark in BENCHMARKS.values())
+    assert protocol_pages.held_rows().keys() | protocol_pages.RECIPES_OF.keys() <= PROTOCOLS.keys()
+    not_held = (ROOT / "docs/protocols.md").read_text().partition("What is not held:")[2]
+    assert all(f"`{name}`" in not_held for name in PROTOCOLS.keys()
+               - protocol_pages.held_rows().keys())
+
+
+class Tensor(np.ndarray):
+    """An array with what the recipes call of a tensor."""
+
+    def cpu(self):
+        return self
+
+    def t(self):
+        return self.T
+
+    def numpy(self):
+        return np.asarray(self)
+
+
+def repository():
+    """What the repositories have where the recipes stand: 24 queries, 48 gallery images."""
+    rng = np.random.default_rng(0)
+    identity = {24: np.arange(24) % 6, 48: np.arange(48) // 8}
+    names = {name: rng.random((n, 4)).view(Tensor) for n, those in (
+        (24, "query_feat_fc qsf qdf qf qfeats"), (48, "gall_feat_fc gf gfeats"))
+        for name in those.split()}
+    for n, those in ((24, "query_label qs_pids qd_pids q_pids qids txt_labels"),
+                     (48, "gall_label g_pids gids img_labels")):
+        names.update(dict.fromkeys(those.split(), identity[n].view(Tensor)))
+    batch = {"feats": rng.random((24, 4)).view(Tensor), "pids": identity[24].view(Tensor),
+             "camids": (np.arange(24) // 3).view(Tensor)}
+    return {**names, "np": np, "torch": SimpleNamespace(
+        cat=lambda parts: np.concatenate(parts).view(Tensor)), "nquery": 24, "ngall": 48,
+        "query_cam": np.arange(24) // 6 % 2 * 3 + 3, "gall_cam": np.array([1, 2, 4, 5] * 12),
+        "distmat7": rng.random((24, 48)), "similarity_all": rng.random((48, 24)).view(Tensor),
+        "qs_camids": np.full(24, 1), "qd_camids": np.full(24, 2), "q_camids": np.arange(24) // 12,
+        "g_camids": np.zeros(48, int),
+        "txt_img_index": np.arange(24) * 2, "test_trial": 1,
+        "evaluator": SimpleNamespace(_predictions=[batch] * 3, _num_query=24)}
+
+
+@pytest.mark.parametrize("name", [
+    name for names, recipe in protocol_pages.RECIPES.items() if "savez" in recipe
+    for name in names.split()])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_recipe(name, tmp_path, monkeypatch):
+    """Its arrays have roles, and the page's Python evaluates the file that it saves."""
+    monkeypatch.chdir(tmp_path)
+    recipe, python = re.findall("^```py\n(.*?)^```", protocol_pages.page(name),
+                                re.MULTILINE | re.DOTALL)
+    exec(recipe, repository())
+    file, = tmp_path.iterdir()
+    roles = [NAMES[plain_name(array)] for array in np.load(file)]
+    assert set(roles) <= set(ROLES) and len(set(roles)) == len(roles)
+    if "read_trials" in python:
+        assert len(reid_ref.read(file).query) == 24
+    else:
+        variables = {}
+        exec(python, variables)
+        assert set(variables["result"]) == {part.name for part in PROTOCOLS[name].parts}
+        assert all(0 < part.mAP < 1 for part in variables["result"].values())
+
+
+def test_recipe_of_matlab():
+    saved = re.findall(r"'(\w+)'", protocol_pages.RECIPES["msmt17"].partition("save(")[2])
+    assert {NAMES[plain_name(name)] for name in saved} == {
+        f"{side}_{column}" for side in ("query", "gallery")
+        for column in ("features", "identity", "camera")}

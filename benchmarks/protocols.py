@@ -22,7 +22,7 @@ DIMS, NOISE = 2048, 4
 
 
 def protocols(size: Size, folder: Path) -> Numbers:
-    """(j) Ten trials of both shots, all search; all galleries of 800 vehicles."""
+    """(l) Ten trials of both shots, all search; all galleries of 800 vehicles."""
     identities = max(4, round(96 * size.share))
     cells = np.arange(identities * 6 * 20)
     labels = Labels(cells // 120, cells // 20 % 6 + 1)
@@ -67,8 +67,8 @@ def same_as_alone(sysu: Any) -> None:
 def rows(measured: Numbers) -> list[Row]:
     """Make the rows of the table."""
     times = measured["seconds"]
-    works = {"sysu": "(j) SYSU-MM01, all search, ten trials of 1 and of 10 shots",
-             "vehicleid": f"(j) VehicleID, expectation, {measured['vehicleid images']:,} images"}
+    works = {"sysu": "(l) SYSU-MM01, all search, ten trials of 1 and of 10 shots",
+             "vehicleid": f"(l) VehicleID, expectation, {measured['vehicleid images']:,} images"}
     return [Row(work, second(times[name]), f"one evaluation: {second(times[f'{name} plain'])}",
                 times[name] / times[f"{name} plain"], "x as long", "protocol")
             for name, work in works.items()]

@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/run.py [--quick] [--only WORK] [--output FILE.json]
 
-A full run takes about fifteen minutes, 14 GiB of memory and 2 GiB of disk. It writes
+A full run takes about 25 minutes, 14 GiB of memory and 6 GiB of disk. It writes
 results/DATE.json, and DATE.png where matplotlib is installed; --quick and --only write only where
 --output says.
 """

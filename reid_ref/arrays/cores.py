@@ -1,30 +1,119 @@
-"""The cores that this process may use."""
+"""The cores that this process may use, and work on all of them."""
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
+from threading import Lock
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 #: The variables by which users limit the threads of numerical libraries.
 LIMITS = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
 
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+#: The number of threads that the caller asks for; 1 in a thread of `in_threads`.
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+def cores() -> int:
+    """Return the threads that may run at once: as asked for, or all that the process may use."""
+    return _threads.get() or available()
+
 
 @lru_cache(maxsize=1)
-def cores() -> int:
-    """Return the threads that may run at once: by affinity, quota of the group, and `LIMITS`."""
+def available() -> int:
+    """Return the cores of the process: by affinity, quota of its group, and `LIMITS`."""
     try:
-        available = len(os.sched_getaffinity(0))
+        allowed = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS and Windows pin no process
-        available = os.cpu_count() or 1
-    limits = [available, _quota(available)]
+        allowed = os.cpu_count() or 1
+    limits = [allowed, _quota(allowed)]
     limits += [int(value) for value in map(os.environ.get, LIMITS) if value and value.isdecimal()]
     return max(1, min(limits))
 
 
-def _quota(available: int) -> int:
+def _quota(allowed: int) -> int:
     """Return the cores that the control group of the process grants, at least one."""
     try:
         with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
             quota, period = file.read().split()
         return max(1, round(int(quota) / int(period)))
     except (OSError, ValueError):  # no such file, or "max"
-        return available
+        return allowed
+
+
+@contextmanager
+def using(threads: int | None) -> Iterator[None]:
+    """Let this thread, and the products of the process, take so many threads; None: all."""
+    if threads is None:
+        yield
+        return
+    token = _threads.set(threads)
+    try:
+        with blas_threads(threads):
+            yield
+    finally:
+        _threads.reset(token)
+
+
+def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item],
+               threads: int | None = None) -> Iterator[_Answer]:
+    """Yield the answers in order; items are taken as threads need them, by the caller's thread.
+
+    Examples
+    --------
+    >>> list(in_threads(lambda number: number ** 2, range(4)))
+    [0, 1, 4, 9]
+    """
+    threads = threads or cores()
+    waiting: deque[Future[_Answer]] = deque()
+    with ThreadPoolExecutor(threads, initializer=_threads.set, initargs=(1,)) as pool:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+@lru_cache(maxsize=1)
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController().select(user_api="blas")
+
+
+_lock = Lock()
+_limits: list[int] = []
+_before: list[int] = []
+
+
+@contextmanager
+def blas_threads(limit: int) -> Iterator[None]:
+    """Let a matrix product take so many threads at most, in the whole process.
+
+    Where several threads ask, the least holds; after the last, it is as before.
+    """
+    with _lock:
+        libraries = _blas().lib_controllers
+        if not _limits:
+            _before[:] = [library.num_threads for library in libraries]
+        _limits.append(limit)
+        _set_blas()
+    try:
+        yield
+    finally:
+        with _lock:
+            _limits.remove(limit)
+            _set_blas()
+
+
+def _set_blas() -> None:
+    for library, before in zip(_blas().lib_controllers, _before):
+        library.set_num_threads(min([*_limits, before]))

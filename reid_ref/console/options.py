@@ -90,6 +90,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "metavar": "SIZE",
         "help": "memory to work in besides the file's arrays, e.g. 512M; the numbers do not "
                 "depend on it"},
+    "--threads": {
+        "metavar": "N", "type": int,
+        "help": "threads to work with (default: the cores that the process may use); the numbers "
+                "do not depend on it"},
     "--name": {
         "action": "append", "metavar": "NAME[,NAME]", "dest": "names",
         "help": "names of the rows, one per result (default: the name of its file, or of its "
@@ -190,7 +194,8 @@ def how(args: argparse.Namespace, conventions: Iterable[Convention],
         lists: IndexLists | None = None, bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
     return How(tuple(conventions), args.metric, args.normalize, lists,
-               max_memory(args), None if bar is None else bar.update)
+               max_memory(args), None if bar is None else bar.update,
+               getattr(args, "threads", None))
 
 
 def max_memory(args: argparse.Namespace) -> int | None:

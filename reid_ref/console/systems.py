@@ -32,7 +32,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
     command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
-                       "--max-memory", "--name", formats=common.FORMATS)
+                       "--max-memory", "--threads", "--name", formats=common.FORMATS)
     protocols.add(command)
     ranked_lists.add(command)
     confidence.add_options(command)

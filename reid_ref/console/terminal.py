@@ -26,7 +26,7 @@ OPTIONS = {
     "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
     "trials": "--trials", "key": "KEY", "query_names": "--query-names",
     "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir",
-    "min_score": "--min-score", "boxes_per_image": "--boxes-per-image"}
+    "threads": "--threads", "min_score": "--min-score", "boxes_per_image": "--boxes-per-image"}
 
 
 def names_of_arguments(files: Iterable[str]) -> dict[str, str]:

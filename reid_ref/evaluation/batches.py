@@ -152,7 +152,7 @@ class Evaluator:
 
     @documented
     def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
-                progress: Progress | None = None) -> Any:
+                progress: Progress | None = None, threads: int | None = None) -> Any:
         """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
@@ -161,6 +161,7 @@ class Evaluator:
             They follow the order of images that the notes of the class describe.
         %(max_memory)s
         %(progress)s
+        %(threads)s
 
         Returns
         -------
@@ -175,7 +176,7 @@ class Evaluator:
         """
         settings: dict[str, Any] = {name: getattr(self, name) for name in SETTINGS}
         return evaluate(*self.data(), lists=lists, max_memory=max_memory, progress=progress,
-                        **settings)
+                        threads=threads, **settings)
 
     def data(self) -> tuple[Any, Any, Labels, Labels]:
         """Return features and labels of query and gallery, as `evaluate_protocol` takes them.

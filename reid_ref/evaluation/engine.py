@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import warn
+from reid_ref.arrays.cores import using
 from reid_ref.conventions import Convention, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
@@ -27,7 +28,8 @@ def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list
     check_labels(query, gallery)
     results: dict[int, Result] = {}
     for part in ranked.passes(how):
-        ranks = ranked.ranks(query, gallery, part)
+        with using(how.threads):
+            ranks = ranked.ranks(query, gallery, part)
         results.update(zip(map(id, part.conventions), summaries(ranks, query, gallery, part)))
     in_order = [results[id(convention)] for convention in how.conventions]
     warn_unmatched(in_order[0], query, gallery)

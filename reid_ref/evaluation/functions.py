@@ -25,7 +25,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
              metric: str | None = None, normalize: bool | None = None,
              convention: str | Convention = "matlab",
              lists: IndexLists | None = None, max_memory: int | str | None = None,
-             progress: Progress | None = None) -> Result:
+             progress: Progress | None = None, threads: int | None = None) -> Result:
     """Evaluate features: Rank-k, mAP, mINP.
 
     Parameters
@@ -44,6 +44,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     %(lists)s
     %(max_memory)s
     %(progress)s
+    %(threads)s
 
     Returns
     -------
@@ -76,7 +77,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     >>> {name: round(result.mAP, 4) for name, result in results.items()}
     {'matlab': 0.5396, 'torchreid': 0.6562}
     """
-    how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress)
+    how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress,
+              threads)
     results = results_of(Features(query_features, gallery_features), query, gallery, how)
     return as_requested(results, convention)
 
@@ -85,7 +87,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
                        convention: str | Convention = "matlab",
                        lists: IndexLists | None = None, max_memory: int | str | None = None,
-                       progress: Progress | None = None) -> Result:
+                       progress: Progress | None = None, threads: int | None = None) -> Result:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
 
     Under "matlab", Rank-k and mAP are bit-identical to those of the MATLAB scripts in Octave, for
@@ -103,6 +105,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     %(lists)s
     %(max_memory)s
     %(progress)s
+    %(threads)s
 
     Returns
     -------
@@ -132,7 +135,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     {'matlab': 0.7917, 'torchreid': 0.8333}
     """
     how = How(tuple(find_conventions(convention)), lists=lists, max_memory=max_memory,
-              progress=progress)
+              progress=progress, threads=threads)
     return as_requested(results_of(Distances(distances), query, gallery, how), convention)
 
 

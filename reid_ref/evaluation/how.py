@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays.errors import check_count
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.conventions import METRICS
 from reid_ref.labels import IndexLists, Labels, check_labels, check_lists
@@ -101,6 +102,9 @@ class How:
         not depend on it. The memory of an accelerator is not meant.
     progress : callable, optional
         Called with the number of queries done since the last call.
+    threads : int, optional
+        Threads, those of matrix products included. Default: one for each core that the process
+        may use, which OMP_NUM_THREADS can limit. The result does not depend on it.
     """
 
     conventions: tuple[Convention, ...] = (CONVENTIONS["matlab"],)
@@ -109,8 +113,11 @@ class How:
     lists: IndexLists | None = None
     max_memory: int | str | None = None
     progress: Progress | None = None
+    threads: int | None = None
 
     def __post_init__(self) -> None:
+        if self.threads is not None:
+            check_count(self.threads, "threads")
         if self.metric is not None:
             check_choice(self.metric, "metric", METRICS)
 

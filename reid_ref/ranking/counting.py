@@ -8,17 +8,16 @@ depend only on exact distances, not on the shape of tiles, and counts of parts o
 """
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, blocks_of
-from reid_ref.arrays.cores import cores
+from reid_ref.arrays.cores import blas_threads, cores, in_threads
 from reid_ref.ranking.roles import Mask
 
 Array = npt.NDArray[Any]
@@ -28,8 +27,8 @@ TILE, TILE_BYTES = 2_000_000, 48
 
 
 def tile_size(max_memory: int) -> int:
-    """Return the distances of a tile, of which each thread counts one, and two are waiting."""
-    return max(1, min(TILE, max_memory // (TILE_BYTES * (cores() + 2))))
+    """Return the distances of a tile, of which each thread counts one."""
+    return max(1, min(TILE, max_memory // (TILE_BYTES * 2 * cores())))
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,53 @@ class Tile:
     columns: Integers
     share: float
 
+    def at(self, row: Integers, column: Integers) -> Array:
+        """Return single values, in main memory."""
+        values: Array = self.values[row, column]
+        return values
+
+    def between(self, images: slice, counting: Counting, farthest: Array, row: Integers,
+                low: Array, high: Array) -> Between:
+        """Return which images are nearer than pairs in these rows, and which are undecided.
+
+        The candidates, images of a part up to the row's farthest good image, are put in order as
+        whole numbers of row, value and column: few long calls, which release Python's lock.
+        """
+        near = self._candidates(images, counting, farthest)
+        n_rows, width = self.values.shape
+        start = np.searchsorted(near, width * np.arange(n_rows + 1))
+        bits, size = width.bit_length(), np.diff(start)
+        centre = np.where(np.isfinite(farthest), farthest, 0)
+        key = _ordinal(self.values.reshape(-1).take(near), np.repeat(centre, size))
+        key <<= bits
+        key += near
+        rows = np.arange(n_rows)
+        key += np.repeat((rows << 32 + bits) - width * rows, size)
+        for first, last in zip(start.tolist(), start[1:].tolist()):
+            key[first:last].sort()  # row by row is faster than all at once
+        row_key = row << 32 + bits
+        first = np.searchsorted(key, row_key + (_ordinal(low, centre[row]) << bits))
+        last = np.searchsorted(key, row_key + (_ordinal(high, centre[row]) + 1 << bits))
+        return first - start[row], first, last, lambda place: (
+            images.start + self.columns[key[place] & (1 << bits) - 1])
+
+    def _candidates(self, images: slice, counting: Counting, farthest: Array) -> Integers:
+        """Return the flat indices of the images that may come before a good image."""
+        is_near = self.values <= farthest[:, np.newaxis]
+        is_near &= counting.columns[self.columns]
+        if counting.place is not None and counting.query_place is not None:
+            is_near &= (counting.place[self.columns]
+                        != counting.query_place[self.rows, np.newaxis])
+        is_near[counting.left_out_of(self.rows, images.start + self.columns)] = False
+        return np.flatnonzero(is_near)
+
+
+class Block(NamedTuple):
+    """Consecutive queries, and a function that makes tiles of them in the thread that counts."""
+
+    rows: slice
+    tiles: Callable[[], Iterator[Tile]]
+
 
 @dataclass(frozen=True)
 class Band:
@@ -65,8 +111,8 @@ class Band:
     bounds : callable
         Query and exact distance of pairs, to the lowest and the highest value that each pair can
         have in a tile. The two are equal where tiles are exact.
-    tiles : callable
-        Mask of images of the band, to an iterator of tiles that have these at least.
+    blocks : callable
+        Mask of images of the band, to an iterator of blocks, whose tiles have these at least.
     scale, off : float64, shape (n_query,), or None
         A value in a tile, times its query's `scale`, differs from the exact distance by less than
         `off`; None where tiles are exact.
@@ -74,7 +120,7 @@ class Band:
 
     columns: Mask
     bounds: Callable[[Integers, Array], tuple[Array, Array]]
-    tiles: Callable[[Mask], Iterator[Tile]]
+    blocks: Callable[[Mask], Iterator[Block]]
     scale: Array | None = None
     off: Array | None = None
 
@@ -97,8 +143,8 @@ class Part:
         Whether the values in tiles are the exact distances.
     within : callable, or None
         As `exact`, to a lowest and a highest value of each distance, in less time.
-    count_tiles : callable, or None
-        Counts tiles that are on a device; see `on_device.count_tiles`.
+    on_device : bool
+        Whether tiles are on a device, and counted one after the other.
     """
 
     images: slice
@@ -107,14 +153,14 @@ class Part:
     is_nan: Callable[[int], Mask]
     is_exact: bool = False
     within: Callable[[Integers, Integers], tuple[Array, Array]] | None = None
-    count_tiles: Callable[..., Any] | None = None
+    on_device: bool = False
 
+
+#: Images that are nearer than each pair, `first`, `last` and `images` of `Counts`.
+Between = tuple[Integers, Integers, Integers, Callable[[Integers], Integers]]
 
 #: Open pairs that are compared at once, to bound memory.
 _AT_ONCE = 2**17
-
-_Item = TypeVar("_Item")
-_Answer = TypeVar("_Answer")
 
 #: Counts, as `count_before` returns them: int64, shape (3, good pairs).
 Before = npt.NDArray[np.int64]
@@ -138,6 +184,41 @@ class Goods:
     query: Integers
     image: Integers
     value: Array
+
+    def among(self, pairs: Any) -> Goods:
+        """Return some of the pairs."""
+        return Goods(self.query[pairs], self.image[pairs], self.value[pairs])
+
+
+class Counts(NamedTuple):
+    """What a tile says of its good pairs.
+
+    Parameters
+    ----------
+    pairs : int64, shape (n,)
+        Good pairs, by index.
+    nearer : int64, shape (n,)
+        Images that are nearer than each, beyond the tile's error.
+    first, last : int64, shape (n,)
+        The places of the images that the error leaves undecided, `last` not included.
+    images : callable
+        Places to gallery images.
+    """
+
+    pairs: Integers
+    nearer: Integers
+    first: Integers
+    last: Integers
+    images: Callable[[Integers], Integers]
+
+    def undecided(self, goods: Goods) -> Iterator[Open]:
+        """Yield the pairs that are left open, in batches; no image is compared with itself."""
+        batch = np.cumsum(self.last - self.first) // _AT_ONCE
+        for piece in np.split(np.arange(len(self.pairs)), np.flatnonzero(np.diff(batch)) + 1):
+            good, place = ranges(self.first[piece], self.last[piece])
+            good, image = self.pairs[piece][good], self.images(place)
+            other = image != goods.image[good]
+            yield good[other], image[other]
 
 
 @dataclass(frozen=True)
@@ -203,106 +284,59 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
     images = [counting.columns & band.columns for band in part.bands]
     counted = [np.count_nonzero(mask) for mask in images]
-    count_tiles = part.count_tiles or _count_tiles
-    for band, columns, number in zip(part.bands, images, counted):
-        if not number:
-            continue
-        open_pairs: list[Open] = []
-        for share, counts in count_tiles(band.tiles(columns), part, goods, start,
-                                         band.bounds(goods.query, goods.value), counting):
-            before[0, counts.pairs] += counts.nearer
-            for pairs in counts.undecided(goods):
-                open_pairs.append(pairs)
-                if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
-                    _decide(before, part, goods, open_pairs)
-                    open_pairs = []
-            if done is not None:
-                done(share * number / sum(counted))
-        if open_pairs:
-            _decide(before, part, goods, open_pairs)
+    with blas_threads(1):  # each thread has products of its own
+        for band, columns, number in zip(part.bands, images, counted):
+            count = partial(_count_block, part, band, goods, start, counting)
+            blocks = band.blocks(columns) if number else ()
+            for pairs, share, counts in (map if part.on_device else in_threads)(count, blocks):
+                before[:, pairs] += counts
+                if done is not None:
+                    done(share * number / sum(counted))
     _count_nan(part, goods, start, counting, before)
     return before
 
 
-class Counts(NamedTuple):
-    """What a tile says of its good pairs.
-
-    Parameters
-    ----------
-    pairs : int64, shape (n,)
-        Good pairs, by index.
-    nearer : int64, shape (n,)
-        Images that are nearer than each, beyond the tile's error.
-    first, last : int64, shape (n,)
-        The places of the images that the error leaves undecided, `last` not included.
-    images : callable
-        Places to gallery images.
-    """
-
-    pairs: Integers
-    nearer: Integers
-    first: Integers
-    last: Integers
-    images: Callable[[Integers], Integers]
-
-    def undecided(self, goods: Goods) -> Iterator[Open]:
-        """Yield the pairs that are left open, in batches; no image is compared with itself."""
-        batch = np.cumsum(self.last - self.first) // _AT_ONCE
-        for piece in np.split(np.arange(len(self.pairs)), np.flatnonzero(np.diff(batch)) + 1):
-            good, place = ranges(self.first[piece], self.last[piece])
-            good, image = self.pairs[piece][good], self.images(place)
-            other = image != goods.image[good]
-            yield good[other], image[other]
-
-
-def _count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers,
-                 bounds: tuple[Array, Array],
-                 counting: Counting) -> Iterator[tuple[float, Counts]]:
-    """Yield for each tile its share, and what it says of its good pairs."""
+def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting: Counting,
+                 block: Block) -> tuple[slice, float, Before]:
+    """Return the good pairs of a block, its share of the band, and the counts of these pairs."""
+    first, last = start[[block.rows.start, block.rows.stop]].tolist()
+    goods, share, open_pairs = goods.among(slice(first, last)), 0.0, list[Open]()
+    start = start[block.rows.start:block.rows.stop + 1] - first
+    bounds = band.bounds(goods.query, goods.value)
     farthest = farthest_good(bounds[1], start)
-
-    def counted(tile: Tile) -> tuple[float, Counts]:
-        pairs = np.arange(start[tile.rows.start], start[tile.rows.stop])
+    before = np.zeros((3, last - first), dtype=np.int64)
+    for tile in block.tiles():
+        share += tile.share
+        rows = slice(tile.rows.start - block.rows.start, tile.rows.stop - block.rows.start)
+        pairs = np.arange(start[rows.start], start[rows.stop])
         pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN
         row, sides = goods.query[pairs] - tile.rows.start, [side[pairs] for side in bounds]
         if not part.is_exact:
-            column = places(goods.image[pairs], part.images.start + tile.columns)
-            inside = column >= 0
-            check_slack(tile.values[row[inside], column[inside]],
-                        *(side[inside] for side in sides))
-        return tile.share, Counts(pairs, *_between(tile, part, farthest, counting, row, *sides))
-
-    return in_threads(counted, tiles)
-
-
-def _between(tile: Tile, part: Part, farthest: Array, counting: Counting, row: Integers,
-             low: Array, high: Array) -> tuple[Any, ...]:
-    """Return what `Counts` holds of pairs in these rows, between these values.
-
-    The candidates, images up to the row's farthest good image, are put in order as whole numbers
-    of row, value and column: a few long calls, which release Python's lock.
-    """
-    near = _candidates(tile, part, farthest, counting)
-    n_rows, width = tile.values.shape
-    start = np.searchsorted(near, width * np.arange(n_rows + 1))
-    bits, size = width.bit_length(), np.diff(start)
-    centre = np.where(np.isfinite(farthest[tile.rows]), farthest[tile.rows], 0)
-    key = _ordinal(tile.values.reshape(-1).take(near), np.repeat(centre, size)).astype(np.int64)
-    key <<= bits
-    key += near
-    rows = np.arange(n_rows)
-    key += np.repeat((rows << 32 + bits) - width * rows, size)
-    for first, last in zip(start.tolist(), start[1:].tolist()):
-        key[first:last].sort()  # row by row is faster than all at once
-    row_key = row << 32 + bits
-    first = np.searchsorted(key, row_key + (_ordinal(low, centre[row]).astype(np.int64) << bits))
-    last = np.searchsorted(
-        key, row_key + (_ordinal(high, centre[row]).astype(np.int64) + 1 << bits))
-    return first - start[row], first, last, lambda place: (
-        part.images.start + tile.columns[key[place] & (1 << bits) - 1])
+            _check_slack(tile, part, row, goods.image[pairs], *sides)
+        counts = Counts(pairs, *tile.between(part.images, counting, farthest[rows], row, *sides))
+        before[0, pairs] += counts.nearer
+        for undecided in counts.undecided(goods):
+            open_pairs.append(undecided)
+            if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
+                _decide(before, part, goods, open_pairs)
+                open_pairs = []
+    if open_pairs:
+        _decide(before, part, goods, open_pairs)
+    return slice(first, last), share, before
 
 
-def _ordinal(values: Array, centre: Array) -> npt.NDArray[np.int32]:
+def _check_slack(tile: Tile, part: Part, row: Integers, image: Integers, lower: Array,
+                 upper: Array) -> None:
+    """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
+    column = places(image, part.images.start + tile.columns)
+    inside = column >= 0
+    lower, upper = lower[inside], upper[inside]
+    value = tile.at(row[inside], column[inside])
+    if (abs(value - (lower + upper) / 2) > (upper - lower) / 8).any():
+        raise TooFarOff
+
+
+def _ordinal(values: Array, centre: Array) -> Integers:
     """Return whole numbers in the order of the values, none of them NaN.
 
     Values that are no singles are rounded to these, their distance from `centre`; so different
@@ -313,18 +347,8 @@ def _ordinal(values: Array, centre: Array) -> npt.NDArray[np.int32]:
     with np.errstate(over="ignore"):
         # The sum makes -0 the same as 0. Read as whole numbers, negative singles descend.
         number = (values.astype(np.float32) + np.float32(0)).view(np.int32)
-    ordinal: npt.NDArray[np.int32] = np.where(number < 0, number ^ 0x7FFFFFFF, number)
+    ordinal: Integers = np.where(number < 0, number ^ 0x7FFFFFFF, number).astype(np.int64)
     return ordinal
-
-
-def _candidates(tile: Tile, part: Part, farthest: Array, counting: Counting) -> Integers:
-    """Return the flat indices in a tile of the images that may come before a good image."""
-    is_near = tile.values <= farthest[tile.rows, np.newaxis]
-    is_near &= counting.columns[tile.columns]
-    if counting.place is not None and counting.query_place is not None:
-        is_near &= counting.place[tile.columns] != counting.query_place[tile.rows, np.newaxis]
-    is_near[counting.left_out_of(tile.rows, part.images.start + tile.columns)] = False
-    return np.flatnonzero(is_near)
 
 
 def places(images: Integers, columns: Integers) -> Integers:
@@ -332,12 +356,6 @@ def places(images: Integers, columns: Integers) -> Integers:
     place = np.searchsorted(columns, images)
     place[place == len(columns)] = 0
     return np.where(columns[place] == images, place, -1)
-
-
-def check_slack(value: Array, lower: Array, upper: Array) -> None:
-    """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
-    if (abs(value - (lower + upper) / 2) > (upper - lower) / 8).any():
-        raise TooFarOff
 
 
 def _decide(before: Before, part: Part, goods: Goods, open_pairs: list[Open]) -> None:
@@ -402,43 +420,26 @@ def ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(count) + count, count)
 
 
-def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item],
-               threads: int | None = None) -> Iterator[_Answer]:
-    """Yield the answers in order; items are taken as threads need them, by the caller's thread.
-
-    Examples
-    --------
-    >>> list(in_threads(lambda number: number ** 2, range(4)))
-    [0, 1, 4, 9]
-    """
-    threads = threads or cores()
-    waiting: deque[Future[_Answer]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-
 def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
     blocks = blocks_of(n_query, tile_size(2 * TILE * TILE_BYTES) // n_gallery)
 
-    def tiles(counting: Mask) -> Iterator[Tile]:
+    def of_columns(counting: Mask) -> Iterator[Block]:
         # Copying few columns is faster than a mask over all of them.
         few = 2 * np.count_nonzero(counting) < n_gallery
         columns = np.flatnonzero(counting) if few else np.arange(n_gallery)
-        for rows in blocks:
+
+        def tile(rows: slice) -> Iterator[Tile]:
             values = distances[rows]
             if values.dtype == np.float16:  # exact, and comparisons are ten times faster
                 values = values.astype(np.float32)
             yield Tile(rows, values.take(columns, axis=1) if few else values, columns,
                        (rows.stop - rows.start) / n_query)
 
+        return (Block(rows, partial(tile, rows)) for rows in blocks)
+
     return Part(slice(0, n_gallery), lambda query, image: distances[query, image],
-                [Band(np.ones(n_gallery, bool), lambda query, value: (value, value), tiles)],
+                [Band(np.ones(n_gallery, bool), lambda query, value: (value, value), of_columns)],
                 lambda query: distances[query] != distances[query], is_exact=True)

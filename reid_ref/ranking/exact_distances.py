@@ -21,7 +21,6 @@ the size of a block. Few distances are replaced, so this takes little longer tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -30,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_finite_rows, warn
-from reid_ref.arrays.cores import cores
+from reid_ref.arrays.cores import cores, in_threads
 from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.ranking.counting import Array, Band, Part, Tile, tile_size
+from reid_ref.ranking.counting import Array, Band, Block, Part, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
 from reid_ref.ranking.roles import Mask
 
@@ -147,14 +146,13 @@ def products_within(query: Array, gallery: Array, query_norm: Doubles, gallery_n
 def _in_chunks(work: Callable[[list[slice]], None], count: int, dimension: int) -> None:
     """Do `work` on consecutive chunks, the first the longest; each core takes some of them."""
     chunks = blocks_of(count, CHUNK // dimension)
-    if len(chunks) < 8:  # faster without threads
+    if len(chunks) < 8 or cores() == 1:  # faster without threads
         if chunks:
             work(chunks)
         return
     size = -(-len(chunks) // cores())
-    with ThreadPoolExecutor(cores()) as pool:
-        list(pool.map(work, (chunks[first:first + size]
-                             for first in range(0, len(chunks), size))))
+    list(in_threads(work, (chunks[first:first + size]
+                           for first in range(0, len(chunks), size))))
 
 
 #: Consecutive gallery images, their features, and the squared norms of these.
@@ -305,18 +303,17 @@ class Arithmetic:
     ----------
     products : callable
         Features of both sides, and indices of query and image, to q.g of these pairs, in double.
-    tiles : callable
-        As `_tiles`.
+    blocks : callable
+        As `_blocks`.
     roundings : callable
         The dimension to the number of rounded products and sums of a product in a tile.
-    count_tiles : callable, or None
-        That of `Part`.
+    on_device : bool
     """
 
     products: Callable[[Any, Any, Integers, Integers], Doubles]
-    tiles: Callable[..., Iterator[Tile]]
+    blocks: Callable[..., Iterator[Block]]
     roundings: Callable[[int], int]
-    count_tiles: Callable[..., Any] | None = None
+    on_device: bool = False
 
 
 def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square: Doubles,
@@ -342,7 +339,7 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
     arithmetic : Arithmetic, optional
         By default that of features in main memory.
     """
-    arithmetic = arithmetic or Arithmetic(pair_products, _tiles, lambda dimension: dimension)
+    arithmetic = arithmetic or Arithmetic(pair_products, _blocks, lambda dimension: dimension)
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
     ranked = partial(_ranked, scaling, query_norm, gallery_norm, gallery_square)
 
@@ -356,7 +353,7 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         scales = scales_of(query_norm, gallery_norm, arithmetic.roundings(query.shape[1]),
                            scaling, columns)
         bands.append(Band(columns, partial(scales.bounds, precision), partial(
-            arithmetic.tiles, query, gallery, scales,
+            arithmetic.blocks, query, gallery, scales,
             gallery_square if scaling == "euclidean" else None, max_memory, precision),
             scales.distance, scales.off * scales.distance))
 
@@ -365,33 +362,36 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         highest, lowest = products_within(query, gallery, query_norm, gallery_norm, row, image)
         return ranked(highest, row, image), ranked(lowest, row, image)
 
-    is_single = arithmetic.count_tiles is None and query.dtype == gallery.dtype == np.float32
+    is_single = not arithmetic.on_device and query.dtype == gallery.dtype == np.float32
     return Part(
         images, lambda row, image: ranked(arithmetic.products(query, gallery, row, image), row,
                                           image),
-        bands, is_nan, within=within if is_single else None, count_tiles=arithmetic.count_tiles)
+        bands, is_nan, within=within if is_single else None, on_device=arithmetic.on_device)
 
 
-def _tiles(query: Array, gallery: Array, scales: Scales, added: Doubles | None, max_memory: int,
-           precision: Any, counting: Mask) -> Iterator[Tile]:
-    """Yield tiles of products of features, divided by their scales, with `added` to images."""
+def _blocks(query: Array, gallery: Array, scales: Scales, added: Doubles | None, max_memory: int,
+            precision: Any, counting: Mask) -> Iterator[Block]:
+    """Yield blocks of products of features, divided by their scales, with `added` to images."""
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)
     columns = np.flatnonzero(counting)
+
+    def tiles(rows: slice, chosen: Integers, scaled: Array) -> Iterator[Tile]:
+        product = _scaled(query, np.arange(rows.start, rows.stop), -scales.query,
+                          precision) @ scaled.T
+        for inner in blocks_of(len(product), tile_size(max_memory) // len(chosen)):
+            values = product[inner]
+            block = slice(rows.start + inner.start, rows.start + inner.stop)
+            if added is not None:
+                values = values + np.multiply.outer(
+                    1 / scales.distance[block], added[chosen]).astype(precision)
+            yield Tile(block, values, chosen, values.size / (len(query) * len(columns)))
+
     for part in blocks_of(len(columns), shape[1]):
         chosen = columns[part]
         scaled = _scaled(gallery, chosen, scales.gallery, precision)
         for rows in blocks_of(len(query), shape[0]):
-            product = _scaled(query, np.arange(rows.start, rows.stop), -scales.query,
-                              precision) @ scaled.T
-            for inner in blocks_of(len(product), tile_size(max_memory) // len(chosen)):
-                values = product[inner]
-                block = slice(rows.start + inner.start, rows.start + inner.stop)
-                if added is not None:
-                    values = values + np.multiply.outer(
-                        1 / scales.distance[block], added[chosen]).astype(precision)
-                yield Tile(block, values, chosen, values.size / (len(query) * len(columns)))
-            del product, values  # to free the memory before the next product
+            yield Block(rows, partial(tiles, rows, chosen, scaled))
 
 
 def bands_of_norms(norm: Doubles) -> list[Mask]:
@@ -462,26 +462,33 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
 
     Examples
     --------
-    >>> tile_shape(3368, 19732, 4 * 2048, 2**28)
-    (910, 16384)
+    >>> rows, columns = tile_shape(3368, 19732, 4 * 2048, 2**28)
+    >>> columns
+    16384
     """
     # Half for scaled images, because each tile has a cost for every query; a quarter for scaled
-    # queries and their product, and a quarter for tiles being counted (three of them, 16 bytes a
-    # distance). A few hundred queries are enough for a fast product.
+    # queries and their products, one for each core, and a quarter for tiles being counted. A few
+    # hundred queries are enough for a fast product.
     columns = min(n_gallery, max(1, max_memory // 2 // row_bytes))
-    return min(n_query, max(1, max_memory // 4 // (row_bytes + 4 * columns))), columns
+    most = max_memory // 4 // cores() // (row_bytes + 4 * columns)
+    return min(-(-n_query // cores()), max(1, most)), columns
 
 
 def _scaled(features: Array, rows: Integers, scales: Doubles, precision: Any) -> Array:
     """Return the rows `rows`, ascending, each divided by its scale; NaN where the scale is 0."""
     scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
     scales = divisor(features.dtype, scales, precision)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
-        for part in blocks_of(len(rows), CHUNK // features.shape[1]):
-            block = rows[part]
-            whole = len(block) == block[-1] - block[0] + 1
-            chunk = features[block[0]:block[-1] + 1] if whole else features[block]
-            scaled[part] = chunk / scales[block, np.newaxis]
+
+    def work(chunks: list[slice]) -> None:
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+            for part in chunks:
+                block = rows[part]
+                whole = len(block) == block[-1] - block[0] + 1
+                chunk = features[block[0]:block[-1] + 1] if whole else features[block]
+                np.divide(chunk, scales[block, np.newaxis], out=scaled[part],
+                          casting="same_kind")
+
+    _in_chunks(work, len(rows), features.shape[1])
     return scaled
 
 

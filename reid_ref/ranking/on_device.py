@@ -14,7 +14,7 @@ tests/ranking/devices/test_random.py compares with numpy.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, Integers, blocks_of
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
-    Array, Band, Counting, Counts, Goods, Part, Tile, check_slack, farthest_good, places)
+    Array, Band, Between, Block, Counting, Part, Tile)
 from reid_ref.ranking.exact_distances import Arithmetic, Scales, checked_norms, feature_part
 from reid_ref.ranking.roles import Mask
 
@@ -40,76 +40,55 @@ def is_out_of_memory(error: Exception) -> bool:
         isinstance(error, RuntimeError) and "CUBLAS_STATUS_ALLOC_FAILED" in str(error))
 
 
-def count_tiles(tiles: Iterable[Tile], part: Part, goods: Goods, start: Integers,
-                bounds: tuple[Array, Array],
-                counting: Counting) -> Iterator[tuple[float, Counts]]:
-    """Yield for each tile its share, and what it says of its good pairs."""
-    farthest = farthest_good(bounds[1], start)
-    for tile in tiles:
-        if not part.is_exact:
-            _check_slack(tile, goods, start, bounds)
-        yield tile.share, _between(tile, goods, start, bounds, farthest, counting)
+class DeviceTile(Tile):
+    """Distances of a block of queries to images, on a device."""
 
+    def _on(self, array: Array) -> Any:
+        return to_device(namespace(self.values), array, self.values.device)
 
-def _on(tile: Tile, array: Array) -> Any:
-    """Return an array on the device of a tile."""
-    return to_device(namespace(tile.values), array, tile.values.device)
+    def at(self, row: Integers, column: Integers) -> Array:
+        """Return single values, in main memory."""
+        values: Array = to_numpy(self.values[self._on(row), self._on(column)])
+        return values
 
+    def between(self, images: slice, counting: Counting, farthest: Array, row: Integers,
+                low: Array, high: Array) -> Between:
+        """Return which images are nearer than pairs in these rows, and which are undecided."""
+        xp, on_device, n = namespace(self.values), self._on, len(row)
+        key = self._candidates(images, counting, farthest)
+        width, n_image = self.values.shape[1], key.shape[0]
+        values = take(xp.reshape(self.values, (-1,)), key)
+        # Stable sorts: a lowest value comes before the images that equal it, a highest after them.
+        order = xp.argsort(xp.concat([on_device(low), values, on_device(high)]), stable=True)
+        rows = xp.concat([on_device(row), key // width, on_device(row)])
+        order = take(order, xp.argsort(take(rows, order), stable=True))
+        is_image = (order >= n) & (order < n + n_image)
+        below = xp.cumulative_sum(xp.astype(is_image, xp.int64))
+        edge = xp.nonzero(~is_image)[0]
+        which = to_numpy(take(order, edge))
+        ends = np.empty(2 * n, dtype=np.int64)
+        ends[np.where(which < n, which, which - n_image)] = to_numpy(take(below, edge))
+        first, last = ends[:n], ends[n:]
+        row_start = xp.searchsorted(key, on_device(width * np.arange(self.values.shape[0])))
+        in_order = take(key, take(order, xp.nonzero(is_image)[0]) - n)
+        return first - to_numpy(row_start)[row], first, last, lambda place: (
+            images.start + self.columns[to_numpy(take(in_order, on_device(place)) % width)])
 
-def _check_slack(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Array]) -> None:
-    """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
-    pairs = np.arange(start[tile.rows.start], start[tile.rows.stop])
-    column = places(goods.image[pairs], tile.columns)
-    pairs, column = pairs[column >= 0], column[column >= 0]
-    row = goods.query[pairs] - tile.rows.start
-    check_slack(to_numpy(tile.values[_on(tile, row), _on(tile, column)]),
-                *(side[pairs] for side in bounds))
-
-
-def _between(tile: Tile, goods: Goods, start: Integers, bounds: tuple[Array, Array],
-             farthest: Array, counting: Counting) -> Counts:
-    xp, on_device = namespace(tile.values), partial(_on, tile)
-    key, image = _candidates(tile, farthest, counting)
-    width, n_image = tile.values.shape[1], key.shape[0]
-    pairs = np.arange(start[tile.rows.start], start[tile.rows.stop])
-    pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN
-    low, high = (side[pairs] for side in bounds)
-    row = goods.query[pairs] - tile.rows.start
-    values = take(xp.reshape(tile.values, (-1,)), key)
-    # Stable sorts: a lowest value comes before the images that equal it, a highest after them.
-    order = xp.argsort(xp.concat([on_device(low), values, on_device(high)]), stable=True)
-    rows = xp.concat([on_device(row), key // width, on_device(row)])
-    order = take(order, xp.argsort(take(rows, order), stable=True))
-    is_image = (order >= len(pairs)) & (order < len(pairs) + n_image)
-    below = xp.cumulative_sum(xp.astype(is_image, xp.int64))
-    edge = xp.nonzero(~is_image)[0]
-    which = to_numpy(take(order, edge))
-    ends = np.empty(2 * len(pairs), dtype=np.int64)
-    ends[np.where(which < len(pairs), which, which - n_image)] = to_numpy(take(below, edge))
-    first, last = ends[:len(pairs)], ends[len(pairs):]
-    row_start = to_numpy(xp.searchsorted(key, on_device(width * np.arange(tile.values.shape[0]))))
-    in_order = take(key, take(order, xp.nonzero(is_image)[0]) - len(pairs))
-    return Counts(pairs, first - row_start[row], first, last, lambda place: to_numpy(
-        take(image, take(in_order, on_device(place)) % width)))
-
-
-def _candidates(tile: Tile, farthest: Array, counting: Counting) -> tuple[Any, Any]:
-    """Return the flat indices of the images to compare in a tile, and its images."""
-    xp, on_device = namespace(tile.values), partial(_on, tile)
-    images = tile.columns
-    is_near = tile.values <= on_device(farthest[tile.rows])[:, None]
-    if counting.place is not None and counting.query_place is not None:
-        place = on_device(counting.place[images])
-        query_place = on_device(counting.query_place[tile.rows])
-        is_near = is_near & (query_place[:, None] != place[None, :])
-    key = xp.nonzero(xp.reshape(is_near, (-1,)))[0]
-    row, column = counting.left_out_of(tile.rows, images)
-    if len(row):
-        left_out = on_device(np.sort(row * len(images) + column))
-        at = xp.searchsorted(left_out, key)
-        at = xp.where(at < len(row), at, xp.zeros_like(at))
-        key = key[take(left_out, at) != key]
-    return key, on_device(images)
+    def _candidates(self, images: slice, counting: Counting, farthest: Array) -> Any:
+        xp, on_device = namespace(self.values), self._on
+        is_near = self.values <= on_device(farthest)[:, None]
+        if counting.place is not None and counting.query_place is not None:
+            place = on_device(counting.place[self.columns])
+            query_place = on_device(counting.query_place[self.rows])
+            is_near = is_near & (query_place[:, None] != place[None, :])
+        key = xp.nonzero(xp.reshape(is_near, (-1,)))[0]
+        row, column = counting.left_out_of(self.rows, images.start + self.columns)
+        if len(row):
+            left_out = on_device(np.sort(row * len(self.columns) + column))
+            at = xp.searchsorted(left_out, key)
+            at = xp.where(at < len(row), at, xp.zeros_like(at))
+            key = key[take(left_out, at) != key]
+        return key
 
 
 #: Numbers in the products of a piece of pairs: 256 MiB of doubles, as much again for the features
@@ -195,9 +174,9 @@ def matrix_part(distances: DeviceArray) -> Part:
         return mask
 
     band = Band(np.ones(distances.shape[1], bool), lambda query, value: (value, value),
-                partial(_tiles, distances, distances.shape, 1, values))
+                partial(_blocks, distances, distances.shape, 1, values))
     return Part(slice(0, distances.shape[1]), exact, [band], is_nan, is_exact=True,
-                count_tiles=count_tiles)
+                on_device=True)
 
 
 def count_nan(distances: DeviceArray) -> int:
@@ -217,7 +196,7 @@ def feature_parts(query: DeviceArray, gallery: DeviceArray,
     query_square = checked_norms(query, "query_features", normalized, squares)
     gallery_square = checked_norms(gallery, "gallery_features", normalized, squares)
     # The bound is that of single precision with no rounding at all: far above that of doubles.
-    arithmetic = Arithmetic(pair_products, _products, lambda dimension: 0, count_tiles)
+    arithmetic = Arithmetic(pair_products, _products, lambda dimension: 0, True)
 
     def part(precision: Any) -> Part:
         return feature_part(query, gallery, query_square, gallery_square, slice(0, len(gallery)),
@@ -226,25 +205,29 @@ def feature_parts(query: DeviceArray, gallery: DeviceArray,
     return [part]
 
 
-def _tiles(like: DeviceArray, shape: tuple[int, ...], dimension: int,
-           values: Callable[[slice], Callable[[Any], Any]],
-           counting: Mask) -> Iterator[Tile]:
-    """Yield tiles of queries and images, whose features have so many numbers.
+def _blocks(like: DeviceArray, shape: tuple[int, ...], dimension: int,
+            values: Callable[[slice], Callable[[Any], Any]],
+            counting: Mask) -> Iterator[Block]:
+    """Yield blocks of queries and images, whose features have so many numbers.
 
     `values`: the queries, to a function of the images to the distances, all on the device.
     """
     columns = np.flatnonzero(counting)
     on_device = partial(to_device, like.xp, device=like.device)
-    for rows in blocks_of(shape[0], min(ROWS, TILE // dimension)):
+
+    def tiles(rows: slice) -> Iterator[Tile]:
         of_images, height = values(rows), rows.stop - rows.start
         for piece in blocks_of(len(columns), TILE // max(dimension, height)):
-            yield Tile(rows, of_images(on_device(columns[piece])), columns[piece],
-                       height * (piece.stop - piece.start) / (shape[0] * len(columns)))
+            yield DeviceTile(rows, of_images(on_device(columns[piece])), columns[piece],
+                             height * (piece.stop - piece.start) / (shape[0] * len(columns)))
+
+    return (Block(rows, partial(tiles, rows))
+            for rows in blocks_of(shape[0], min(ROWS, TILE // dimension)))
 
 
 def _products(query: DeviceArray, gallery: DeviceArray, scales: Scales, added: Doubles | None,
-              max_memory: int, precision: Any, counting: Mask) -> Iterator[Tile]:
-    """Yield tiles of products of features, divided by their scales; see `exact_distances`."""
+              max_memory: int, precision: Any, counting: Mask) -> Iterator[Block]:
+    """Yield blocks of products of features, divided by their scales; see `exact_distances`."""
     on_device = partial(to_device, query.xp, device=query.device)
     query_scale, gallery_scale = on_device(-scales.query), on_device(scales.gallery)
 
@@ -259,7 +242,7 @@ def _products(query: DeviceArray, gallery: DeviceArray, scales: Scales, added: D
             return tile + weight[:, None] * square[None, :]
         return of_images
 
-    return _tiles(query, (len(query), len(gallery)), query.shape[1], values, counting)
+    return _blocks(query, (len(query), len(gallery)), query.shape[1], values, counting)
 
 
 def divided(features: DeviceArray, index: Any, scale: Any) -> Any:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, warn
+from reid_ref.arrays.cores import in_threads
 from reid_ref.evaluation.ranked import Pairs
-from reid_ref.ranking.counting import Array, Band, Counting, Part, TooFarOff, Tile, in_threads
+from reid_ref.ranking.counting import Array, Band, Counting, Part, TooFarOff, Tile
 from reid_ref.ranking.roles import Mask, Roles
 
 #: Bins of equal width; the first and the last have no outer end. Pairs that are no impostors are
@@ -126,8 +127,9 @@ class Impostors:
                 columns = self._roles.columns[part.images] & band.columns
                 if columns.any():
                     bins = partial(self._bins, rows, part, band)
-                    yield from in_threads(lambda tile: (rows, part, tile, bins(tile)),
-                                          band.tiles(columns), threads=1)
+                    tiles = (tile for block in band.blocks(columns) for tile in block.tiles())
+                    yield from in_threads(lambda tile: (rows, part, tile, bins(tile)), tiles,
+                                          threads=1)
 
     def _bins(self, rows: slice, part: Part, band: Band,
               tile: Tile) -> npt.NDArray[np.uint16]:

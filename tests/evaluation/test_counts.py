@@ -8,10 +8,13 @@ import time
 
 import numpy as np
 import pytest
+import threadpoolctl
 
-from reid_ref.arrays.cores import LIMITS, cores
+import reid_ref
+from reid_ref.arrays.cores import (
+    LIMITS, available, blas_threads, cores, in_threads, using)
 from reid_ref.ranking.counting import (
-    Band, Counting, Goods, Part, Tile, count_before, in_threads)
+    Band, Block, Counting, Goods, Part, Tile, count_before)
 
 
 def test_only_the_unclear_is_looked_at():
@@ -21,8 +24,9 @@ def test_only_the_unclear_is_looked_at():
         lookups.append(len(query))
         return distances[query, image]
 
+    tile = Tile(slice(0, 1), distances, np.arange(1000), 1)
     band = Band(columns, lambda query, value: (value - 2.5, value + 2.5),
-                lambda counting: iter([Tile(slice(0, 1), distances, np.arange(1000), 1)]))
+                lambda counting: iter([Block(slice(0, 1), lambda: iter([tile]))]))
     part = Part(slice(0, 1000), exact, [band], lambda query: np.isnan(distances[query]))
     query, image = np.array([0, 0]), np.array([10, 500])
     goods = Goods(query, image, distances[query, image])
@@ -65,9 +69,59 @@ def test_no_thread_is_left_behind():
 def test_cores_are_those_that_the_process_may_use(monkeypatch):
     for variable in LIMITS:
         monkeypatch.delenv(variable, raising=False)
-    available = cores.__wrapped__()
-    assert 1 <= available <= (os.cpu_count() or 1)
-    for value, expected in (("1", 1), ("99999", available), ("", available), ("x", available),
+    every = available.__wrapped__()
+    assert 1 <= every <= (os.cpu_count() or 1)
+    for value, expected in (("1", 1), ("99999", every), ("", every), ("x", every),
                             ("0", 1)):
         monkeypatch.setenv("OMP_NUM_THREADS", value)
-        assert cores.__wrapped__() == expected
+        assert available.__wrapped__() == expected
+
+
+def products():
+    """The threads that a matrix product takes, of each BLAS that is loaded."""
+    return [library["num_threads"] for library in threadpoolctl.threadpool_info()
+            if library["user_api"] == "blas"]
+
+
+def test_a_worker_has_one_core_and_one_thread_of_blas():
+    before = products()
+    with blas_threads(1):
+        assert list(in_threads(lambda _: (cores(), products()), range(3))) == [
+            (1, [1] * len(before))] * 3
+    assert products() == before
+
+
+def test_limits_of_several_threads_end_with_the_last():
+    before = products()
+    first, second = blas_threads(1), blas_threads(2)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert products() == [min(2, count) for count in before]
+    second.__exit__(None, None, None)
+    assert products() == before
+    with pytest.raises(ZeroDivisionError), using(1):
+        assert cores() == 1
+        1 // 0
+    assert products() == before and cores() == available()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_the_result_does_not_depend_on_threads(threads):
+    rng = np.random.default_rng(threads)
+    features = [rng.integers(-3, 4, (n, 24)).astype(np.float32) for n in (150, 4000)]
+    labels = [reid_ref.Labels(rng.integers(0, 30, n), rng.integers(1, 4, n)) for n in (150, 4000)]
+    expected = reid_ref.evaluate(*features, *labels, convention=["matlab", "torchreid"])
+    for memory in (None, "300K"):
+        assert reid_ref.evaluate(*features, *labels, convention=["matlab", "torchreid"],
+                                 threads=threads, max_memory=memory) == expected
+    distances = -features[0] @ features[1].T
+    assert (reid_ref.evaluate_distances(distances, *labels, threads=threads)
+            == reid_ref.evaluate_distances(distances, *labels))
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
+def test_threads_are_a_number_from_1(threads):
+    labels = reid_ref.Labels([1], [1]), reid_ref.Labels([1], [2])
+    with pytest.raises(reid_ref.InputError, match="^threads: expected a whole number from 1, got"):
+        reid_ref.evaluate_distances(np.ones((1, 1)), *labels, threads=threads)

@@ -9,6 +9,7 @@ import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction as F
+from functools import partial
 
 import numpy as np
 import pytest
@@ -197,7 +198,7 @@ def check_features():
                 low, high = (side.reshape(expected.shape) for side in band.bounds(
                     row, expected.reshape(-1)))
                 share = 0
-                for tile in band.tiles(counting & band.columns):
+                for tile in tiles_of(band, counting & band.columns):
                     pairs = np.ix_(np.arange(5)[tile.rows], tile.columns)
                     seen[pairs] += 1
                     share += tile.share
@@ -211,6 +212,10 @@ def check_features():
                           under_matlab(*labels))[MATLAB]
         brute.assert_equal(ranks, expected_ranks(kind, scaling))
         assert abs(sum(shares) - 1) < 1e-9
+
+
+def tiles_of(band, columns):
+    return [tile for block in band.blocks(columns) for tile in block.tiles()]
 
 
 @functools.lru_cache
@@ -251,7 +256,9 @@ def check_bounds():
     for scaling, scale in (("normalized", 3), ("dot", 18), ("euclidean", 72)):
         _, off = module.nearly_exact(ones, 2 * ones, np.array([3., 3]), 4 * square, scaling)
         np.testing.assert_allclose(off, 2 * 2.0**-29 * 41 * unit / (1 - 41 * unit) * scale)
-    assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**26 // (8192 + 4 * 16384), 16384)
+    module.cores = lambda: 2
+    assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**25 // (8192 + 4 * 16384), 16384)
+    assert module.tile_shape(9, 19732, 8192, 2**28) == (5, 16384)
 
 
 def check_rows_of_features():
@@ -346,9 +353,10 @@ def check_counting():
     def part(error, slack):
         def make(_):
             for rows in (slice(0, 1), slice(1, 2)):
-                for columns in (np.arange(33), np.arange(33, 60)):
-                    yield counting.Tile(rows, (distances + error)[rows][:, columns], columns,
-                                        len(columns) / 120)
+                tiles = [counting.Tile(rows, (distances + error)[rows][:, columns], columns,
+                                       len(columns) / 120)
+                         for columns in (np.arange(33), np.arange(33, 60))]
+                yield counting.Block(rows, partial(iter, tiles))
         bands = [counting.Band(everything.columns,
                                lambda row, value: (value - slack, value + slack), make)]
         return counting.Part(slice(0, 60), lambda row, column: distances[row, column], bands,
@@ -774,31 +782,30 @@ MUTANTS = {
         "order = by_image{{[by_new_rank] => }}",
     ]),
     "ranking.counting": ((check_counting, *RANKS, check_features), [
-        "is_near = tile.values {{<= => <}} farthest",
-        "{{    is_near &= counting.columns[tile.columns]\n => }}",
-        "{{    is_near[counting.left_out_of(tile.rows, part.images.start + tile.columns)] = "
+        "is_near = self.values {{<= => <}} farthest",
+        "{{        is_near &= counting.columns[self.columns]\n => }}",
+        "{{        is_near[counting.left_out_of(self.rows, images.start + self.columns)] = "
         "False\n => }}",
         "[column >= 0]{{ - rows.start => }}, column", "columns=self.columns{{[images] => }}",
-        "[tile.columns] {{!= => ==}} counting.query_place[",
+        "                        {{!= => ==}} counting.query_place[self",
         "{{np.where(columns[place] == images, place, -1) => place}}",
         "    place[place == len(columns)] = {{0 => -2}}\n",
         "{{        pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN\n => }}",
         "inside = column {{>= => <}} 0",
-        "{{np.where(np.isfinite(farthest[tile.rows]), farthest[tile.rows], 0) => "
-        "farthest[tile.rows]}}",
-        "{{    key += near\n => }}",
+        "{{np.where(np.isfinite(farthest), farthest, 0) => farthest}}",
+        "{{        key += near\n => }}",
         "(rows << {{32 + bits) - width * rows => 32 + bits) => bits) - width * rows}}",
-        "        {{key[first:last].sort() => pass}}", "astype(np.int64) {{ => + 1 }}<< bits))",
-        "astype(np.int64) {{+ 1  => }}<< bits))", "return first{{ - start[row] => }}, first",
-        "{{part.images.start +  => }}tile.columns[key",
-        "{{tile.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
+        "{{key[first:last].sort() => pass}}", "(_ordinal(low, centre[row]) {{ => + 1 }}<< bits))",
+        "{{ + 1 => }} << bits))", "return first{{ - start[row] => }}, first",
+        "{{images.start + self.columns[key => self.columns[key}}",
+        "{{self.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
         ".astype(np.float32){{ + np.float32(0) => }})",
-        "{{np.where(number < 0, number ^ 0x7FFFFFFF, number) => number}}",
+        "{{np.where(number < 0, number ^ 0x7FFFFFFF, number) => number}}.as",
         "other = image {{!= goods.image[good] => >= 0}}",
         "counting.columns {{& => |}} band.columns", "done(share{{ * number / sum(counted) => }})",
         "(upper - lower) / {{8 => 4 => 9}}",
         "if ({{abs(value - (lower + upper) / 2) => value - (lower + upper) / 2}} >",
-        "before[0, counts.pairs] {{+= => =}} counts", "good[{{highest => lowest}} < value]",
+        "before[0, pairs] {{+= => =}} counts.nearer", "good[{{highest => lowest}} < value]",
         "| ({{lowest => highest}} > value)", "pair = pair[{{needed => :len(needed)}}]",
         "good[image {{< => >}} goods.image[good]]", "good[exact {{< => <=}} value]",
         "image = good[exact {{== => >=}} value]",
@@ -808,8 +815,9 @@ MUTANTS = {
         "{{counts = counts & ~np.isin(np.arange(len(images)), out) => pass}}",
         "counts & (counting.place {{!= => ==}} counting",
         "np.{{fmax => maximum => fmin}}.reduceat",
-        "                    {{open_pairs = [] => pass}}\n",
-        "                open_pairs{{.append(pairs) =>  = [pairs]}}\n",
+        "                {{open_pairs = [] => pass}}\n", "before[:, pairs] {{+= => =}} counts",
+        "open_pairs{{.append(undecided) =>  = [undecided]}}\n",
+        "goods.among(slice(first, last)), {{0.0 => 1.0}}, list",
     ]),
     "ranking.good_ranks": (RANKS, [
         "np.arange({{1, len(self.rank) + 1 => len(self.rank)}}) -",

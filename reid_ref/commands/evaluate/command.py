@@ -41,7 +41,7 @@ NOT_COUNTED = {
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots", "--pool", "--min-score", "--boxes-per-image")
+        "--shots", "--pool", "--threads", "--min-score", "--boxes-per-image")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
     common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--pool",
-                       "--index-lists", "--max-memory")
+                       "--index-lists", "--max-memory", "--threads")
     protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))

@@ -31,7 +31,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="the page to write, e.g. report.html")
     command.add_argument("--convention", metavar="NAME",
                          help="of the headline and the rank lists (default: matlab)")
-    common.add_options(command, "--metric", "--normalize", "--max-memory", "--name")
+    common.add_options(command, "--metric", "--normalize", "--max-memory", "--threads", "--name")
     protocols.add(command)
     command.add_argument("--queries", type=int, default=60, metavar="N",
                          help="rank lists in all (default: 60)")

@@ -23,13 +23,13 @@ class There:
         self.counts = 0
         monkeypatch.setattr(device, "is_elsewhere", lambda value: type(value).__module__.split(
             ".")[0] in ("torch", "array_api_strict"))
-        count = on_device.count_tiles
+        blocks = on_device._blocks
 
         def counted(*arguments):
             self.counts += 1
-            return count(*arguments)
+            return blocks(*arguments)
 
-        monkeypatch.setattr(on_device, "count_tiles", counted)
+        monkeypatch.setattr(on_device, "_blocks", counted)
 
     def ran(self):
         """Whether counting ran on the device since the last call."""

@@ -82,6 +82,7 @@ def test_the_bound(torch, there):
     low, high = part.bands[0].bounds(row, np.zeros(6))
     np.testing.assert_allclose(high - low, 2 * 32 * 2.0**-24, rtol=1e-3)
     exact = part.exact(row, row) / np.sqrt((query.astype(float)**2).sum(axis=1))
-    tile = next(part.bands[0].tiles(part.bands[0].columns)).values.numpy()
+    block = next(part.bands[0].blocks(part.bands[0].columns))
+    tile = next(block.tiles()).values.numpy()
     assert tile.dtype == np.float64
     np.testing.assert_allclose(tile[row, row], exact, rtol=0, atol=1e-14)

@@ -16,7 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import commands
 import compat
+import cores
 import intervals
 import larger
 import person_search
@@ -35,7 +37,8 @@ ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
         "growth": table.growth_rows, "start": table.start_rows,
         "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
         "compat": compat.rows, "larger": larger.rows, "thresholds": thresholds.rows,
-        "person_search": person_search.rows, "protocols": protocols.rows}
+        "person_search": person_search.rows, "protocols": protocols.rows,
+        "cores": cores.rows, "commands": commands.rows}
 
 
 def main() -> None:

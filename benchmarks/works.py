@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 import checks
+import commands
 import compat
+import cores
 import intervals
 import larger
 import made
@@ -222,7 +224,8 @@ WORKS = {"distances": from_distances, "features": from_features, "growth": growt
          "start": start, "conventions": all_conventions,
          "rerank": rerank.reranking, "intervals": intervals.intervals,
          "compat": compat.drop_in, "larger": larger.larger, "thresholds": thresholds.thresholds,
-         "person_search": person_search.person_search, "protocols": protocols.protocols}
+         "person_search": person_search.person_search, "protocols": protocols.protocols,
+         "cores": cores.cores, "commands": commands.commands}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

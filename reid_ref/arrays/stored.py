@@ -8,7 +8,6 @@ Matrices in the order of C, whose rows are read one by one, are made here, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, as_array, blocks_of, is_stored
+from reid_ref.arrays.cores import in_threads
 
 
 def is_lazy(array: Any) -> bool:
@@ -134,7 +134,7 @@ BLOCK = 128, 512
 
 
 def in_rows(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a matrix whose rows are contiguous: itself, or a copy made by two threads.
+    """Return a matrix whose rows are contiguous: itself, or a copy made by all cores.
 
     Matrices of MATLAB are transposed: gallery x query, column after column.
 
@@ -156,6 +156,6 @@ def in_rows(matrix: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if len(blocks) < 2:  # a thread takes longer to start than to copy little
         copy[:] = matrix
         return copy
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(copy_rows, blocks))
+    for _ in in_threads(copy_rows, blocks):
+        pass
     return copy

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from reid_ref.arrays import (
     InputError, Integers, as_integers, as_names, as_vector, check_length, check_same_length,
     memory)
+from reid_ref.arrays.stored import in_rows
 from reid_ref.labels import Labels
 
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
@@ -110,10 +111,11 @@ class StoredArray:
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
     def load(self) -> npt.NDArray[Any]:
-        """Read the whole array."""
+        """Read the whole array, in the order of C if a copy fits in memory."""
         self._check(math.prod(self.shape))
-        value: npt.NDArray[Any] = self.read()
-        return value.T if self.turned else value
+        read = self.read()
+        value: npt.NDArray[Any] = read.T if self.turned else read
+        return in_rows(value) if value.nbytes < memory.free_bytes() else value
 
     def lazy(self) -> Any:
         """Return the dataset, where it gives rows; otherwise read the whole array."""

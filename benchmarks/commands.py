@@ -1,0 +1,74 @@
+"""Whole commands on files of features, beside reading the file and the matrix product."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.io import loadmat, savemat
+
+import made
+from sizes import Size
+from stopwatch import SAMPLE_EVERY, anonymous_bytes, clock, take_turns
+from table import Row, memory_row, second
+
+Numbers = dict[str, Any]
+
+
+def commands(size: Size, folder: Path) -> Numbers:
+    """(n) `evaluate` of a .npz and of a .mat file, `compare` of two .npz files."""
+    market, dims = made.market(size.share), size.dims[-1]
+    query, gallery = made.both_features(market, "middle", dims)
+    arrays = {"query_f": query, "gallery_f": gallery,
+              **{f"{side}_{name}": getattr(getattr(market, side), field)
+                 for side in ("query", "gallery")
+                 for name, field in (("label", "identity"), ("cam", "camera"))}}
+    np.savez(folder / "a.npz", **arrays)
+    savemat(folder / "a.mat", arrays)
+    np.savez(folder / "b.npz", **{**arrays, "query_f": query + np.float32(1e-3)})
+    product = np.zeros((len(query), len(gallery)), np.float32)
+    works = {"evaluate npz": ["evaluate", "a.npz"], "evaluate mat": ["evaluate", "a.mat"],
+             "compare npz": ["compare", "a.npz", "b.npz"]}
+    times = take_turns({
+        **{name: (size.repetitions, clock(lambda words=words: run(words, folder)))
+           for name, words in works.items()},
+        "read npz": (size.repetitions, clock(lambda: dict(np.load(folder / "a.npz")))),
+        "read mat": (size.repetitions, clock(lambda: loadmat(folder / "a.mat"))),
+        "product": (size.repetitions, clock(lambda: np.matmul(query, gallery.T, out=product)))})
+    held = query.nbytes + gallery.nbytes
+    return {"dims": dims, "seconds": times, "bytes_beyond_input": {
+        name: run(words, folder) - held * (2 if name.startswith("compare") else 1)
+        for name, words in works.items()}}
+
+
+def run(words: list[str], folder: Path) -> int:
+    """Run a command, and return its peak memory."""
+    peak = 0
+    with subprocess.Popen([sys.executable, "-m", "reid_ref", *words, "--quiet"], cwd=folder,
+                          stdout=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            peak = max(peak, anonymous_bytes(process.pid))
+            time.sleep(SAMPLE_EVERY)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(words)}: exit code {process.returncode}")
+    return peak
+
+
+def rows(measured: Numbers) -> list[Row]:
+    """Make the rows of the table."""
+    times, found = measured["seconds"], []
+    for name in ("evaluate npz", "evaluate mat"):
+        kind = name.split()[1]
+        least = times[f"read {kind}"] + 1.25 * times["product"]
+        found.append(Row(
+            f"(n) evaluate FILE.{kind}, {measured['dims']}-d", second(times[name]),
+            f"reading {second(times[f'read {kind}'])}, 1.25 x the product "
+            f"{second(times['product'])}", times[name] - least, " s more", "command"))
+    found.append(Row("(n) compare A.npz B.npz", second(times["compare npz"]),
+                     f"evaluate: {second(times['evaluate npz'])}",
+                     times["compare npz"] / times["evaluate npz"], "x as long", "compare"))
+    return found + [memory_row(f"(n) {name}", beyond, "the arrays", "command memory")
+                    for name, beyond in measured["bytes_beyond_input"].items()]

@@ -14,7 +14,7 @@ from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
 from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
-from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides
+from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, cells, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import ProtocolResult, of_expectation, of_trials
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
@@ -160,6 +160,8 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
     sides = {"query": record.labelled(query, "query"),
              "gallery": record.labelled(gallery, "gallery")}
     ranked.check(query, gallery)
+    if record.tracks:
+        ranked, sides["gallery"] = _nearest_of_tracks(ranked, **sides, how=how)
     shots = record.shots[0] if shots is None else shots
     if shots not in record.shots:
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
@@ -169,6 +171,22 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
             check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
             record, each, ranked, sides, how, trials, shots, seed) for each in parts})
+
+
+def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
+                       how: How) -> tuple[Distances, Labels]:
+    """Return the least distance to the images of each track, and the labels of the tracks.
+
+    Tracks are in the order of their first images.
+    """
+    column_of(gallery, "gallery", "video")
+    tracks = sorted(cells(gallery, np.arange(len(gallery)), ("identity", "camera", "video"))
+                    .values(), key=lambda images: images[0])
+    images, first = np.concatenate(tracks), np.cumsum([0, *map(len, tracks[:-1])])
+    least = [np.fmin.reduceat(block[:, images], first, axis=1)
+             for block in ranked.exact_blocks(query, gallery, how)]
+    return (Distances(np.concatenate(least), ranked.provenance_of(how)),
+            gallery[images[first]])
 
 
 def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,

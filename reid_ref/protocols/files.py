@@ -15,7 +15,7 @@ from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded
 
 _COLUMNS = ("identity", "camera", *FURTHER[:-1])
 _FIELDS = ("name", "source", "convention", "prepare", "parts", "trials", "shots", "needs",
-           "cameras", "average", "note")
+           "cameras", "tracks", "average", "note")
 
 
 def read_protocol(path: PathLike) -> Protocol:
@@ -99,7 +99,8 @@ def _protocol(values: dict[str, Any]) -> Protocol:
         parts=tuple(map(_part, _list(values, "parts", dict))) or (Part(),),
         trials=_trials(values.get("trials", {"kind": "given"})),
         shots=_list(values, "shots", int) or (1,), needs=needs,
-        cameras=_list(values, "cameras", int), average=values.get("average", "trials"))
+        cameras=_list(values, "cameras", int), tracks=bool(values.get("tracks", False)),
+        average=values.get("average", "trials"))
     for part in protocol.parts:
         protocol.convention_of(part)  # refuses an unknown rule
     return protocol

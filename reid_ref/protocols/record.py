@@ -183,6 +183,9 @@ class Protocol:
         The numbers that cameras can have, where parts or columns are made of them.
     relabel : callable
         Labels to labels: columns that the benchmark makes of others.
+    tracks : bool
+        Whether the gallery's rows are tracks: images of one identity, camera and `video` are one,
+        at the least of their distances.
     average : str
         "trials": the mean of the trials' means; "pooled": the mean over the queries of all.
     counts : dict of str to (int, int)
@@ -204,6 +207,7 @@ class Protocol:
     needs: tuple[str, ...] = ()
     cameras: tuple[int, ...] = ()
     relabel: Callable[[Labels], Labels] = field(default=unchanged, repr=False)
+    tracks: bool = False
     average: str = "trials"
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     note: str = ""

@@ -50,7 +50,6 @@ _WITH_CLOTHES = "The column clothes is a number per outfit."
 _TRACKLETS = "One row per tracklet: the mean of its frames."
 _CAPTIONS = "the captions. Gallery: the images; cameras are not looked at."
 _IRRA = "anosorae/IRRA cfc2378, utils/metrics.py:9-39; also TBPS-CLIP, APTM"
-_PRCC_SOURCE = f"{_SIMPLE_CCREID}, data/datasets/prcc.py:145-181"
 _PRCC_FILE = "Query: the images of cameras B (1) and C (2). Gallery: those of A (0)."
 _PRCC = (Part("sc", Rows("query", {"camera": (1,)})), Part("cc", Rows("query", {"camera": (2,)})))
 
@@ -98,7 +97,11 @@ _SYSU = Protocol(
     cameras=(1, 2, 3, 4, 5, 6), counts={"all": (3803, 6775), "indoor": (3803, 2939)},
     note="Papers of the authors' line (JSIA, AlignGAN) have these galleries. Those of AGW and its "
     "copies have others, drawn by seeds: sysu-mm01-python.")
-
+_VERI = Protocol(
+    "veri-776", "veri776", "KaiyangZhou/deep-person-reid f8cd150, torchreid/metrics/rank.py",
+    _step("veri-776"), _LISTS, counts={"all": (1678, 11579)},
+    note="Image to image, by the step rule that papers print. Held by no recording of its own: "
+    "the rule is that of torchreid. Image to track: veri-776-tracks.")
 
 _EVERY = (
     _SYSU,
@@ -162,16 +165,16 @@ _EVERY = (
         f"One row per tracklet, the mean of its clips; cameras of session 3 are 12 higher. "
         f"{_WITH_CLOTHES}", _CLOTHES, needs=("clothes",)),
     Protocol(
-        "prcc", "prcc", _PRCC_SOURCE,
+        "prcc", "prcc", f"{_SIMPLE_CCREID}, data/datasets/prcc.py:145-181",
         _step("prcc", measure=_OF_CCREID), _PRCC_FILE, _PRCC, cameras=(0, 1, 2),
-        counts={"sc": (3543, 3384), "cc": (3873, 3384)},
+        counts={"sc": (3873, 3384), "cc": (3543, 3384)},
         note="All gallery images (multi-shot). About half of the papers print the single-shot "
         "number: prcc-single-shot."),
     Protocol(
-        "prcc-single-shot", "prcc", f"{_PRCC_SOURCE}:169-175",
+        "prcc-single-shot", "prcc", f"{_SIMPLE_CCREID}, data/datasets/prcc.py:169-175",
         _step("prcc-single-shot", (), _OF_CCREID),
         _PRCC_FILE, _PRCC, Exact(), cameras=(0, 1, 2),
-        counts={"sc": (3543, 3384), "cc": (3873, 3384)},
+        counts={"sc": (3873, 3384), "cc": (3543, 3384)},
         note="The expectation over all galleries of one image per identity. The code's ten draws "
         "depend on the order of a folder; --trials takes such draws."),
     Protocol(
@@ -189,7 +192,7 @@ _EVERY = (
         needs=("video",)),
     Protocol(
         "last", "last", f"{_SIMPLE_CCREID}, data/datasets/last.py:131",
-        _step("last", (), _OF_CCREID), _LISTS,
+        _step("last", (), _OF_CCREID), _LISTS, counts={"all": (10176, 125353)},
         note="Nothing is ignored. By the code's text: no recording holds it."),
     Protocol(
         "celeb-reid", "celeb-reid", "Huang-3/Celeb-reID aafe1af, reid/evaluation_metrics/"
@@ -244,12 +247,15 @@ _EVERY = (
         CONVENTIONS["simpleir"].replace(name="veri-wild-challenge"),
         "Ranked lists; an unanswered query has an empty one.",
         note="AP over the hits in the submitted list, nothing ignored."),
-    Protocol(
-        "veri-776", "veri776", "KaiyangZhou/deep-person-reid f8cd150, torchreid/metrics/rank.py",
-        _step("veri-776"), _LISTS, counts={"all": (1678, 11579)},
-        note="Image to image, by the step rule that papers print. Held by no recording of its "
-        "own: the rule is that of torchreid. For images to tracks, give distances: the least over "
-        "the images of a track."),
+    _VERI,
+    replace(
+        _VERI, name="veri-776-tracks", source="the text of VeRi-776's paper", counts={},
+        convention=_step("veri-776-tracks"), tracks=True,
+        prepare=f"{_LISTS} gallery_track: for each gallery image, the number of the line of "
+        "test_track.txt that names it.",
+        note="Image to track: a row is a track, at the least distance of its images; tracks of "
+        "the query's camera are ignored. By the paper's text, not held to code: the authors' "
+        "MATLAB ranks images."),
     Protocol(
         "cityflow", "cityflow", "Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b, "
         "Evaluation_CityFlow.py:32-71", CONVENTIONS["cityflow"],

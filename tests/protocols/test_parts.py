@@ -242,7 +242,7 @@ class TestCounts:
 
     @pytest.mark.parametrize("query, gallery, names", [
         ((3803, [3, 6]), (6775, [1, 2, 4, 5]), ["sysu-mm01", "sysu-mm01-python"]),
-        ((3543 + 3873, [1] * 3543 + [2] * 3873), (3384, [0]), ["prcc", "prcc-single-shot"]),
+        ((3873 + 3543, [1] * 3873 + [2] * 3543), (3384, [0]), ["prcc", "prcc-single-shot"]),
         ((1980, [1]), (11310, [2]), ["mars"]), ((1980, [1]), (11311, [2]), [])])
     def test_whose_they_are(self, query, gallery, names):
         assert protocols_of(self.images(*query), self.images(*gallery)) == names

@@ -127,8 +127,8 @@ Ranked lists, as they are submitted: [ranked lists](../ranked_lists.md). Or feat
 [file](../files.md).
 """
 _VERI_TRACKS = """\
-As for [veri-776](veri-776.md), with `gallery_track` in the same file: for each gallery image, the number
-of the line of `test_track.txt` that names it.
+As for [veri-776](veri-776.md), with `gallery_track` in the same file: for each gallery image, the
+number of the line of `test_track.txt` that names it.
 """
 #: Where there is no recipe.
 ANY_FILE = """\

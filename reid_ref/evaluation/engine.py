@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import warn
-from reid_ref.conventions import Convention, loaded_images, only_ignored
+from reid_ref.conventions import UNMATCHED, Convention, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Curves, Ranking
@@ -78,7 +78,9 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
                          if count and name not in ("ok", "not loaded"))
     n_loaded = len(query) - result.counts.status["not loaded"]
     counts_as = ("count as NaN" if np.isnan(result.mAP) else
-                 "count as AP 0" if result.counted == n_loaded else "are left out")
+                 "count as AP 0" if result.counted == n_loaded else
+                 "are left out of mAP and mINP, and are misses in CMC"
+                 if UNMATCHED[result.convention.unmatched].in_cmc else "are left out")
     warn(f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: "
          f"{first}): they {counts_as}; {remedy}")
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
-from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.arrays import InputError, warn
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
 from reid_ref.labels import Labels
@@ -411,11 +412,15 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
     """
     if isinstance(protocol, Protocol):
         return protocol
-    name = folded_name(protocol) if isinstance(protocol, str) else protocol
-    key = benchmark_named(protocol) if isinstance(protocol, str) else None
-    if name in PROTOCOLS or key is None:
-        check_choice(name, argument, PROTOCOLS)
+    if not isinstance(protocol, str):
+        raise InputError(argument, "a name or a Protocol", type(protocol).__name__)
+    name, key = folded_name(protocol), benchmark_named(protocol)
+    if name in PROTOCOLS:
         return PROTOCOLS[name]
+    if key is None:
+        near = get_close_matches(name, PROTOCOLS, n=1)
+        raise InputError(argument, got=f"unknown {protocol!r}", remedy=(
+            f"did you mean {near[0]!r}? " if near else "") + "reid-ref protocols lists all")
     of_benchmark = [record for record in PROTOCOLS.values() if record.benchmark == key]
     benchmark = BENCHMARKS[key]
     if not of_benchmark:

@@ -86,6 +86,8 @@ class TestEvaluate:
 
     @pytest.mark.parametrize("options, message", [
         (["--protocol", "sysu"], "--protocol: expected sysu-mm01 or sysu-mm01-python, which"),
+        (["--protocol", "sysu-mm02"], "--protocol: unknown 'sysu-mm02'; did you mean 'sysu-mm01'? "
+         "reid-ref protocols lists all"),
         (["--part", "all"], "--part: expected --protocol with it"),
         (["--protocol", "sysu-mm01"], "--trials: expected rand_perm_cam.mat"),
         (["--protocol", "ltcc"], "query: expected labels with clothes, got none"),

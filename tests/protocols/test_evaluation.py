@@ -225,8 +225,8 @@ class TestEvaluation:
 @pytest.mark.filterwarnings(SMALL)
 class TestWrongInput:
     @pytest.mark.parametrize("options, message", [
-        ({"protocol": "regdp"}, "protocol: unknown 'regdp'.*Did you mean 'regdb'"),
-        ({"protocol": 7}, "protocol: unknown 7"),
+        ({"protocol": "regdp"}, "protocol: unknown 'regdp'; did you mean 'regdb'[?] reid-ref"),
+        ({"protocol": 7}, "protocol: expected a name or a Protocol, got int"),
         ({"protocol": "sysu"}, "protocol: expected sysu-mm01 or sysu-mm01-python, which are "
                                "protocols of SYSU-MM01, got 'sysu'"),
         ({"protocol": "Market1501"}, "protocol: Market-1501 has no protocol; evaluate it without "

@@ -47,7 +47,7 @@ def by_name(results: list[Result]) -> dict[str, Result]:
 
 def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Return the result of each convention."""
-    listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
+    listed = how.signed_lists()
     # What conventions share is computed once: the function is called once for equal arguments.
     once = functools.cache(lambda function, *arguments: function(*arguments))
     return [ranks.finish(summarize(

@@ -81,15 +81,12 @@ class Seeded(NamedTuple):
         Trials, and the seed of the first; trial t has seed + t.
     draw : callable
         (generator, labels, rows, unit, shots) to rows.
-    anew : bool
-        Whether every trial has a seed; else one generator draws all trials.
     """
 
     unit: tuple[str, ...]
     n: int = 10
     seed: int = 0
     draw: Callable[..., Integers] = sampled
-    anew: bool = True
 
 
 class Exact(NamedTuple):
@@ -228,6 +225,11 @@ class Protocol:
     def follows(self) -> str:
         """The repository and commit of the code, for signatures."""
         return self.source.partition(",")[0].replace("|", "/")
+
+    def signed(self, part: str, **more: object) -> dict[str, str]:
+        """Return what signatures say of a part; a protocol of one's own may follow no code."""
+        said = {"protocol": self.name, "part": part, **more, "follows": self.follows}
+        return {name: str(value) for name, value in said.items() if value != ""}
 
     def part(self, name: str, argument: str = "part") -> Part:
         """Return the part of that name."""

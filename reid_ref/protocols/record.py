@@ -216,10 +216,11 @@ class Protocol:
         check_choice(self.average, "average", ("trials", "pooled"))
         for part in self.parts if isinstance(self.trials, Exact) else ():
             convention = self.convention_of(part)
-            if convention.ignored or convention.ap != "step" or convention.cmc != "first-match":
-                raise InputError("convention", "ignored nothing, ap step and cmc first-match, "
-                                 "for an expectation", f"{as_text(convention.ignored)}, "
-                                 f"{convention.ap} and {convention.cmc}")
+            choices = {"ignored": (), "ap": "step", "unmatched": "drop", "cmc": "first-match"}
+            for choice, value in choices.items():
+                if getattr(convention, choice) != value:
+                    raise InputError("convention", f"{choice} {as_text(value)} for an expectation",
+                                     as_text(getattr(convention, choice)))
 
     @property
     def follows(self) -> str:

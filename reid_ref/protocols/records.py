@@ -41,7 +41,7 @@ def _step(ignored: tuple[str, ...] = (_CAMERA,), measure: str = "", **choices: A
 _OF_CCREID = _step(measure="test.py:38,119")
 _OF_FASTREID = _step(measure="fastreid/config/defaults.py:299")
 #: torchreid ranks raw features; of tracklets it does not load label -1.
-_RAW = {"metric": "euclidean", "measure": "torchreid/engine/engine.py:124-125"}
+_RAW: dict[str, Any] = {"metric": "euclidean", "measure": "torchreid/engine/engine.py:124-125"}
 _RAW_TRACKLETS = _step(loads="without label -1", **_RAW)
 
 
@@ -61,13 +61,6 @@ def _of(column: str, query: Iterable[int], gallery: Iterable[int] = ()) -> tuple
     """Return queries, and gallery images, of these values of a column; without any, all."""
     return (Rows("query", {column: tuple(query)}),
             Rows("gallery", {column: tuple(gallery)} if gallery else {}))
-
-
-#: Clothes-changing: the same clothes, or others, of the query's identity are left out.
-_CLOTHES = (
-    Part("general"),
-    Part("sc", ignored=(_CAMERA, "same identity, other clothes"), unmatched=True),
-    Part("cc", ignored=(_CAMERA, "same identity, same clothes"), unmatched=True))
 
 
 def _atrw_parts(unmatched: bool = False) -> list[Part]:
@@ -96,6 +89,15 @@ _SYSU = _record(
     counts={"all": (3803, 6775), "indoor": (3803, 2939)},
     note="Papers of the authors' line (JSIA, AlignGAN) have these galleries. Those of AGW and its "
     "copies have others, drawn by seeds: sysu-mm01-python.")
+_WITH_CLOTHES = "The column clothes is a number per outfit."
+_LTCC = _record(  # images of the query's identity in other clothes, or the same, are left out
+    "ltcc", f"{_SIMPLE_CCREID}, tools/eval_metrics.py:30-138", _OF_CCREID,
+    f"{_LISTS} {_WITH_CLOTHES}", Part("general"),
+    Part("sc", ignored=(_CAMERA, "same identity, other clothes"), unmatched=True),
+    Part("cc", ignored=(_CAMERA, "same identity, same clothes"), unmatched=True),
+    needs=("clothes",), counts={"general": (493, 7050)},
+    note="Papers print general (standard) and cc (cloth-changing). Codes that keep only the "
+    "identities of cloth-change_id_test.txt give another number.")
 _PRCC = _record(
     "prcc", f"{_SIMPLE_CCREID}, data/datasets/prcc.py:145-181", _OF_CCREID,
     "Query: the images of cameras B (1) and C (2). Gallery: those of A (0).",
@@ -158,16 +160,12 @@ _EVERY = (
         CONVENTIONS["matlab"].replace(unmatched="drop"), counts={"all": (2210, 17661)},
         note="The authors' trapezoid, as PGFA's figures have it. TransReID and most later papers "
         "print the step mAP: --convention torchreid."),
-    *(_record(name, f"{_SIMPLE_CCREID}, tools/eval_metrics.py:30-138{more}", _OF_CCREID,
-              f"{prepare} The column clothes is a number per outfit.", *_CLOTHES,
-              needs=("clothes",), **fields)
-      for name, more, prepare, fields in (
-          ("ltcc", "", _LISTS, {
-              "counts": {"general": (493, 7050)},
-              "note": "Papers print general (standard) and cc (cloth-changing). Codes that keep "
-              "only the identities of cloth-change_id_test.txt give another number."}),
-          ("ccvid", ", data/datasets/ccvid.py:151-156", "One row per tracklet, the mean of its "
-           "clips; cameras of session 3 are 12 higher.", {}))),
+    _LTCC,
+    replace(
+        _LTCC, name="ccvid", benchmark="ccvid", convention=_OF_CCREID.replace(name="ccvid"),
+        source=f"{_LTCC.source}, data/datasets/ccvid.py:151-156", counts={}, note="",
+        prepare="One row per tracklet, the mean of its clips; cameras of session 3 are 12 higher. "
+        f"{_WITH_CLOTHES}"),
     _PRCC,
     replace(
         _PRCC, name="prcc-single-shot", source=f"{_SIMPLE_CCREID}, data/datasets/prcc.py:169-175",

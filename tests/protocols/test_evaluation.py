@@ -346,7 +346,10 @@ class TestFiles:
         ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "average": "b"}', "average: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "trials": {"kind": "exact"}}',
-         "convention: expected ignored nothing, ap step and cmc first-match"),
+         "convention: expected ignored nothing for an expectation, got label -1"),
+        ('{"name": "a", "convention": {"base": "torchreid-function", "ignored": [], '
+         '"unmatched": "zero"}, "trials": {"kind": "exact"}}',
+         "convention: expected unmatched drop for an expectation, got zero"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"side": "b"}}]}',
          "side: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"where": {"b": [1]}}}]}',

@@ -68,34 +68,32 @@ def _table(value: Any, name: str, fields: Collection[str]) -> dict[str, Any]:
     return dict(value)
 
 
-def _list(values: Mapping[str, Any], name: str, kind: type) -> tuple[Any, ...]:
+def _list(values: Mapping[str, Any], name: str, kind: type,
+          known: Collection[str] = ()) -> tuple[Any, ...]:
     given = values.get(name, [])
     if not isinstance(given, list) or not all(type(value) is kind for value in given):
         raise InputError(name, "a list of " + {int: "whole numbers", str: "texts",
                                                dict: "tables"}[kind], repr(given))
+    for value in given if known else ():
+        check_choice(value, name, known)
     return tuple(given)
 
 
-def _texts(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        if not isinstance(values.get(name, ""), str):
-            raise InputError(name, "a text", repr(values[name]))
-    return {name: values.get(name, "") for name in names}
+def _value(values: Mapping[str, Any], name: str, default: Any, kind: type = bool) -> Any:
+    value = values.get(name, default)
+    if value is not default and type(value) is not kind:
+        raise InputError(name, "a text" if kind is str else "true or false", repr(value))
+    return value
 
 
 def _protocol(values: dict[str, Any]) -> Protocol:
-    texts = _texts(values, "name", "source", "prepare", "note")
-    if not texts["name"]:
-        raise InputError("name", "a text", "none")
-    needs = _list(values, "needs", str)
-    for column in needs:
-        check_choice(column, "needs", _COLUMNS)
+    texts = {name: _value(values, name, "", str) for name in ("name", "source", "prepare", "note")}
     protocol = Protocol(
         **texts, benchmark="", convention=_convention(values.get("convention"), texts["name"]),
         parts=tuple(map(_part, _list(values, "parts", dict))) or (Part(),),
         trials=_trials(values.get("trials", {"kind": "given"})),
-        shots=_list(values, "shots", int) or (1,), needs=needs,
-        cameras=_list(values, "cameras", int), tracks=bool(values.get("tracks", False)),
+        shots=_list(values, "shots", int) or (1,), needs=_list(values, "needs", str, _COLUMNS),
+        cameras=_list(values, "cameras", int), tracks=_value(values, "tracks", False),
         average=values.get("average", "trials"))
     for part in protocol.parts:
         protocol.convention_of(part)  # refuses an unknown rule
@@ -112,11 +110,11 @@ def _convention(value: Any, name: str) -> Convention:
 
 def _part(value: dict[str, Any]) -> Part:
     values = _table(value, "parts", ("name", "query", "gallery", "ignored", "unmatched"))
-    return Part(_texts(values, "name")["name"] or "all",
+    return Part(_value(values, "name", "all", str),
                 _rows(values.get("query", {"side": "query"}), "query"),
                 _rows(values.get("gallery", {"side": "gallery"}), "gallery"),
                 _list(values, "ignored", str) if "ignored" in values else None,
-                bool(values.get("unmatched", False)))
+                _value(values, "unmatched", False))
 
 
 def _rows(value: Any, name: str) -> Rows:
@@ -124,18 +122,14 @@ def _rows(value: Any, name: str) -> Rows:
     side = values.get("side", name)
     check_choice(side, "side", ("query", "gallery"))
     where = _table(values.get("where", {}), "where", _COLUMNS)
-    drawn = values.get("drawn")
-    if drawn not in (None, True, False):
-        raise InputError("drawn", "true or false", repr(drawn))
-    return Rows(side, {column: _list(where, column, int) for column in where}, drawn)
+    return Rows(side, {column: _list(where, column, int) for column in where},
+                _value(values, "drawn", None))
 
 
 def _trials(value: Any) -> Trials:
     values = _table(value, "trials", ("kind", "n", "seed", "unit"))
     check_choice(values.get("kind", ""), "kind", ("given", "seeded", "exact"))
-    unit = _list(values, "unit", str) or ("identity",)
-    for column in unit:
-        check_choice(column, "unit", _COLUMNS)
+    unit = _list(values, "unit", str, _COLUMNS) or ("identity",)
     n = check_count(values.get("n", 1), "n")
     kinds: dict[str, Trials] = {
         "given": Given(n), "exact": Exact(),

@@ -358,6 +358,10 @@ class TestFiles:
          "ignored: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"drawn": "b"}}]}',
          "drawn: expected true or false"),
+        ('{"name": "a", "convention": "mars", "parts": [{"unmatched": "no"}]}',
+         "unmatched: expected true or false, got 'no'"),
+        ('{"name": "a", "convention": "mars", "tracks": 1}', "tracks: expected true or false"),
+        ('{"convention": "mars"}', "name: expected a text of one line"),
     ])
     def test_wrong_files(self, tmp_path, text, message):
         with pytest.raises(InputError, match=f"mine.json: {message}"):

@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref import InputError, Labels, evaluate_protocol
 from reid_ref.evaluation.ranked import Lists
-from reid_ref.protocols import evaluate_ranked
+from reid_ref.protocols import evaluate_ranked, read_protocol
 from reid_ref.ranking.ranked_lists import RankedLists
 from tests.documents import command as run
 
@@ -81,6 +81,14 @@ def test_what_is_refused():
     lists = Lists(RankedLists([np.arange(8)], lambda k: "list"))
     with pytest.raises(InputError, match="expected features or distances, got ranked lists"):
         evaluate_ranked(TRACKS, lists, QUERY, GALLERY)
+
+
+def test_a_protocol_of_ones_own(tmp_path):
+    (tmp_path / "mine.json").write_text(
+        '{"name": "mine", "convention": "torchreid-function", "tracks": true}')
+    result = evaluate_protocol(read_protocol(tmp_path / "mine.json"), None, None, QUERY, GALLERY,
+                               distances=DISTANCES)
+    assert result.mAP == .5 and "follows" not in result.signature
 
 
 def test_the_column_of_a_file(tmp_path):

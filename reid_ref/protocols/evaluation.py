@@ -174,7 +174,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
 
 def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
                        how: How) -> tuple[Distances, Labels]:
-    """Return the least distance to the images of each track, and the labels of the tracks.
+    """Return what ranks tracks, each as its nearest image, and the labels of the tracks.
 
     Tracks are in the order of their first images.
     """
@@ -183,7 +183,7 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
                     .values(), key=lambda images: images[0])
     images, first = np.concatenate(tracks), np.cumsum([0, *map(len, tracks[:-1])])
     least = [np.fmin.reduceat(block[:, images], first, axis=1)
-             for block in ranked.exact_blocks(query, gallery, how)]
+             for block in ranked.rows(query, gallery, how)]
     return (Distances(np.concatenate(least), ranked.provenance_of(how)),
             gallery[images[first]])
 

@@ -151,11 +151,6 @@ class Part(NamedTuple):
             for rows, n in zip((self.query, self.gallery), counts))
 
 
-def unchanged(labels: Labels) -> Labels:
-    """Return the labels as they are."""
-    return labels
-
-
 @dataclass(frozen=True)
 class Protocol:
     """A benchmark's rule, from its own code.
@@ -178,7 +173,7 @@ class Protocol:
         Columns of the labels besides identity and camera.
     cameras : tuple of int
         The numbers that cameras can have, where parts or columns are made of them.
-    relabel : callable
+    relabel : callable, optional
         Labels to labels: columns that the benchmark makes of others.
     tracks : bool
         Whether the gallery's rows are tracks: images of one identity, camera and `video` are one,
@@ -203,7 +198,7 @@ class Protocol:
     shots: tuple[int, ...] = (1,)
     needs: tuple[str, ...] = ()
     cameras: tuple[int, ...] = ()
-    relabel: Callable[[Labels], Labels] = field(default=unchanged, repr=False)
+    relabel: Callable[[Labels], Labels] | None = field(default=None, repr=False)
     tracks: bool = False
     average: str = "trials"
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -232,10 +227,10 @@ class Protocol:
         said = {"protocol": self.name, "part": part, **more, "follows": self.follows}
         return {name: str(value) for name, value in said.items() if value != ""}
 
-    def part(self, name: str, argument: str = "part") -> Part:
+    def part(self, name: str) -> Part:
         """Return the part of that name."""
         parts = {part.name: part for part in self.parts}
-        check_choice(name, argument, parts)
+        check_choice(name, "part", parts)
         return parts[name]
 
     def labelled(self, labels: Labels, side: str) -> Labels:
@@ -243,7 +238,8 @@ class Protocol:
         if self.cameras and len(strange := np.setdiff1d(labels.camera, self.cameras)):
             raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
                              f"{self.name} numbers them", int(strange[0]))
-        labels = self.relabel(labels)
+        if self.relabel is not None:
+            labels = self.relabel(labels)
         for column in self.needs:
             column_of(labels, side, column)
         return labels

@@ -128,7 +128,7 @@ def _page(record: ProtocolRecord, protocol: Protocol,
                       f"{UNMATCHED[convention.unmatched].words}; CMC: {convention.curve.words}")
     yield "distance", (f"{METRICS[convention.metric]}, features "
                        + ("divided by their 2-norms" if How((convention,)).distance()[1]
-                          else "as they are") + ", unless --metric or --normalize say more")
+                          else "as they are") + ", unless --metric or --normalize say otherwise")
     if record.note:
         yield "note", record.note
     yield "", ""

@@ -82,7 +82,7 @@ _SYSU = _record(
     CONVENTIONS["sysu-mm01"],
     "Query: all infrared images of the 96 test identities (cameras 3 and 6). Gallery: all their "
     "visible images (cameras 1, 2, 4, 5); those of an identity and camera in the order of their "
-    "file names, for trials count them. --trials: the authors' rand_perm_cam.mat.",
+    "file names, as the trials number them. --trials: the authors' rand_perm_cam.mat.",
     Part("all", *_of("camera", (3, 6), (1, 2, 4, 5))),
     Part("indoor", *_of("camera", (3, 6), (1, 2)), unmatched=True),
     trials=Given(10, "rand_perm_cam.mat"), shots=(1, 10), cameras=(1, 2, 3, 4, 5, 6),

@@ -242,6 +242,9 @@ class TestLikeAnyResult:
         fresh, kept = (json.loads(run("compare", *files, "--json").stdout)
                        for files in ((pool, pool, *of_pool), (saved, saved)))
         assert fresh["values"]["pool"] == kept["values"]["saved"]
+        shown = run("evaluate", saved).stdout
+        assert "none: the expectation over all galleries (sd of one draw mAP" in shown
+        assert "\nties" not in shown  # of each gallery its own
         for command in (["evaluate", saved], ["table", f"ours={saved}"]):
             assert f"{100 * kept['values']['saved']['mAP']:.2f}" in run(*command).stdout
         done = run("evaluate", pool, *of_pool, "--per-query", tmp_path / "x.json")

@@ -69,13 +69,13 @@ def _table(value: Any, name: str, fields: Collection[str]) -> dict[str, Any]:
 
 
 def _list(values: Mapping[str, Any], name: str, kind: type,
-          known: Collection[str] = ()) -> tuple[Any, ...]:
+          choices: Collection[str] = ()) -> tuple[Any, ...]:
     given = values.get(name, [])
     if not isinstance(given, list) or not all(type(value) is kind for value in given):
         raise InputError(name, "a list of " + {int: "whole numbers", str: "texts",
                                                dict: "tables"}[kind], repr(given))
-    for value in given if known else ():
-        check_choice(value, name, known)
+    for value in given if choices else ():
+        check_choice(value, name, choices)
     return tuple(given)
 
 

@@ -169,6 +169,18 @@ def saved_trials(found):
         "trials": {"type": "array", "items": {"$ref": "#/$defs/saved"}}})
 
 
+def saved_expectation(found):
+    """Return the shape of a saved expectation, which has probabilities in the place of ranks."""
+    numbers = {"type": "array", "items": found.of(float)}
+    expected = {"weight": numbers, "match": numbers, "sd": found.of(dict[str, float])}
+    properties = {name: value for name, value in saved(found)["properties"].items()
+                  if name != "ranks"}
+    return _closed("The file of an expectation over all galleries.", {
+        **properties, "expected": {
+            "type": "object", "properties": expected, "required": [*expected],
+            "additionalProperties": False}})
+
+
 def _closed(description, properties):
     optional = {key(name) for name in Ranks.__dataclass_fields__}
     return {"description": description, "type": "object", "properties": properties,
@@ -186,6 +198,7 @@ def schema():
         shapes[name] = {**found.object(cls, head), "description": f"{command}."}
     shapes["saved"] = saved(found)
     shapes["saved_trials"] = saved_trials(found)
+    shapes["saved_expectation"] = saved_expectation(found)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "JSON of reid-ref",

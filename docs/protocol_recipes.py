@@ -126,6 +126,10 @@ _LISTS = """\
 Ranked lists, as they are submitted: [ranked lists](../ranked_lists.md). Or features, as any
 [file](../files.md).
 """
+_VERI_TRACKS = """\
+As for [veri-776](veri-776.md), with `gallery_track` in the same file: for each gallery image, the
+number of the line of `test_track.txt` that names it.
+"""
 #: Where there is no recipe.
 ANY_FILE = """\
 Features or distances with labels, from your [toolbox](../files.md#from-your-toolbox) or by the
@@ -149,7 +153,7 @@ RECIPES = {
     "cuhk-pedes icfg-pedes rstpreid": _IRRA,
     "cuhk-pedes-trapezoid icfg-pedes-trapezoid rstpreid-trapezoid": _SSAN,
     "vehicleid vehicleid-draws": _VEHICLEID, "cargo": _CARGO, "mars": _AP3D, "msmt17": _MSMT17,
-    "cityflow veri-wild-challenge": _LISTS,
+    "cityflow veri-wild-challenge": _LISTS, "veri-776-tracks": _VERI_TRACKS,
     "cuhk-sysu prw prw-multi-view prw-matlab": _BOXES}
 #: Toolbox of docs/files.md to the protocols that are of it or follow it.
 TOOLBOXES = {

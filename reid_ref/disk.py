@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -104,6 +105,21 @@ def read_lines(path: Path, expected: str) -> list[str]:
         reason = getattr(error, "strerror", None) or "not text"
         raise InputError(
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
+
+
+def read_json(path: PathLike, expected: str) -> Any:
+    """Return what a JSON file holds.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is no JSON; the message says what was expected.
+    """
+    text = "\n".join(read_lines(Path(path), expected))
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
 
 
 def check_different(paths: list[Path]) -> None:

@@ -99,7 +99,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
             _drop_output()
         return status
     except InputError as error:
-        names = names_of_arguments(vars(args).get("files", ()))
+        names = names_of_arguments(getattr(args, "files", ()))
         print_stderr(f"error: {error.renamed(names)}")
         return 2
 

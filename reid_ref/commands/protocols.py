@@ -57,7 +57,8 @@ def words_of(protocol: Protocol, part: Part) -> str:
     if protocol.boxes is not None:
         return protocol.boxes.words[part.name]
     ignored = protocol.convention.ignored if part.ignored is None else part.ignored
-    return (f"{_rows(part.query)} ask, {_rows(part.gallery)} answer; ignored: "
+    tracks = "tracks of " if protocol.tracks else ""
+    return (f"{_rows(part.query)} ask, {tracks}{_rows(part.gallery)} answer; ignored: "
             + ("; ".join(IGNORED[rule].words for rule in ignored) or "nothing"))
 
 
@@ -127,7 +128,7 @@ def _page(record: ProtocolRecord, protocol: Protocol,
                       f"{UNMATCHED[convention.unmatched].words}; CMC: {convention.curve.words}")
     yield "distance", (f"{METRICS[convention.metric]}, features "
                        + ("divided by their 2-norms" if How((convention,)).distance()[1]
-                          else "as they are") + ", unless --metric or --normalize say more")
+                          else "as they are") + ", unless --metric or --normalize say otherwise")
     if record.note:
         yield "note", record.note
     yield "", ""

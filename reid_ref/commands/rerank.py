@@ -64,8 +64,10 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command)
     command.add_argument("--variant", metavar="NAME",
                          help=f"whose re-ranking: {', '.join(VARIANTS)}; default matlab")
-    command.add_argument("--k1", type=int, metavar="N", help="default 20")
-    command.add_argument("--k2", type=int, metavar="N", help="default 6")
+    command.add_argument("--k1", type=int, metavar="N",
+                         help="size of the k-reciprocal neighbourhood; default 20")
+    command.add_argument("--k2", type=int, metavar="N",
+                         help="neighbours whose vectors are averaged; default 6")
     command.add_argument("--lambda", dest="lambda_", type=float, metavar="X",
                          help="share of the original distance, 0 to 1; default 0.3")
     command.add_argument("--multi-query", metavar="FILE",

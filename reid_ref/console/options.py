@@ -140,9 +140,9 @@ def refuse(options: Mapping[str, Any], expected: str, got: str) -> None:
 
 def of_features(args: argparse.Namespace) -> dict[str, Any]:
     """Return the options that say how features become distances, by name."""
-    given = vars(args)
-    return {"--metric": given.get("metric"), "--normalize": given.get("normalize"),
-            "--no-normalize": given.get("normalize") is False}
+    normalize = getattr(args, "normalize", None)
+    return {"--metric": getattr(args, "metric", None), "--normalize": normalize,
+            "--no-normalize": normalize is False}
 
 
 def names_of_arrays(args: argparse.Namespace) -> dict[str, str]:

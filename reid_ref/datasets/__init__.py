@@ -13,11 +13,11 @@ from reid_ref.datasets.labels import (
     Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_side, read_sides,
     read_tracks)
 from reid_ref.datasets.pooling import pool_frames, pool_tracklets
-from reid_ref.files.image_names import FORMS, NameForm, labels_of_names, parse_names
+from reid_ref.files.image_names import FORMS, NameForm, parse_names
 
 __all__ = [
     "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition",
-    "Recognised", "Tracks", "good_and_wrong", "labels_of_names", "parse_names",
+    "Recognised", "Tracks", "good_and_wrong", "parse_names",
     "pool_frames", "pool_tracklets", "read_cuhk03", "read_indices", "read_labels", "read_list",
     "read_side", "read_sides", "read_tracks", "recognise",
 ]

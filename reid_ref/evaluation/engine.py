@@ -12,7 +12,7 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import warn
 from reid_ref.arrays.cores import using
-from reid_ref.conventions import Convention, loaded_images, only_ignored
+from reid_ref.conventions import UNMATCHED, Convention, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Curves, Ranking
@@ -49,7 +49,7 @@ def by_name(results: list[Result]) -> dict[str, Result]:
 
 def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Return the result of each convention."""
-    listed = {} if how.lists is None else {"lists": how.lists.fingerprint()}
+    listed = how.signed_lists()
     # What conventions share is computed once: the function is called once for equal arguments.
     once = functools.cache(lambda function, *arguments: function(*arguments))
     return [ranks.finish(summarize(
@@ -80,7 +80,9 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
                          if count and name not in ("ok", "not loaded"))
     n_loaded = len(query) - result.counts.status["not loaded"]
     counts_as = ("count as NaN" if np.isnan(result.mAP) else
-                 "count as AP 0" if result.counted == n_loaded else "are left out")
+                 "count as AP 0" if result.counted == n_loaded else
+                 "are left out of mAP and mINP, and are misses in CMC"
+                 if UNMATCHED[result.convention.unmatched].in_cmc else "are left out")
     warn(f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: "
          f"{first}): they {counts_as}; {remedy}")
 

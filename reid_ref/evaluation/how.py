@@ -165,6 +165,10 @@ class How:
         needed = [record.name for record in self.conventions if record.needs_lists]
         check_lists(self.lists, needed, query, gallery)
 
+    def signed_lists(self) -> dict[str, str]:
+        """Return what a signature says of the index lists."""
+        return {} if self.lists is None else {"lists": self.lists.fingerprint()}
+
     def lists_of(self, queries: Any) -> IndexLists | None:
         """Return the index lists of some queries: a slice or an array of indices."""
         return self.lists and self.lists.of_queries(queries)

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice
-from reid_ref.labels import Labels
 
 # Folders before the name are left out; 18 names of Market-1501's gallery end in .jpg.jpg.
 _FOLDER, _SUFFIX = r"(?:.*[/\\])?", r"(?:\.(?:jpe?g|png|bmp))*"
@@ -127,18 +126,6 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
     # -1, and 00-1 in MARS.
     return {group: np.array([-1 if "-" in text else int(text) for text in column], dtype=np.int64)
             for group, column in zip(pattern.groupindex, columns)}
-
-
-def labels_of_names(names: Iterable[str | os.PathLike[str]], form: str | None = None) -> Labels:
-    """Return identity and camera of file names; see `parse_names`.
-
-    Examples
-    --------
-    >>> labels_of_names(["0002_c017_00030600_0.jpg"]).camera
-    array([17])
-    """
-    parsed = parse_names(names, form)
-    return Labels(parsed["identity"], parsed["camera"])
 
 
 def form_of(name: str) -> str | None:

@@ -10,8 +10,9 @@ from reid_ref.protocols.files import read_protocol
 from reid_ref.protocols.person_search import evaluate_person_search
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded
 from reid_ref.protocols.records import PROTOCOLS, find_protocol
-from reid_ref.protocols.result import Expectation, ProtocolResult
+from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import permuted_galleries, read_trials
+from reid_ref.result.expectation import Expectation
 
 __all__ = [
     "Boxes", "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol", "ProtocolResult",

@@ -1,7 +1,6 @@
 """`Boxes`: ground truth, detections and queries of person search, and the files with them."""
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -15,7 +14,7 @@ from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, as_names, as_vector, check_choice, check_length,
     warn)
 from reid_ref.arrays.value import Value
-from reid_ref.disk import PathLike, check_regular
+from reid_ref.disk import PathLike, read_json
 from reid_ref.files.formats import read_contents
 from reid_ref.ranking.roles import equal_pairs
 
@@ -241,15 +240,7 @@ def read_boxes(path: PathLike) -> Boxes:
 
 
 def _from_json(path: PathLike) -> dict[str, Any]:
-    try:
-        check_regular(path)
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(path, got=error.strerror, remedy="check its name and rights") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, "JSON", f"{type(error).__name__}: {error}") from None
+    values = read_json(path, "JSON")
     if not isinstance(values, dict):
         raise InputError(path, "a JSON object of lists", type(values).__name__)
     return values

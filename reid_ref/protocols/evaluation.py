@@ -14,7 +14,7 @@ from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
 from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
-from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides
+from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, cells, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import ProtocolResult, of_expectation, of_trials
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
@@ -143,8 +143,7 @@ def average_trials(protocol: str | Protocol,
         warn(f"{record.name} is the mean of {n_expected} trials, and these are {n_trials}")
     return ProtocolResult({part: of_trials(
         [trial for result in results for trial in result[part].trials], record.average,
-        {"protocol": record.name, "part": part, "trials": n_trials, **_follows(record)})
-        for part in parts})
+        record.signed(part, trials=n_trials)) for part in parts})
 
 
 def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gallery: Labels,
@@ -160,6 +159,8 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
     sides = {"query": record.labelled(query, "query"),
              "gallery": record.labelled(gallery, "gallery")}
     ranked.check(query, gallery)
+    if record.tracks:
+        ranked, sides["gallery"] = _nearest_of_tracks(ranked, **sides, how=how)
     shots = record.shots[0] if shots is None else shots
     if shots not in record.shots:
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
@@ -171,6 +172,22 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
             record, each, ranked, sides, how, trials, shots, seed) for each in parts})
 
 
+def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
+                       how: How) -> tuple[Distances, Labels]:
+    """Return what ranks tracks, each as its nearest image, and the labels of the tracks.
+
+    Tracks are in the order of their first images.
+    """
+    column_of(gallery, "gallery", "video")
+    tracks = sorted(cells(gallery, np.arange(len(gallery)), ("identity", "camera", "video"))
+                    .values(), key=lambda images: images[0])
+    images, first = np.concatenate(tracks), np.cumsum([0, *map(len, tracks[:-1])])
+    least = [np.fmin.reduceat(block[:, images], first, axis=1)
+             for block in ranked.rows(query, gallery, how)]
+    return (Distances(np.concatenate(least), ranked.provenance_of(how)),
+            gallery[images[first]])
+
+
 def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
              trials: Any, shots: int, seed: int | None) -> Result:
     convention = record.convention_of(part)
@@ -179,17 +196,15 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
                                                         sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
                          "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
-    said: dict[str, str] = {"protocol": record.name, "part": part.name}
-    if record.shots != (1,):
-        said["shots"] = str(shots)
     if trials is None and isinstance(record.trials, Exact):
-        return _expected(record, part, ranked, sides, how, {**said, "trials": "expectation"})
+        return _expected(record, part, ranked, sides, how)
     rows = list(rows_of_trials(record, part, sides, trials, shots, seed))
-    said["trials"] = str(len(rows))
+    drawn: dict[str, object] = {} if record.shots == (1,) else {"shots": shots}
+    drawn["trials"] = len(rows)
     if trials is None and isinstance(record.trials, Seeded):
-        said["seed"] = str(record.trials.seed if seed is None else seed)
-    results = _of_trials(part, ranked, sides, how, rows)
-    return of_trials(results, record.average, {**said, **_follows(record)})
+        drawn["seed"] = record.trials.seed if seed is None else seed
+    return of_trials(_of_trials(part, ranked, sides, how, rows), record.average,
+                     record.signed(part.name, **drawn))
 
 
 def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
@@ -225,8 +240,7 @@ def _labels(part: Part, sides: Sides, rows: Trial) -> tuple[Labels, Labels]:
     return sides[part.query.side][rows[0]], sides[part.gallery.side][rows[1]]
 
 
-def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
-              said: dict[str, str]) -> Result:
+def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How) -> Result:
     """Return the expectation over all galleries."""
     rows = part.query.of(sides), part.gallery.of(sides)
     query, gallery = _labels(part, sides, rows)
@@ -244,10 +258,5 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
              "are left out; check that identities are numbered alike on both sides")
     draws = sd_of_draws(ranks, expected.match.shape[1])
     return of_expectation(expected, draws, query, gallery, convention, signature(
-        {**fields_of(convention), **chosen.provenance_of(how), **said,
-         **_follows(record)}, query, gallery))
-
-
-def _follows(record: Protocol) -> dict[str, str]:
-    """Return what the signature says of the code; a protocol of one's own may have none."""
-    return {"follows": record.follows} if record.follows else {}
+        {**fields_of(convention), **chosen.provenance_of(how),
+         **record.signed(part.name, trials="expectation")}, query, gallery))

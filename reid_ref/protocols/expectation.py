@@ -18,7 +18,6 @@ from scipy.sparse import csr_matrix
 
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import Labels
-from reid_ref.protocols.result import Expected
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.result import RANKS
 
@@ -33,6 +32,26 @@ _BEYOND = 1e-16
 N_DRAWS = 100
 #: Good images whose distributions are computed at a time.
 _AT_ONCE = 2048
+
+
+class Expected(NamedTuple):
+    """The expectation for each query over all galleries.
+
+    Parameters
+    ----------
+    query : int64, shape (n,)
+        Which queries have a good image.
+    weight : float64, shape (n,)
+        How often the query asks: an image of a pool is drawn into the gallery at times.
+    ap : float64, shape (n,)
+    match : float64, shape (n, length)
+        The probability of a match at rank k or before.
+    """
+
+    query: Integers
+    weight: Doubles
+    ap: Doubles
+    match: Doubles
 
 
 class Identities(NamedTuple):
@@ -262,7 +281,9 @@ def _means(batch: list[Chances], n_shares: int, tables: Tables) -> tuple[Doubles
     on_circle = np.add.reduceat(np.exp(size + 1j * angle), start) / n_good[:, np.newaxis]
     match = np.fft.irfft(on_circle, tables.n_points)[:, :len(tables.powers)] / tables.powers
     inverse = np.exp(logs[:, :n_nodes]) @ tables.weights
-    return np.add.reduceat(inverse, start) / n_good, np.clip(np.cumsum(match, axis=1), 0, 1)
+    ap = np.add.reduceat(inverse, start) / n_good
+    # Rounding can leave the range.
+    return np.minimum(ap, 1), np.clip(np.cumsum(match, axis=1), 0, 1)
 
 
 def _ranks(near: Near, number: int, identities: Identities, is_pool: bool,

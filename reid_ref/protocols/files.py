@@ -1,7 +1,6 @@
 """A protocol of one's own, as a TOML or JSON file with the fields of `Protocol`."""
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -9,13 +8,13 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, check_count
 from reid_ref.conventions import CHOICES, Convention, find_convention
-from reid_ref.disk import PathLike, check_regular
+from reid_ref.disk import PathLike, read_json, read_lines
 from reid_ref.labels import FURTHER
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded, Trials
 
 _COLUMNS = ("identity", "camera", *FURTHER[:-1])
 _FIELDS = ("name", "source", "convention", "prepare", "parts", "trials", "shots", "needs",
-           "cameras", "average", "note")
+           "cameras", "tracks", "average", "note")
 
 
 def read_protocol(path: PathLike) -> Protocol:
@@ -45,23 +44,20 @@ def read_protocol(path: PathLike) -> Protocol:
     ...     read_protocol(path).convention.ap
     'step'
     """
-    try:
-        check_regular(path)
-        text = Path(path).read_text(encoding="utf-8")
-        values = json.loads(text) if Path(path).suffix.lower() == ".json" else _toml(text)
-    except InputError:
-        raise
-    except (OSError, ValueError, RecursionError, ImportError) as error:
-        raise InputError(path, "a protocol in TOML (Python 3.11 or later) or JSON",
-                         f"{type(error).__name__}: {error}") from None
+    read = read_json if Path(path).suffix.lower() == ".json" else _read_toml
+    values = read(path, "a protocol in TOML (Python 3.11 or later) or JSON")
     try:
         return _protocol(_table(values, "the file", _FIELDS))
     except InputError as error:
         raise error.at(path) from None
 
 
-def _toml(text: str) -> Any:
-    return import_module("tomllib").loads(text)
+def _read_toml(path: PathLike, expected: str) -> Any:
+    text = "\n".join(read_lines(Path(path), expected))
+    try:
+        return import_module("tomllib").loads(text)
+    except (ValueError, RecursionError, ImportError) as error:
+        raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
 
 
 def _table(value: Any, name: str, fields: Collection[str]) -> dict[str, Any]:
@@ -72,34 +68,33 @@ def _table(value: Any, name: str, fields: Collection[str]) -> dict[str, Any]:
     return dict(value)
 
 
-def _list(values: Mapping[str, Any], name: str, kind: type) -> tuple[Any, ...]:
+def _list(values: Mapping[str, Any], name: str, kind: type,
+          choices: Collection[str] = ()) -> tuple[Any, ...]:
     given = values.get(name, [])
     if not isinstance(given, list) or not all(type(value) is kind for value in given):
         raise InputError(name, "a list of " + {int: "whole numbers", str: "texts",
                                                dict: "tables"}[kind], repr(given))
+    for value in given if choices else ():
+        check_choice(value, name, choices)
     return tuple(given)
 
 
-def _texts(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        if not isinstance(values.get(name, ""), str):
-            raise InputError(name, "a text", repr(values[name]))
-    return {name: values.get(name, "") for name in names}
+def _value(values: Mapping[str, Any], name: str, default: Any, kind: type = bool) -> Any:
+    value = values.get(name, default)
+    if value is not default and type(value) is not kind:
+        raise InputError(name, "a text" if kind is str else "true or false", repr(value))
+    return value
 
 
 def _protocol(values: dict[str, Any]) -> Protocol:
-    texts = _texts(values, "name", "source", "prepare", "note")
-    if not texts["name"]:
-        raise InputError("name", "a text", "none")
-    needs = _list(values, "needs", str)
-    for column in needs:
-        check_choice(column, "needs", _COLUMNS)
+    texts = {name: _value(values, name, "", str) for name in ("name", "source", "prepare", "note")}
     protocol = Protocol(
         **texts, benchmark="", convention=_convention(values.get("convention"), texts["name"]),
         parts=tuple(map(_part, _list(values, "parts", dict))) or (Part(),),
         trials=_trials(values.get("trials", {"kind": "given"})),
-        shots=_list(values, "shots", int) or (1,), needs=needs,
-        cameras=_list(values, "cameras", int), average=values.get("average", "trials"))
+        shots=_list(values, "shots", int) or (1,), needs=_list(values, "needs", str, _COLUMNS),
+        cameras=_list(values, "cameras", int), tracks=_value(values, "tracks", False),
+        average=values.get("average", "trials"))
     for part in protocol.parts:
         protocol.convention_of(part)  # refuses an unknown rule
     return protocol
@@ -115,11 +110,11 @@ def _convention(value: Any, name: str) -> Convention:
 
 def _part(value: dict[str, Any]) -> Part:
     values = _table(value, "parts", ("name", "query", "gallery", "ignored", "unmatched"))
-    return Part(_texts(values, "name")["name"] or "all",
+    return Part(_value(values, "name", "all", str),
                 _rows(values.get("query", {"side": "query"}), "query"),
                 _rows(values.get("gallery", {"side": "gallery"}), "gallery"),
                 _list(values, "ignored", str) if "ignored" in values else None,
-                bool(values.get("unmatched", False)))
+                _value(values, "unmatched", False))
 
 
 def _rows(value: Any, name: str) -> Rows:
@@ -127,18 +122,14 @@ def _rows(value: Any, name: str) -> Rows:
     side = values.get("side", name)
     check_choice(side, "side", ("query", "gallery"))
     where = _table(values.get("where", {}), "where", _COLUMNS)
-    drawn = values.get("drawn")
-    if drawn not in (None, True, False):
-        raise InputError("drawn", "true or false", repr(drawn))
-    return Rows(side, {column: _list(where, column, int) for column in where}, drawn)
+    return Rows(side, {column: _list(where, column, int) for column in where},
+                _value(values, "drawn", None))
 
 
 def _trials(value: Any) -> Trials:
     values = _table(value, "trials", ("kind", "n", "seed", "unit"))
     check_choice(values.get("kind", ""), "kind", ("given", "seeded", "exact"))
-    unit = _list(values, "unit", str) or ("identity",)
-    for column in unit:
-        check_choice(column, "unit", _COLUMNS)
+    unit = _list(values, "unit", str, _COLUMNS) or ("identity",)
     n = check_count(values.get("n", 1), "n")
     kinds: dict[str, Trials] = {
         "given": Given(n), "exact": Exact(),

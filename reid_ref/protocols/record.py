@@ -81,15 +81,12 @@ class Seeded(NamedTuple):
         Trials, and the seed of the first; trial t has seed + t.
     draw : callable
         (generator, labels, rows, unit, shots) to rows.
-    anew : bool
-        Whether every trial has a seed; else one generator draws all trials.
     """
 
     unit: tuple[str, ...]
     n: int = 10
     seed: int = 0
     draw: Callable[..., Integers] = sampled
-    anew: bool = True
 
 
 class Exact(NamedTuple):
@@ -154,11 +151,6 @@ class Part(NamedTuple):
             for rows, n in zip((self.query, self.gallery), counts))
 
 
-def unchanged(labels: Labels) -> Labels:
-    """Return the labels as they are."""
-    return labels
-
-
 @dataclass(frozen=True)
 class Protocol:
     """A benchmark's rule, from its own code.
@@ -181,8 +173,11 @@ class Protocol:
         Columns of the labels besides identity and camera.
     cameras : tuple of int
         The numbers that cameras can have, where parts or columns are made of them.
-    relabel : callable
+    relabel : callable, optional
         Labels to labels: columns that the benchmark makes of others.
+    tracks : bool
+        Whether the gallery's rows are tracks: images of one identity, camera and `video` are one,
+        at the least of their distances.
     average : str
         "trials": the mean of the trials' means; "pooled": the mean over the queries of all.
     counts : dict of str to (int, int)
@@ -203,7 +198,8 @@ class Protocol:
     shots: tuple[int, ...] = (1,)
     needs: tuple[str, ...] = ()
     cameras: tuple[int, ...] = ()
-    relabel: Callable[[Labels], Labels] = field(default=unchanged, repr=False)
+    relabel: Callable[[Labels], Labels] | None = field(default=None, repr=False)
+    tracks: bool = False
     average: str = "trials"
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     note: str = ""
@@ -215,20 +211,26 @@ class Protocol:
         check_choice(self.average, "average", ("trials", "pooled"))
         for part in self.parts if isinstance(self.trials, Exact) else ():
             convention = self.convention_of(part)
-            if convention.ignored or convention.ap != "step" or convention.cmc != "first-match":
-                raise InputError("convention", "ignored nothing, ap step and cmc first-match, "
-                                 "for an expectation", f"{as_text(convention.ignored)}, "
-                                 f"{convention.ap} and {convention.cmc}")
+            choices = {"ignored": (), "ap": "step", "unmatched": "drop", "cmc": "first-match"}
+            for choice, value in choices.items():
+                if getattr(convention, choice) != value:
+                    raise InputError("convention", f"{choice} {as_text(value)} for an expectation",
+                                     as_text(getattr(convention, choice)))
 
     @property
     def follows(self) -> str:
         """The repository and commit of the code, for signatures."""
         return self.source.partition(",")[0].replace("|", "/")
 
-    def part(self, name: str, argument: str = "part") -> Part:
+    def signed(self, part: str, **more: object) -> dict[str, str]:
+        """Return what signatures say of a part; a protocol of one's own may follow no code."""
+        said = {"protocol": self.name, "part": part, **more, "follows": self.follows}
+        return {name: str(value) for name, value in said.items() if value != ""}
+
+    def part(self, name: str) -> Part:
         """Return the part of that name."""
         parts = {part.name: part for part in self.parts}
-        check_choice(name, argument, parts)
+        check_choice(name, "part", parts)
         return parts[name]
 
     def labelled(self, labels: Labels, side: str) -> Labels:
@@ -236,7 +238,8 @@ class Protocol:
         if self.cameras and len(strange := np.setdiff1d(labels.camera, self.cameras)):
             raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
                              f"{self.name} numbers them", int(strange[0]))
-        labels = self.relabel(labels)
+        if self.relabel is not None:
+            labels = self.relabel(labels)
         for column in self.needs:
             column_of(labels, side, column)
         return labels

@@ -1,17 +1,15 @@
 """The rows of each trial: given by the caller or a file, or drawn by seeds."""
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers, warn
-from reid_ref.disk import PathLike, check_regular
+from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
 
@@ -25,6 +23,8 @@ class Pair(NamedTuple):
 
 #: The trials of a result that is one of several: all its rows, once.
 ONE_OF_SEVERAL = (Pair(None, None),)
+_TRIALS = ("rand_perm_cam.mat, an .npz file with gallery (and query) of shape (trials, rows), or "
+           "JSON pairs")
 
 
 def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, shots: int,
@@ -54,14 +54,11 @@ def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, sho
 def _drawn(trials: Seeded, part: Part, sides: Sides, asks: Integers, answers: Integers,
            shots: int, seed: int | None) -> Iterator[tuple[Integers, Integers]]:
     first = trials.seed if seed is None else seed
-    generator = random.Random(first)
     by_query = part.query.drawn is True
     labels, rows = ((sides[part.query.side], asks) if by_query else
                     (sides[part.gallery.side], answers))
     for trial in range(trials.n):
-        if trials.anew:
-            generator = random.Random(first + trial)
-        drawn = trials.draw(generator, labels, rows, trials.unit, shots)
+        drawn = trials.draw(random.Random(first + trial), labels, rows, trials.unit, shots)
         if by_query:
             yield drawn, answers
         else:
@@ -177,19 +174,13 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
         if suffix == ".npz":
             with np.load(path, allow_pickle=False) as stored:
                 every = {name: stored[name] for name in stored.files}
-            return _pairs(every["gallery"], every.get("query"))
-        return [Pair(*pair) for pair in json.loads(Path(path).read_text(encoding="utf-8"))]
+            queries = every.get("query", [None] * len(every["gallery"]))
+            return [Pair(*rows) for rows in zip(queries, every["gallery"], strict=True)]
+        return [Pair(*pair) for pair in read_json(path, _TRIALS)]
     except InputError:
         raise
     except Exception as error:  # readers raise whatever a damaged file makes of them
-        raise InputError(
-            path, "rand_perm_cam.mat, an .npz file with gallery (and query) of shape (trials, "
-            "rows), or JSON pairs", f"{type(error).__name__}: {error}") from None
-
-
-def _pairs(gallery: npt.NDArray[Any], query: npt.NDArray[Any] | None) -> list[Pair]:
-    queries: Iterable[Any] = [None] * len(gallery) if query is None else query
-    return [Pair(*rows) for rows in zip(queries, gallery, strict=True)]
+        raise InputError(path, _TRIALS, f"{type(error).__name__}: {error}") from None
 
 
 def check_averaged(protocol: Protocol, argument: str, n: int) -> int:

@@ -616,11 +616,10 @@ class Result(Value):
             file.write(f"{{\n{text}\n}}\n")
 
     def _saved(self) -> dict[str, Any]:
-        """Return what a file has: `to_dict`, then all that it was made of, a list per column."""
+        """Return what a file has: `to_dict`, then the values of the queries."""
         queries = {name: getattr(self.per_query, name)
                    for name in ("identity", "camera", "status", "n_good", "n_junk")}
         queries["counted"] = in_mean(self)
-        rows = {name: getattr(self.ranks, name) for name in RANK_COLUMNS}
         return {
             "schema": SAVED, **self.to_dict(None), "labels": self.fingerprints._asdict(),
             "convention": asdict(self.convention),
@@ -628,7 +627,11 @@ class Result(Value):
                 **{name: values.tolist() for name, values in queries.items()},
                 "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
                 "ap": words.numbers(self.per_query.ap), "inp": words.numbers(self.per_query.inp)},
-            "ranks": {name: values.tolist() for name, values in rows.items()}}
+            **self._made_of()}
+
+    def _made_of(self) -> dict[str, Any]:
+        """Return what the values of the queries were made of, a list per column."""
+        return {"ranks": {name: getattr(self.ranks, name).tolist() for name in RANK_COLUMNS}}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per query, in the order of the queries.

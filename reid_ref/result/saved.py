@@ -16,7 +16,8 @@ from reid_ref.conventions import CHOICES, CONVENTIONS, Convention, is_only_ignor
 from reid_ref.disk import PathLike, read_lines
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
-    RANK_COLUMNS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
+    RANK_COLUMNS, RANKS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
+from reid_ref.result.expectation import NO_RANKS, Expectation
 from reid_ref.result.stored import Stored, checks, impossible
 from reid_ref.result.systems import check_same_convention
 from reid_ref.result.trials import AVERAGES, over_trials
@@ -113,6 +114,9 @@ def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
     if type(schema) is not int or not 1 <= schema <= SAVED:
         raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(schema),
                          "take a newer reid-ref")
+    if "detection_box" in value:
+        raise InputError(path, expected, "boxes, as for person search", "name their protocol "
+                         "(--protocol cuhk-sysu; `reid-ref protocols` lists all)")
     if "signature" in value and not {"queries", "trials"} & value.keys():
         raise InputError(path, "the values of each query", "summaries alone",
                          "write them with reid-ref evaluate FILE --per-query OUT.json")
@@ -175,6 +179,8 @@ _OBJECT = _Kind("an object", lambda value: type(value) is dict)
 #: What a saved result has, besides Rank-k.
 _KEYS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "labels", "convention",
          "queries", "ranks"}
+#: What a saved expectation has.
+_OF_EXPECTATION = _KEYS - {"ranks"} | {"expected"}
 #: What a saved mean over trials has.
 _OF_TRIALS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "average",
               "trials"}
@@ -272,7 +278,8 @@ def _of_trials(file: _Values) -> Stored:
 
 def _of_result(file: _Values) -> Stored:
     """Return a saved result, each value checked by itself."""
-    _check_keys(file, _KEYS)
+    is_expected = "expected" in file.values
+    _check_keys(file, _OF_EXPECTATION if is_expected else _KEYS)
     queries = file.inside("queries")
     n = len(queries.column("status", _STATUS))
     columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
@@ -282,12 +289,14 @@ def _of_result(file: _Values) -> Stored:
     convention = _convention(file.inside("convention"))
     mAP, mINP = np.array([file.value(key, _NUMBER) for key in ("mAP", "mINP")], np.float64)
     signature = _signature(file, convention)
-    result = Result(
-        mAP=float(mAP), cmc=np.array(file.column("cmc", _NUMBER), np.float64), mINP=float(mINP),
-        per_query=per_query, counts=counts, counted=file.value("counted", _COUNT),
-        signature=signature, convention=convention,
-        ranks=_ranks(file.inside("ranks"), per_query, counts.gallery),
-        fingerprints=_fingerprints(file))
+    cmc = np.array(file.column("cmc", _NUMBER), np.float64)
+    numbers: dict[str, Any] = {
+        "mAP": float(mAP), "cmc": cmc, "mINP": float(mINP), "per_query": per_query,
+        "counts": counts, "counted": file.value("counted", _COUNT), "signature": signature,
+        "convention": convention, "fingerprints": _fingerprints(file)}
+    result = (Expectation(**numbers, ranks=NO_RANKS, **_expected(
+        file.inside("expected"), int(per_query.n_good.sum()), len(cmc))) if is_expected else
+        Result(**numbers, ranks=_ranks(file.inside("ranks"), per_query, counts.gallery)))
     return Stored(file.where, file.values, per_query, np.array(columns["counted"]), signature,
                   convention, counts, result.fingerprints, result)
 
@@ -329,6 +338,20 @@ def _contradictions(ranks: GoodRanks, n_gallery: int) -> Iterator[tuple[str, Any
         (nearer >= rank) | (nearer + ranks.tied < rank))
     yield "image: expected a number below that of gallery images", (
         (ranks.image < -1) | (ranks.image >= n_gallery))
+
+
+def _expected(file: _Values, n: int, length: int) -> dict[str, Any]:
+    """Return what an expectation is the mean of: `n` queries, a curve to rank `length`."""
+    columns = {name: np.array(file.column(name, _NUMBER, size), np.float64)
+               for name, size in (("weight", n), ("match", n * length))}
+    for name, values in columns.items():
+        if not ((values >= 0) & (values <= 1)).all():
+            raise InputError(f"{file.where}: {name}", "numbers from 0 to 1", "another")
+    sd = file.inside("sd")
+    names = ["mAP", *(f"Rank-{k}" for k in RANKS if k <= length), "mINP"]
+    return {"weight": columns["weight"], "match": columns["match"].reshape(n, length),
+            "draws": dict(zip(names, np.array([sd.value(name, _NUMBER) for name in names],
+                                              np.float64).tolist()))}
 
 
 def _counts(counts: _Values) -> Counts:

@@ -17,6 +17,7 @@ from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
     Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric)
+from reid_ref.result.expectation import Expectation, weighted_means
 from reid_ref.signature import Signature
 from reid_ref.text import number, numbers
 
@@ -134,6 +135,9 @@ def checks(stored: Stored) -> Iterator[Check]:
     if stored.trials or stored.counts is None:
         return
     yield from _images(stored, stored.counts)
+    if isinstance(stored.result, Expectation):
+        yield from _of_expectation(stored, stored.result)
+        return
     yield from _of_gallery(stored, stored.counts)
     yield from _means(stored)
     yield from _curve(stored)
@@ -172,8 +176,6 @@ def _images(stored: Stored, counts: Counts) -> Iterator[Check]:
     per_query = stored.per_query
     loaded = np.count_nonzero(per_query.status != "not loaded")
     yield Check("queries of the signature", int(stored.signature["queries"]), int(loaded))
-    yield Check("gallery of the signature", int(stored.signature["gallery"]),
-                counts.gallery - counts.gallery_not_loaded)
     yield Check("counts: query", counts.query, len(per_query.status))
     yield Check("counts: good", counts.good, int(per_query.n_good.sum()))
     yield Check("counts: status", counts.status, {
@@ -193,6 +195,11 @@ def _means(stored: Stored) -> Iterator[Check]:
         mean = convention.mean(convention.counted(values[loaded], per_query.n_good[loaded]))
         yield Check(name, stored.numbers.get(name),
                     None if name == "mINP" and is_open else number(mean))
+    yield from _in_mean(stored)
+
+
+def _in_mean(stored: Stored) -> Iterator[Check]:
+    """Yield which queries are in the mean, and how many."""
     counted = np.flatnonzero(in_mean(stored)).tolist()
     yield Check("counted", stored.numbers.get("counted"), len(counted))
     yield Check("queries that are counted", np.flatnonzero(stored.counted).tolist(), counted)
@@ -200,7 +207,7 @@ def _means(stored: Stored) -> Iterator[Check]:
 
 def _curve(stored: Stored) -> Iterator[Check]:
     """Yield Rank-k and the curve; of a curve that no values per query give, Rank-k alone."""
-    ranks = {name: int(name.removeprefix("Rank-")) for name in ranks_written(stored)}
+    ranks = _written_ranks(stored)
     if stored.convention.curve.counts:
         written = stored.numbers.get("cmc")
         length = len(written) if isinstance(written, list) else 0
@@ -210,9 +217,29 @@ def _curve(stored: Stored) -> Iterator[Check]:
         curve, source = stored.result.cmc, "entries of cmc"
     else:
         return
-    for name, k in ranks.items():
+    yield from _points(stored, curve, source)
+
+
+def _written_ranks(stored: Stored) -> dict[str, int]:
+    return {name: int(name.removeprefix("Rank-")) for name in ranks_written(stored)}
+
+
+def _points(stored: Stored, curve: Doubles, source: str) -> Iterator[Check]:
+    """Yield each Rank-k, which is a point of the curve."""
+    for name, k in _written_ranks(stored).items():
         value = number(float(curve[k - 1])) if k <= len(curve) else None
         yield Check(name, stored.numbers[name], value, source)
+
+
+def _of_expectation(stored: Stored, result: Expectation) -> Iterator[Check]:
+    """Yield the means and the curve, of what each query has on average."""
+    ap = result.per_query.ap[result.per_query.n_good > 0]
+    mean, curve = weighted_means(ap, result.weight, result.match)
+    for name in ("mAP", "mINP"):
+        yield Check(name, stored.numbers.get(name), number(mean), "expectations")
+    yield from _in_mean(stored)
+    yield Check("cmc", stored.numbers.get("cmc"), numbers(curve), "expectations")
+    yield from _points(stored, curve, "expectations")
 
 
 def _first_matches(stored: Stored, length: int) -> Doubles:
@@ -228,6 +255,8 @@ def _of_gallery(stored: Stored, counts: Counts) -> Iterator[Check]:
     absent = 0 if convention.loaded(np.array([JUNK])).all() else counts.gallery_junk
     ignored = counts.gallery_junk - absent if "label -1" in convention.ignored else 0
     other = (per_query.n_junk - ignored)[per_query.status != "not loaded"]
+    yield Check("gallery of the signature", int(stored.signature["gallery"]),
+                counts.gallery - counts.gallery_not_loaded)
     for name, computed in (("gallery_not_loaded", absent),
                            ("gallery_kept", counts.gallery - ignored - absent),
                            ("junk_same_camera", int(other.sum()))):

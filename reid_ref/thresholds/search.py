@@ -53,7 +53,7 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     before = (int(impostors.below(equal, "left")[0]), int(genuine.below(equal, "left")))
     at_equal = points["equal"]
     fields = {**fields_of(convention), **ranked.provenance_of(how), "far": _text(rates),
-              **({} if how.lists is None else {"lists": how.lists.fingerprint()})}
+              **how.signed_lists()}
     made = signature(fields, query, gallery).changed(_of_intervals(confidence), before="reid-ref")
     return Thresholds(
         len(impostors.genuine), impostors.number, {rate: points[rate] for rate in rates},

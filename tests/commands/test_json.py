@@ -160,7 +160,7 @@ def test_every_command_and_shape_is_here():
     assert {words.split()[0] for _, words, _ in COMMANDS} == prints_json
     shapes = {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["anyOf"]}
     assert {shape for shape, _, _ in COMMANDS} | {
-        "per_query", "saved", "saved_trials"} == shapes
+        "per_query", "saved", "saved_trials", "saved_expectation"} == shapes
 
 
 def test_the_schema_is_that_of_the_dataclasses():

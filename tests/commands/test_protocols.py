@@ -86,6 +86,8 @@ class TestEvaluate:
 
     @pytest.mark.parametrize("options, message", [
         (["--protocol", "sysu"], "--protocol: expected sysu-mm01 or sysu-mm01-python, which"),
+        (["--protocol", "sysu-mm02"], "--protocol: unknown 'sysu-mm02'; did you mean 'sysu-mm01'? "
+         "reid-ref protocols lists all"),
         (["--part", "all"], "--part: expected --protocol with it"),
         (["--protocol", "sysu-mm01"], "--trials: expected rand_perm_cam.mat"),
         (["--protocol", "ltcc"], "query: expected labels with clothes, got none"),
@@ -224,18 +226,31 @@ class TestLikeAnyResult:
             assert done.returncode == 2
             assert "--protocol: expected features or distances" in done.stderr
 
-    def test_an_expectation_keeps_no_lists(self, file, tmp_path):
+    def test_an_expectation(self, tmp_path):
         labels = Labels(np.repeat(np.arange(6), 3), np.zeros(18))
-        pool = tmp_path / "pool.npz"
+        pool, saved = tmp_path / "pool.npz", tmp_path / "saved.json"
         save_features(pool, [np.random.default_rng(0).random((18, 4))] * 2, labels, labels)
-        done = run("evaluate", pool, "--protocol", "vehicleid", "--save", tmp_path / "x.json")
-        assert done.returncode == 2 and not (tmp_path / "x.json").exists()
-        assert "--protocol: expected trials, whose ranked lists this needs" in done.stderr
-        done = run("evaluate", pool, "--protocol", "vehicleid", "--expect", "mAP=3",
+        of_pool = "--protocol", "vehicleid"
+        done = run("evaluate", pool, *of_pool, "--expect", "mAP=3", "--save", saved,
                    "--per-query", tmp_path / "x.csv")
         assert done.returncode == 3
         assert len((tmp_path / "x.csv").read_text().splitlines()) == 19
-        assert run("compare", pool, pool, "--protocol", "vehicleid").returncode == 0
+        jsonschema.validate(json.loads(saved.read_text()),
+                            json.loads((ROOT / "docs/schema.json").read_text()))
+        assert "agree with the expectations and values of 18" in run("verify", saved).stdout
+        assert run("evaluate", pool, *of_pool, "--baseline", saved).returncode == 0
+        fresh, kept = (json.loads(run("compare", *files, "--json").stdout)
+                       for files in ((pool, pool, *of_pool), (saved, saved)))
+        assert fresh["values"]["pool"] == kept["values"]["saved"]
+        shown = run("evaluate", saved).stdout
+        assert "none: the expectation over all galleries (sd of one draw mAP" in shown
+        assert "\nties" not in shown  # of each gallery its own
+        for command in (["evaluate", saved], ["table", f"ours={saved}"]):
+            assert f"{100 * kept['values']['saved']['mAP']:.2f}" in run(*command).stdout
+        done = run("evaluate", pool, *of_pool, "--per-query", tmp_path / "x.json")
+        assert done.returncode == 2 and "where the numbers are no plain means" in done.stderr
+        done = run("report", saved, "-o", tmp_path / "x.html")
+        assert done.returncode == 2 and "which has none" in done.stderr
 
 
 class TestCounts:

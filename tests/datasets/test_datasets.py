@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reid_ref import InputError, Labels, evaluate_distances
 from reid_ref.datasets import (
-    FINGERPRINTS, FORMS, good_and_wrong, labels_of_names, parse_names, pool_tracklets, read_cuhk03,
+    FINGERPRINTS, FORMS, good_and_wrong, parse_names, pool_tracklets, read_cuhk03,
     read_indices, read_labels, read_list, read_tracks, recognise)
 from reid_ref.datasets.fingerprints import SetCounts, count
 from reid_ref.files.lists import read_index_lists
@@ -68,14 +68,14 @@ def test_an_example_is_a_name_of_its_own_form_only(form):
     example = FORMS[form].example
     assert [key for key, one in FORMS.items() if one.pattern.fullmatch(example)] == [form]
     stem = example.rpartition(".")[0]
-    np.testing.assert_array_equal(labels_of_names([stem, Path(example)]).identity,
-                                  labels_of_names([example, example], form).identity)
+    np.testing.assert_array_equal(parse_names([stem, Path(example)])["identity"],
+                                  parse_names([example, example], form)["identity"])
 
 
 @pytest.mark.parametrize(("name", "identity"), [
     ("-1_c3s2_000451_03.jpg.jpg", -1), ("00-1C1T0001F001.jpg", -1), ("0000_c3s2_000451_03", 0)])
 def test_junk_keeps_its_minus(name, identity):
-    assert labels_of_names([name]).identity == [identity]
+    assert parse_names([name])["identity"] == [identity]
 
 
 @pytest.mark.parametrize("name", [
@@ -461,8 +461,9 @@ def read_real(name):
     folder = shared(f"real/{name.replace('dukemtmc', 'duke').replace('-', '_')}")
     if name == "veri776":
         names = [line.split()[0] for line in (folder / "ex.txt").read_text().splitlines()]
-        return tuple(labels_of_names([one for one in names if one.startswith(side)], "veri776")
-                     for side in ("query-", "test-"))
+        sides = (parse_names([name for name in names if name.startswith(side)], "veri776")
+                 for side in ("query-", "test-"))
+        return tuple(Labels(side["identity"], side["camera"]) for side in sides)
     files = {"market1501": "market1501_*.csv", "dukemtmc": "dukeMTMC_*.csv", "mars": "*.mat",
              "msmt17": "*.mat", "occluded-duke": "*.list"}
     return read_labels(*sorted(folder.glob(files[name])))

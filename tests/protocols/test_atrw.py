@@ -44,6 +44,7 @@ def test_the_queries_that_a_mean_divides_by(name, mAP, tmp_path):
 
 def test_an_unanswered_query_is_warned_of():
     with pytest.warns(UserWarning, match=r"1 of 3 queries .* \(1 nothing kept; first: 2\)"
-                                         ": they are left out; .* ranked lists are empty"):
+                                         ": they are left out of mAP and mINP, and are misses in "
+                                         "CMC; .* ranked lists are empty"):
         result = of_lists("atrw", [2, 3], [0, 1], [])
     assert result.per_query.status.tolist() == ["ok", "ok", "nothing kept"]

@@ -225,8 +225,8 @@ class TestEvaluation:
 @pytest.mark.filterwarnings(SMALL)
 class TestWrongInput:
     @pytest.mark.parametrize("options, message", [
-        ({"protocol": "regdp"}, "protocol: unknown 'regdp'.*Did you mean 'regdb'"),
-        ({"protocol": 7}, "protocol: unknown 7"),
+        ({"protocol": "regdp"}, "protocol: unknown 'regdp'; did you mean 'regdb'[?] reid-ref"),
+        ({"protocol": 7}, "protocol: expected a name or a Protocol, got int"),
         ({"protocol": "sysu"}, "protocol: expected sysu-mm01 or sysu-mm01-python, which are "
                                "protocols of SYSU-MM01, got 'sysu'"),
         ({"protocol": "Market1501"}, "protocol: Market-1501 has no protocol; evaluate it without "
@@ -346,7 +346,10 @@ class TestFiles:
         ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "average": "b"}', "average: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "trials": {"kind": "exact"}}',
-         "convention: expected ignored nothing, ap step and cmc first-match"),
+         "convention: expected ignored nothing for an expectation, got label -1"),
+        ('{"name": "a", "convention": {"base": "torchreid-function", "ignored": [], '
+         '"unmatched": "zero"}, "trials": {"kind": "exact"}}',
+         "convention: expected unmatched drop for an expectation, got zero"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"side": "b"}}]}',
          "side: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"where": {"b": [1]}}}]}',
@@ -355,6 +358,10 @@ class TestFiles:
          "ignored: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "parts": [{"query": {"drawn": "b"}}]}',
          "drawn: expected true or false"),
+        ('{"name": "a", "convention": "mars", "parts": [{"unmatched": "no"}]}',
+         "unmatched: expected true or false, got 'no'"),
+        ('{"name": "a", "convention": "mars", "tracks": 1}', "tracks: expected true or false"),
+        ('{"convention": "mars"}', "name: expected a text of one line"),
     ])
     def test_wrong_files(self, tmp_path, text, message):
         with pytest.raises(InputError, match=f"mine.json: {message}"):

@@ -174,8 +174,35 @@ class TestExpectation:
             assert found.difference == pytest.approx(
                 after.query_values(metric).mean - before.query_values(metric).mean, abs=1e-15)
 
+    def test_is_loaded_as_it_was_saved(self, tmp_path):
+        result, path = self.pool(0), tmp_path / "x.json"
+        result.save(path)
+        loaded = reid_ref.load(path)
+        assert loaded == result and type(loaded) is type(result)
+        assert loaded.sd == result.sd and loaded.trials == ()
+        assert loaded.interval("Rank-1") == result.interval("Rank-1")
+        every = list(checks(read_stored(path)))
+        assert {check.name for check in every} >= {"mAP", "mINP", "cmc", "Rank-1", "counted"}
+        assert all(check.agrees for check in every)
+
+    @pytest.mark.parametrize("change, message", [
+        (lambda file: file["expected"]["match"].pop(), "match: expected 36 values, got 35"),
+        (lambda file: file["expected"]["weight"].__setitem__(0, 1.5), "weight: expected numbers"),
+        (lambda file: file["expected"]["weight"].__setitem__(0, None), "weight: expected numbers"),
+        (lambda file: file["expected"]["match"].__setitem__(0, 0.0), "cmc: contradicts what the"),
+        (lambda file: file["queries"]["ap"].__setitem__(0, .99), "mAP: contradicts what the exp"),
+        (lambda file: file["expected"]["sd"].pop("mAP"), "sd: mAP: expected what"),
+        (lambda file: file.update(ranks={}), "ranks: no key of a saved result")])
+    def test_a_changed_file_is_refused(self, change, message, tmp_path):
+        self.pool(0).save(tmp_path / "x.json")
+        file = json.loads((tmp_path / "x.json").read_text())
+        change(file)
+        (tmp_path / "x.json").write_text(json.dumps(file))
+        with pytest.raises(InputError, match=message):
+            reid_ref.load(tmp_path / "x.json")
+
     @pytest.mark.parametrize("use", [
-        lambda result: result.save("x.json"), lambda result: result.at(3),
+        lambda result: result.precision_recall(0), lambda result: result.at(3),
         lambda result: result.query_values("P@3"), reid_ref.by_group])
     def test_what_needs_lists_is_refused(self, use, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -242,7 +269,7 @@ class TestCounts:
 
     @pytest.mark.parametrize("query, gallery, names", [
         ((3803, [3, 6]), (6775, [1, 2, 4, 5]), ["sysu-mm01", "sysu-mm01-python"]),
-        ((3543 + 3873, [1] * 3543 + [2] * 3873), (3384, [0]), ["prcc", "prcc-single-shot"]),
+        ((3873 + 3543, [1] * 3873 + [2] * 3543), (3384, [0]), ["prcc", "prcc-single-shot"]),
         ((1980, [1]), (11310, [2]), ["mars"]), ((1980, [1]), (11311, [2]), [])])
     def test_whose_they_are(self, query, gallery, names):
         assert protocols_of(self.images(*query), self.images(*gallery)) == names

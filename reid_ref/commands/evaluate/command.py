@@ -212,8 +212,9 @@ def _write(args: argparse.Namespace, result: Result) -> None:
     """Write the files of --save and --per-query, where they are requested."""
     is_json = args.per_query is not None and Path(args.per_query).suffix.lower() == ".json"
     if is_json and len(result.trials) != 1:
-        raise InputError("--per-query", "a name that ends in .csv, for the numbers are no means "
-                         "over single queries", args.per_query, "--save writes every trial")
+        raise InputError("--per-query", "a name that ends in .csv where the numbers are no plain "
+                         "means over queries", args.per_query, "--save keeps all that they are "
+                         "made of")
     if args.save is not None:
         result.save(args.save)
     if args.per_query is None:

@@ -76,13 +76,15 @@ def facts(result: Result, source: str, sizes: str,
     return [
         ("input", source),
         *([("trials", f"{n}: the numbers are means over them (sd {spread}); below, all are "
-            "counted together")] if n > 1 else []),
+            "counted together")] if n > 1 else
+          [("trials", f"none: the expectation over all galleries (sd of one draw {spread})")]
+          if n == 0 else []),
         ("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {sizes}"),
         *([("dataset", dataset)] if dataset else []),
         ("gallery", _gallery(counts)),
         ("matches", matches(result)),
         ("queries", statuses(counts)),
-        ("ties", _ties(counts)),
+        *([("ties", _ties(counts))] if n else []),
     ]
 
 

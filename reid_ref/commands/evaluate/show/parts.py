@@ -93,8 +93,9 @@ def _text(files: list[str], protocol: Protocol, results: Mapping[str, Result],
             cells.append(["interval", *(
                 confidence.ends(intervals[name][head]) if head in intervals[name] else "-"
                 for head in heads)])
-        notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}."
-                     .format(part=name, **_first(part)))
+        notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}"
+                     .format(part=name, **_first(part))
+                     + (", in the first trial." if len(part.trials) > 1 else "."))
     if not all(part.trials for part in results.values()):
         notes.append("sd of one draw: how far the number of a single gallery is from the "
                      f"expectation, from {N_DRAWS} galleries drawn by seed 0.")

@@ -363,7 +363,41 @@ KINDS: tuple[tuple[str, str, str, Any], ...] = (
     ("wrong_same_camera", "other identity, same camera", COLOURS[4], ":"))
 
 
-def distances(sample: DistanceSample, ax: Any = None) -> Any:
+def shared_axes(samples: Sequence[DistanceSample]) -> tuple[float, float, float] | None:
+    """Return the ends of the axis of distances and the top of densities that fit all samples.
+
+    None where one is spread over less than half of the axis: the units differ.
+    """
+    ends = [(min(map(np.min, kinds)), max(map(np.max, kinds))) for kinds in (
+        [values for values, *_ in _kinds(sample)] for sample in samples) if kinds]
+    if not ends:
+        return None
+    low, high = (float(end(column)) for end, column in zip((min, max), zip(*ends)))
+    if any(last - first < (high - low) / 2 for first, last in ends):
+        return None
+    top = max(float(density.max()) for sample in samples
+              for density, _ in _densities(sample, (low, high)))
+    return low, high, 1.05 * top
+
+
+def _kinds(sample: DistanceSample) -> list[tuple[Doubles, str, str, Any]]:
+    """Return the kinds of pairs that a sample has: distances, words, colour and line style."""
+    kinds = [(getattr(sample, name), *style) for name, *style in KINDS]
+    return [kind for kind in kinds if len(kind[0])]
+
+
+def _densities(sample: DistanceSample,
+               ends: tuple[float, float] | None) -> list[tuple[Doubles, Doubles]]:
+    """Return the density of each kind that a sample has, and its edges."""
+    values = [kind[0] for kind in _kinds(sample)]
+    fewest = min(map(len, values), default=1)
+    edges = np.histogram_bin_edges(np.concatenate([np.zeros(0), *values]),
+                                   int(np.clip(2 * fewest**0.5, *BINS)), ends)
+    return [(np.histogram(each, edges, density=True)[0], edges) for each in values]
+
+
+def distances(sample: DistanceSample, ax: Any = None,
+              scale: tuple[float, float, float] | None = None) -> Any:
     """Draw the densities of distances by identity and camera; a kind without pairs is left out.
 
     Parameters
@@ -372,6 +406,8 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
         What `reid_ref.drawing.results.distance_sample` returns.
     ax
         As for `cmc`.
+    scale : (float, float, float), optional
+        The distances at both ends of the axis, and the top of densities, to compare figures.
 
     Returns
     -------
@@ -393,15 +429,11 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
     'same identity, other camera (1)'
     """
     ax = axes_or(ax, DISTANCES_HEIGHT)
-    kinds = [(getattr(sample, name), *style) for name, *style in KINDS]
-    kinds = [kind for kind in kinds if len(kind[0])]
-    fewest = min((len(values) for values, *_ in kinds), default=1)
-    edges = np.histogram_bin_edges(np.concatenate([np.zeros(0), *(kind[0] for kind in kinds)]),
-                                   int(np.clip(2 * fewest**0.5, *BINS)))
-    for values, words, colour, dashes in kinds:
-        ax.stairs(np.histogram(values, edges, density=True)[0], edges, color=colour,
-                  linestyle=dashes, linewidth=1.2, label=f"{words} ({len(values):,})")
-    label(ax, "Distances between queries and gallery images", xlabel="distance", ylabel="density")
-    ax.set_ylim(bottom=0)
+    kinds, ends = _kinds(sample), scale and scale[:2]
+    for (values, words, colour, dashes), (density, edges) in zip(kinds, _densities(sample, ends)):
+        ax.stairs(density, edges, color=colour, linestyle=dashes, linewidth=1.2,
+                  label=f"{words} ({len(values):,})")
+    label(ax, "Distances between queries and gallery images", xlabel="distance", ylabel="density",
+          xlim=ends, ylim=(0, scale and scale[2]))
     # In the axes, four long lines would hide the curves.
     return add_legend_below(ax) if kinds else ax

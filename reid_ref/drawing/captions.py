@@ -9,7 +9,7 @@ from reid_ref.result import Result
 #: By the name of the figure, with ", several" where several methods need other words.
 CAPTIONS = {
     "cmc": "Cumulative matching characteristic: the share of queries with a match among the first "
-           "k images of the ranked list, for k up to 50.",
+           "k images of the ranked list. Bands are 95 % confidence intervals.",
     "pr": "Precision at each level of recall, averaged over the queries.",
     "ap": "Distribution of average precision (AP) over queries and, as means, over identities.",
     "ap, several": "Cumulative distribution of average precision (AP): the share of queries whose "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, check_real_distances
+from reid_ref.arrays import Doubles, check_count, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
     COLOURS, MARKERS, add_legend, add_legend_below, axes_or, conventions_of, label, line_style,
@@ -18,15 +18,16 @@ from reid_ref.labels import JUNK, Labels
 from reid_ref.result import Result
 from reid_ref.text import percent
 
-#: The CMC curve is drawn to this rank, or to its end if that comes before.
+#: The CMC curve is drawn to this rank by default, or to its end if that comes before.
 LAST_RANK = 50
 #: Width of the histogram's bins, in percent of AP.
 BIN = 5
 
 
 def cmc(results: Mapping[str, Result], ax: Any = None,
-        bands: bool | Sequence[figure_values.RankBand | None] = True) -> Any:
-    """Draw CMC curves to rank 50, with Rank-1 in the key.
+        bands: bool | Sequence[figure_values.RankBand | None] = True,
+        last: int = LAST_RANK) -> Any:
+    """Draw CMC curves from rank 1 to `last`, with Rank-1 in the key.
 
     Parameters
     ----------
@@ -36,7 +37,9 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
         Default: those of a new figure, a column wide (3.3 inches).
     bands : bool, or sequence of RankBand or None
         Draw the 95 % intervals of `Result.interval`, by identity, where a result has them; or
-        those of each result, where they are computed already.
+        those of each result to `last`, where they are computed already.
+    last : int
+        The last rank drawn, from 2.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     Raises
     ------
     InputError
-        No results; matplotlib is not installed.
+        No results; `last` is no such number; matplotlib is not installed.
 
     Examples
     --------
@@ -56,24 +59,26 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     >>> [line.get_ydata().tolist() for line in ax.lines]
     [[0.0, 100.0, 100.0]]
     """
+    check_count(last, "last", 2)
     results, ax = results_by_name(results), axes_or(ax)
-    drawn, bottom, last = None, 100.0, 2
+    drawn, bottom, end = None, 100.0, 2
     for k, (name, result) in enumerate(results.items()):
-        y = 100 * result.cmc[:LAST_RANK]
+        y = 100 * result.cmc[:last]
         ax.plot(range(1, len(y) + 1), y, **line_style(k), zorder=3,
                 label=f"{name} (Rank-1 {percent(float(result.cmc[0]))})" if len(y) else name)
-        bottom, last = min([bottom, *y[:1]]), max(last, len(y))
+        bottom, end = min([bottom, *y[:1]]), max(end, len(y))
         band = (bands[k] if isinstance(bands, Sequence) else
-                figure_values.rank_band(result, LAST_RANK) if bands else None)
+                figure_values.rank_band(result, last) if bands else None)
         if band is not None:
             drawn, bottom = band, min(bottom, 100 * min(band.low))
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
     label(ax, f"CMC, convention {conventions_of(results)}",
           f"bands: {drawn.level:g} % intervals by {drawn.unit}" if drawn else "", xlabel="rank",
-          ylabel="queries with a match (%)", xlim=(1, last), ylim=(max(0, bottom - 5), 101))
-    ax.set_xticks([k for k in (1, 2, 3, 5, 10, 20, 30, 40, 50) if k <= last
-                   and (k in (1, 5) or k > 5 or last < 10)])
+          ylabel="queries with a match (%)", xlim=(1, end), ylim=(max(0, bottom - 5), 101))
+    step = next((step for step in (10, 20, 50, 100, 200, 500) if end <= 6 * step), end)
+    ax.set_xticks([k for k in (1, 2, 3, 5, *range(step, end + 1, step)) if k <= end
+                   and (k == 1 or k == 5 and step == 10 or k > 5 or end < 10)])
     return add_legend(ax, loc="lower right")
 
 

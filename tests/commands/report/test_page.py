@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 import reid_ref
-from reid_ref import Labels
+from reid_ref import CONVENTIONS, Labels
 from reid_ref.cli import main
 from reid_ref.commands.compare.show import p_text
 from reid_ref.commands.report import show as html
@@ -131,8 +131,10 @@ def test_the_order_of_the_page(made):
 def test_the_table_of_conventions(one):
     root, data = one
     table = root.one("section", id="conventions").one("table")
-    for cells in rows(table)[1:]:
-        found = data["conventions"][cells[0]]
+    for row, cells in zip(list(table.all("tr"))[1:], rows(table)[1:]):
+        name = next(iter([*row.all("summary"), *row.all("td")])).text
+        assert [each.text for each in row.all("p")] == list(CONVENTIONS[name].differences)
+        cells[0], found = name, data["conventions"][name]
         assert cells == [
             cells[0], percent(found["mAP"]), "-" if found["mAP"] is None else
             f"{100 * (found['mAP'] - data['mAP']) + 0.0:+.2f}",

@@ -364,4 +364,5 @@ def conventions_table(systems: Mapping[str, FromDistances],
         rows.append([*row, percent(result.mINP), f"{result.counted:,}"])
     if len(systems) > 1:
         heads, rows = heads[:-2] + heads[-1:], [row[:-2] + row[-1:] for row in rows]
-    return {"heads": heads, "rows": rows}
+    return {"heads": heads, "rows": rows,
+            "reasons": {name: result.convention.differences for name, result in first.items()}}

@@ -29,7 +29,8 @@ from reid_ref.result import Result
 from reid_ref.text import percent, row
 
 #: Figures in which all methods share the axes.
-SHARED = {"cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision}
+SHARED: dict[str, Callable[..., Any]] = {
+    "cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision}
 FIGURES = (*SHARED, "cameras", "distances", "conventions", "rank-lists")
 #: Queries of rank lists, and their kept images.
 WORST, TOP = 3, 10
@@ -140,8 +141,8 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
             width), caption("cameras")
     if args.figure == "distances":
         samples = _of_each(args, groups, lambda data, _: _sample(args, data))
-        draw = partial(figures.distances, scale=curves.shared_axes(list(samples.values())))
-        return (style.draw_panels(draw, samples, width, curves.DISTANCES_HEIGHT),
+        on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
+        return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
                 caption("distances"))
     results = _of_each(args, groups,
                        lambda data, _: evaluate_file(args, data, conventions, lists),
@@ -151,8 +152,9 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
         return (style.draw_panels(figures.conventions, results, width, height, scaled=False),
                 caption("conventions"))
     by_name = by_row(results)
-    draw = partial(figures.cmc, last=args.last_rank or curves.LAST_RANK) if (
-        args.figure == "cmc") else SHARED[args.figure]
+    draw = SHARED[args.figure]
+    if args.last_rank:
+        draw = partial(figures.cmc, last=args.last_rank)
     return (style.draw_panels(draw, {"": by_name}, width),
             with_counts(caption(args.figure, len(by_name) > 1), by_name))
 

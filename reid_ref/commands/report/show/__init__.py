@@ -148,10 +148,10 @@ def _cameras(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
         draw = partial(figures.cameras, scale=shared_scale(list(drawn.values()), "mAP"))
         maps = [(_svg(draw, each, f"cameras{k}"), name if len(systems) > 1 else "",
                  caption("cameras")) for k, (name, each) in enumerate(drawn.items())]
-        (first, baseline), *others = drawn.items()
+        (first, baseline), *compared = drawn.items()
         maps += [(_svg(partial(camera_change, baseline), each, f"change{k}"),
                   f"{name} less {first}", caption("change"))
-                 for k, (name, each) in enumerate(others)
+                 for k, (name, each) in enumerate(compared)
                  if np.array_equal(each.cameras, baseline.cameras)]
     return {"means": [(name, percent(each.mAP), percent(each.mean_rank1))
                       for name, each in pairs.items()], "maps": maps}

@@ -112,14 +112,16 @@
     head.setAttribute("aria-sort", down ? "descending" : "ascending");
     const rows = Array.from(made.tBodies[0].rows).map((row) => {
       const text = row.cells[column].textContent;
-      return [text === "" || Number.isNaN(Number(text)) ? NaN : Number(text), text, row];
+      const number = text === "" || Number.isNaN(Number(text)) ? NaN : Number(text);
+      return { text, number, query: Number(row.cells[0].textContent), row };
     });
-    rows.sort(([one, text, a], [other, otherText, b]) => {
-      const words = Number.isNaN(one) - Number.isNaN(other);
-      const order = Number.isNaN(one) ? text.localeCompare(otherText) : one - other;
-      return words || (down ? -order : order) || a.cells[0].textContent - b.cells[0].textContent;
+    rows.sort((one, other) => {
+      const words = Number.isNaN(one.number) - Number.isNaN(other.number);
+      const order = Number.isNaN(one.number) ? one.text.localeCompare(other.text)
+        : one.number - other.number;
+      return words || (down ? -order : order) || one.query - other.query;
     });
-    made.tBodies[0].append(...rows.map((row) => row[2]));
+    made.tBodies[0].append(...rows.map((each) => each.row));
   }
   function filterTable() {
     const words = wordsOf(filter);
@@ -129,7 +131,7 @@
       row.hidden = !fits(words, [`q${texts[0]}`, texts[0], texts[1]], texts);
       shown += row.hidden ? 0 : 1;
     }
-    byId("filter-count").textContent = `${shown.toLocaleString("en")} rows`;
+    byId("filter-count").textContent = `${shown.toLocaleString("en")} row${shown === 1 ? "" : "s"}`;
   }
   function openTable() {
     if (!byId("queries").firstChild) {

@@ -253,6 +253,7 @@ def _from_rows(data: ResultFile, shown: list[int],
     sampled: Integers = np.sort(np.random.RandomState(options.seed).permutation(
         len(data.query))[:n])
     queries, how = np.union1d(sampled, shown).astype(np.int64), options.how
+    convention, = how.conventions
     distractors = count_distractors(data.query, data.gallery) > 0
     lists: dict[int, RankList] = {}
     kinds: dict[int, Integers] = {}
@@ -263,14 +264,13 @@ def _from_rows(data: ResultFile, shown: list[int],
             kinds[query] = causes.kinds_of_list(
                 row, good, kept, int(data.query.camera[query]), data.gallery, distractors)
             if query in shown:
-                lists[query] = rank_list(query, row, good, kept, data, how.conventions[0],
-                                         options.top)
+                lists[query] = rank_list(query, row, good, kept, data, convention, options.top)
             if query in sampled:
                 yield row[np.newaxis]
 
     sample = distance_sample(rows(), data.query[sampled], data.gallery, options.seed)
-    losses = dict(zip(kinds, causes.losses(
-        list(kinds.values()), how.conventions[0].average_precision)))
+    losses = dict(zip(kinds, causes.losses(list(kinds.values()), lambda ranks: (
+        convention.average_precision(convention.cut_off(ranks))))))
     of_shown = {query: losses[query] for query in shown}
     return (sample, {query: lists[query] for query in shown},
             _causes([losses[query] for query in sampled.tolist()], of_shown))

@@ -246,7 +246,7 @@ def test_the_table_is_filtered(page):
     rows = shown(browser, "#queries tbody tr")
     assert rows and len(rows) < len(identities)
     assert all("identity absent" in row.text for row in rows)
-    assert find(browser, "#filter-count")[0].text == f"{len(rows)} rows"
+    assert find(browser, "#filter-count")[0].text == f"{len(rows)} row" + "s" * (len(rows) > 1)
 
 
 def test_a_link_leads_to_the_list(page):

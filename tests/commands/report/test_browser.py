@@ -84,6 +84,14 @@ def test_nothing_is_wider_than_the_page(page, width, scheme):
     assert outside == []
 
 
+def test_the_first_figure_is_on_the_first_screen_and_the_last_on_the_fifth(page):
+    browser = page(1440)
+    tops, bottoms = (browser.execute_script(
+        "return Array.from(document.querySelectorAll('figure')).map("
+        f"e => e.getBoundingClientRect().{side} + scrollY)") for side in ("top", "bottom"))
+    assert len(tops) == 9 and tops[0] < 900 and max(bottoms) <= 5 * 900
+
+
 def test_pictures_are_drawn(page):
     browser = page()
     boxes = browser.execute_script(

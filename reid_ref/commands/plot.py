@@ -17,6 +17,7 @@ from reid_ref.datasets.names import path_below
 from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
+from reid_ref.drawing.captions import caption, with_counts
 from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
@@ -25,10 +26,11 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
 from reid_ref.labels import IndexLists
 from reid_ref.result import Result
-from reid_ref.text import percent
+from reid_ref.text import percent, row
 
 #: Figures in which all methods share the axes.
-SHARED = {"cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision}
+SHARED: dict[str, Callable[..., Any]] = {
+    "cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision}
 FIGURES = (*SHARED, "cameras", "distances", "conventions", "rank-lists")
 #: Queries of rank lists, and their kept images.
 WORST, TOP = 3, 10
@@ -58,6 +60,8 @@ def add(command: argparse.ArgumentParser) -> None:
                        help="no title, for a figure whose caption says it")
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--index-lists", "--max-memory", "--name")
+    command.add_argument("--last-rank", type=int, metavar="K",
+                         help="the last rank that cmc draws (default: 50)")
     group = command.add_argument_group("rank-lists")
     either = group.add_mutually_exclusive_group()
     either.add_argument("--query", type=partial(common.numbers, least=0), metavar="N[,N]",
@@ -78,12 +82,12 @@ def run(args: argparse.Namespace) -> int:
     _check_list_options(args, conventions)
     groups = results_of_files(*args.files, names=common.names_of_arrays(args))
     lists = common.read_lists(args, conventions)
-    figure = (_rank_lists(args, groups, conventions, lists, width) if is_list else
-              _figure(args, groups, conventions, lists, width))
+    figure, words = ((_rank_lists(args, groups, conventions, lists, width), caption("rank-lists"))
+                     if is_list else _figure(args, groups, conventions, lists, width))
     if args.title is not None:
         style.retitle(figure, args.title)
     style.save(figure, args.output)
-    show(style.written(args.output))
+    show("\n".join([style.written(args.output), *row("caption", words)]))
     return 0
 
 
@@ -102,7 +106,12 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
 
 
 def _check_list_options(args: argparse.Namespace, conventions: list[Convention]) -> None:
-    """Refuse options of rank lists with other figures, and what rank lists do not take."""
+    """Refuse options of one figure with other figures, and what rank lists do not take."""
+    if args.last_rank is not None:
+        check_count(args.last_rank, "--last-rank", 2)
+        if args.figure != "cmc":
+            common.refuse({"--last-rank": args.last_rank}, "the figure cmc",
+                          f"{args.figure}; leave it out")
     if args.figure != "rank-lists":
         common.refuse({"--query": args.query, "--worst": args.worst, "--top": args.top,
                        "--images": args.images, "--query-names": args.query_names,
@@ -123,21 +132,31 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
 
 
 def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: list[Convention],
-            lists: IndexLists | None, width: float) -> Any:
+            lists: IndexLists | None, width: float) -> tuple[Any, str]:
+    """Return the figure and its caption."""
     if args.figure == "cameras":
         return camera_matrix.of_methods(_of_each(
             args, groups, lambda data, _: camera_pairs_of(
-                data.input, data.query, data.gallery, "plain", common.how(args, ()))), width)
+                data.input, data.query, data.gallery, "plain", common.how(args, ()))),
+            width), caption("cameras")
     if args.figure == "distances":
         samples = _of_each(args, groups, lambda data, _: _sample(args, data))
-        return style.draw_panels(figures.distances, samples, width, curves.DISTANCES_HEIGHT)
+        on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
+        return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
+                caption("distances"))
     results = _of_each(args, groups,
                        lambda data, _: evaluate_file(args, data, conventions, lists),
                        takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
         height = curves.conventions_height(max(map(len, results.values())))
-        return style.draw_panels(figures.conventions, results, width, height, scaled=False)
-    return style.draw_panels(SHARED[args.figure], {"": by_row(results)}, width)
+        return (style.draw_panels(figures.conventions, results, width, height, scaled=False),
+                caption("conventions"))
+    by_name = by_row(results)
+    draw = SHARED[args.figure]
+    if args.last_rank:
+        draw = partial(figures.cmc, last=args.last_rank)
+    return (style.draw_panels(draw, {"": by_name}, width),
+            with_counts(caption(args.figure, len(by_name) > 1), by_name))
 
 
 def _of_each(args: argparse.Namespace, groups: list[list[Path]],

@@ -25,7 +25,7 @@ from reid_ref.labels import Labels, check_distances
 
 #: Colour and line style of the frame of each role.
 FRAMES = {"query": ("#000000", "-"), GOOD: ("#009E73", "-"), WRONG: ("#D55E00", "--"),
-          DISTRACTING: ("#E69F00", ":"), IGNORED: ("#777777", "-.")}
+          DISTRACTING: ("#E69F00", ":"), IGNORED: ("#555555", "-.")}
 MARKS = {GOOD: "\u25cf", WRONG: "\u2715", DISTRACTING: "\u25b2", IGNORED: "\u25a8"}
 #: Spaces after the query and before the next good image, and between others, in image widths.
 WIDE_GAP, GAP = 0.4, 0.14

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, check_real_distances
+from reid_ref.arrays import Doubles, check_count, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
     COLOURS, MARKERS, add_legend, add_legend_below, axes_or, conventions_of, label, line_style,
@@ -18,15 +18,16 @@ from reid_ref.labels import JUNK, Labels
 from reid_ref.result import Result
 from reid_ref.text import percent
 
-#: The CMC curve is drawn to this rank, or to its end if that comes before.
+#: The CMC curve is drawn to this rank by default, or to its end if that comes before.
 LAST_RANK = 50
 #: Width of the histogram's bins, in percent of AP.
 BIN = 5
 
 
 def cmc(results: Mapping[str, Result], ax: Any = None,
-        bands: bool | Sequence[figure_values.RankBand | None] = True) -> Any:
-    """Draw CMC curves to rank 50, with Rank-1 in the key.
+        bands: bool | Sequence[figure_values.RankBand | None] = True,
+        last: int = LAST_RANK) -> Any:
+    """Draw CMC curves from rank 1 to `last`, with Rank-1 in the key.
 
     Parameters
     ----------
@@ -36,7 +37,9 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
         Default: those of a new figure, a column wide (3.3 inches).
     bands : bool, or sequence of RankBand or None
         Draw the 95 % intervals of `Result.interval`, by identity, where a result has them; or
-        those of each result, where they are computed already.
+        those of each result to `last`, where they are computed already.
+    last : int
+        The last rank drawn, from 2.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     Raises
     ------
     InputError
-        No results; matplotlib is not installed.
+        No results; `last` is no such number; matplotlib is not installed.
 
     Examples
     --------
@@ -56,24 +59,26 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     >>> [line.get_ydata().tolist() for line in ax.lines]
     [[0.0, 100.0, 100.0]]
     """
+    check_count(last, "last", 2)
     results, ax = results_by_name(results), axes_or(ax)
-    drawn, bottom, last = None, 100.0, 2
+    drawn, bottom, end = None, 100.0, 2
     for k, (name, result) in enumerate(results.items()):
-        y = 100 * result.cmc[:LAST_RANK]
+        y = 100 * result.cmc[:last]
         ax.plot(range(1, len(y) + 1), y, **line_style(k), zorder=3,
                 label=f"{name} (Rank-1 {percent(float(result.cmc[0]))})" if len(y) else name)
-        bottom, last = min([bottom, *y[:1]]), max(last, len(y))
+        bottom, end = min([bottom, *y[:1]]), max(end, len(y))
         band = (bands[k] if isinstance(bands, Sequence) else
-                figure_values.rank_band(result, LAST_RANK) if bands else None)
+                figure_values.rank_band(result, last) if bands else None)
         if band is not None:
             drawn, bottom = band, min(bottom, 100 * min(band.low))
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
     label(ax, f"CMC, convention {conventions_of(results)}",
           f"bands: {drawn.level:g} % intervals by {drawn.unit}" if drawn else "", xlabel="rank",
-          ylabel="queries with a match (%)", xlim=(1, last), ylim=(max(0, bottom - 5), 101))
-    ax.set_xticks([k for k in (1, 2, 3, 5, 10, 20, 30, 40, 50) if k <= last
-                   and (k in (1, 5) or k > 5 or last < 10)])
+          ylabel="queries with a match (%)", xlim=(1, end), ylim=(max(0, bottom - 5), 101))
+    step = next((step for step in (10, 20, 50, 100, 200, 500) if end <= 6 * step), end)
+    ax.set_xticks([k for k in (1, 2, 3, 5, *range(step, end + 1, step)) if k <= end
+                   and (k == 1 or k == 5 and step == 10 or k > 5 or end < 10)])
     return add_legend(ax, loc="lower right")
 
 
@@ -363,7 +368,41 @@ KINDS: tuple[tuple[str, str, str, Any], ...] = (
     ("wrong_same_camera", "other identity, same camera", COLOURS[4], ":"))
 
 
-def distances(sample: DistanceSample, ax: Any = None) -> Any:
+def shared_axes(samples: Sequence[DistanceSample]) -> tuple[float, float, float] | None:
+    """Return the ends of the axis of distances and the top of densities that fit all samples.
+
+    None where one is spread over less than half of the axis: the units differ.
+    """
+    ends = [(min(map(np.min, kinds)), max(map(np.max, kinds))) for kinds in (
+        [values for values, *_ in _kinds(sample)] for sample in samples) if kinds]
+    if not ends:
+        return None
+    low, high = (float(end(column)) for end, column in zip((min, max), zip(*ends)))
+    if any(last - first < (high - low) / 2 for first, last in ends):
+        return None
+    top = max(float(density.max()) for sample in samples
+              for density, _ in _densities(sample, (low, high)))
+    return low, high, 1.05 * top
+
+
+def _kinds(sample: DistanceSample) -> list[tuple[Doubles, str, str, Any]]:
+    """Return the kinds of pairs that a sample has: distances, words, colour and line style."""
+    kinds = [(getattr(sample, name), *style) for name, *style in KINDS]
+    return [kind for kind in kinds if len(kind[0])]
+
+
+def _densities(sample: DistanceSample,
+               ends: tuple[float, float] | None) -> list[tuple[Doubles, Doubles]]:
+    """Return the density of each kind that a sample has, and its edges."""
+    values = [kind[0] for kind in _kinds(sample)]
+    fewest = min(map(len, values), default=1)
+    edges = np.histogram_bin_edges(np.concatenate([np.zeros(0), *values]),
+                                   int(np.clip(2 * fewest**0.5, *BINS)), ends)
+    return [(np.histogram(each, edges, density=True)[0], edges) for each in values]
+
+
+def distances(sample: DistanceSample, ax: Any = None,
+              scale: tuple[float, float, float] | None = None) -> Any:
     """Draw the densities of distances by identity and camera; a kind without pairs is left out.
 
     Parameters
@@ -372,6 +411,8 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
         What `reid_ref.drawing.results.distance_sample` returns.
     ax
         As for `cmc`.
+    scale : (float, float, float), optional
+        The distances at both ends of the axis, and the top of densities, to compare figures.
 
     Returns
     -------
@@ -393,15 +434,11 @@ def distances(sample: DistanceSample, ax: Any = None) -> Any:
     'same identity, other camera (1)'
     """
     ax = axes_or(ax, DISTANCES_HEIGHT)
-    kinds = [(getattr(sample, name), *style) for name, *style in KINDS]
-    kinds = [kind for kind in kinds if len(kind[0])]
-    fewest = min((len(values) for values, *_ in kinds), default=1)
-    edges = np.histogram_bin_edges(np.concatenate([np.zeros(0), *(kind[0] for kind in kinds)]),
-                                   int(np.clip(2 * fewest**0.5, *BINS)))
-    for values, words, colour, dashes in kinds:
-        ax.stairs(np.histogram(values, edges, density=True)[0], edges, color=colour,
-                  linestyle=dashes, linewidth=1.2, label=f"{words} ({len(values):,})")
-    label(ax, "Distances between queries and gallery images", xlabel="distance", ylabel="density")
-    ax.set_ylim(bottom=0)
+    kinds, ends = _kinds(sample), scale and scale[:2]
+    for (values, words, colour, dashes), (density, edges) in zip(kinds, _densities(sample, ends)):
+        ax.stairs(density, edges, color=colour, linestyle=dashes, linewidth=1.2,
+                  label=f"{words} ({len(values):,})")
+    label(ax, "Distances between queries and gallery images", xlabel="distance", ylabel="density",
+          xlim=ends, ylim=(0, scale and scale[2]))
     # In the axes, four long lines would hide the curves.
     return add_legend_below(ax) if kinds else ax

@@ -23,7 +23,7 @@ from reid_ref.result import Result, in_mean
 GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
 
 
-def _with_roles(data: ResultFile, queries: Integers, how: How) -> Iterator[tuple[Any, ...]]:
+def rows_with_roles(data: ResultFile, queries: Integers, how: How) -> Iterator[tuple[Any, ...]]:
     """Yield each query's distances, its good images, and which images are kept."""
     convention, = how.conventions
     roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
@@ -41,7 +41,7 @@ def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | N
     whatever the convention's order of ties.
     """
     nearest: list[int | None] = []
-    for row, good, kept in _with_roles(data, queries, how):
+    for row, good, kept in rows_with_roles(data, queries, how):
         kept[good] = False
         wrong = np.flatnonzero(kept)
         nearest.append(int(wrong[stable_order(row[wrong])[0]]) if len(wrong) else None)
@@ -306,13 +306,14 @@ def rank_lists(data: ResultFile, queries: Sequence[int], how: How,
     [(None, 'ignored', 'same camera'), (None, 'ignored', 'label -1'), (1, 'wrong', '')]
     """
     chosen = np.asarray(queries, dtype=np.int64)
-    rows = _with_roles(data, chosen, how)
-    return [_rank_list(query, row, good, kept, data, how.conventions[0], top)
+    rows = rows_with_roles(data, chosen, how)
+    return [rank_list(query, row, good, kept, data, how.conventions[0], top)
             for query, (row, good, kept) in zip(chosen.tolist(), rows)]
 
 
-def _rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArray[np.bool_],
-               data: ResultFile, convention: Convention, top: int) -> RankList:
+def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArray[np.bool_],
+              data: ResultFile, convention: Convention, top: int) -> RankList:
+    """Return the ranked list of one query, of what `rows_with_roles` yields."""
     images = np.flatnonzero(convention.loaded(data.gallery.identity))
     order = images[in_order(row[images], convention.ties)]
     is_good, kept = np.isin(order, good) & kept[order], kept[order]

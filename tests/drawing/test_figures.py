@@ -1,6 +1,7 @@
 """Figures: what is drawn are the numbers, read back from the Axes; files are whole and equal."""
 import re
 import sys
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,12 +10,16 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figures
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
-from reid_ref.drawing.results import WRONG_PAIRS, distance_sample
+from reid_ref.drawing.camera_matrix import camera_change
+from reid_ref.drawing.captions import caption
+from reid_ref.drawing.rank_lists import FRAMES
+from reid_ref.drawing.results import KINDS, WRONG_PAIRS, distance_sample, shared_axes
 from reid_ref.evaluation.groups import (
     ap_by_good, intervals_by_metric, rank_band, ranks_of_band)
 from reid_ref.text import percent
 from tests.cases import market_like, save
 from tests.commands.common import MARKET, assert_one_line_error, command
+from tests.drawing.colour_blindness import SIGHT, difference, linear, lab
 
 pytest.importorskip("matplotlib")
 
@@ -44,6 +49,20 @@ def test_cmc_is_the_curve():
     assert len({line.get_linestyle() for line in ax.lines}) == 3
     assert len({line.get_color() for line in ax.lines}) == 3
     assert ax.get_title() == "CMC, convention matlab\nbands: 95 % intervals by identity"
+
+
+@pytest.mark.parametrize(("last", "ticks"), [
+    (2, [1, 2]), (5, [1, 2, 3, 5]), (20, [1, 5, 10, 20]), (50, [1, 5, 10, 20, 30, 40, 50]),
+    (100, [1, 20, 40, 60, 80, 100]), (999, [1, 50, 100, 150, 200])])
+def test_the_last_rank(last, ticks):
+    """The gallery of 200 ends the longest curve."""
+    result = made()
+    ax = figures.cmc({"ours": result}, last=last)
+    assert ax.get_xlim() == (1, min(last, len(result.cmc)))
+    assert ax.lines[0].get_xdata()[-1] == ax.get_xlim()[1]
+    assert [tick for tick in ticks if tick <= ax.get_xlim()[1]] == ax.get_xticks().tolist()
+    with pytest.raises(InputError, match="last: expected a whole number"):
+        figures.cmc({"ours": result}, last=1)
 
 
 def test_bands_are_the_intervals():
@@ -205,6 +224,18 @@ def test_several_methods_share_one_scale():
     assert [ax.get_title()[:6] for ax in one.axes if ax.get_xlabel()] == ["mAP by", "Rank-1"]
 
 
+def test_the_change_of_cameras():
+    distances, *labels = market_like(4, n_query=30, n_gallery=90)
+    before, after = camera_pairs(distances, *labels), camera_pairs(-distances, *labels)
+    ax = camera_change(before, after)
+    change = 100 * (after.ap_matrix - before.ap_matrix)
+    np.testing.assert_array_equal(ax.images[0].get_array().filled(np.nan), change)
+    most = np.nanmax(abs(change[~np.eye(4, dtype=bool)]))
+    assert ax.images[0].get_clim() == (-most, most)
+    values = [text.get_text() for text in ax.texts[::2]]
+    assert values == [f"{value:+.1f}" for value in change[~np.isnan(change)]]
+
+
 # ---------------------------------------------------------------- distances
 
 def test_sample_by_hand():
@@ -240,6 +271,22 @@ def test_densities_are_those_of_the_sample():
     assert len({drawn.get_linestyle() for drawn in ax.patches}) == 4
 
 
+def test_densities_on_one_scale():
+    labels = market_like(9, n_query=40, n_gallery=300)
+    first, second = (distance_sample([factor * labels[0]], *labels[1:]) for factor in (1, 1.5))
+    low, high, top = scale = shared_axes([first, second])
+    drawn = [figures.distances(sample, scale=scale) for sample in (first, second)]
+    every = [values for sample in (first, second) for values in vars(sample).values()]
+    assert (low, high) == (min(map(np.min, every)), max(map(np.max, every)))
+    for ax in drawn:
+        assert ax.get_xlim() == (low, high) and ax.get_ylim() == (0, top)
+    highest = max(patch.get_data().values.max() for ax in drawn for patch in ax.patches)
+    assert top == pytest.approx(1.05 * highest)
+    # Of other units each has its own axes; so has a sample without pairs.
+    assert shared_axes([first, distance_sample([9 * labels[0]], *labels[1:])]) is None
+    assert shared_axes([]) is None
+
+
 def test_kinds_without_pairs():
     ax = figures.distances(distance_sample([[[1.0]]], Labels([1], [1]), Labels([1], [2])))
     assert texts(ax) == ["same identity, other camera (1)"]
@@ -264,6 +311,32 @@ def test_conventions_are_dots():
 
 
 # ---------------------------------------------------------------- what all share
+
+#: The least difference of two colours of one figure; about 2 is just visible side by side.
+LEAST = 15
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("colours", [
+    saving.COLOURS, [colour for colour, _ in FRAMES.values()], [kind[2] for kind in KINDS]],
+    ids=["lines", "frames", "kinds of distances"])
+def test_colours_differ_for_the_colour_blind(colours, sight):
+    for one, other in combinations(colours, 2):
+        assert difference(one, other, sight) > LEAST, (one, other)
+    if sight == "normal":    # and from the paper
+        assert all(difference(colour, "#ffffff") > LEAST for colour in colours)
+
+
+def test_the_simulator_of_colour_blindness():
+    """L*a*b* of sRGB's red and white; grey stays grey; a red and a green that few tell apart."""
+    np.testing.assert_allclose(lab(linear("#ff0000")), [53.24, 80.09, 67.20], atol=.05)
+    np.testing.assert_allclose(lab(linear("#ffffff")), [100, 0, 0], atol=1e-9)
+    for sight in SIGHT:
+        assert difference("#808080", "#808080", sight) == 0
+        np.testing.assert_allclose(SIGHT[sight].sum(axis=1), 1, atol=2e-6)
+    assert difference("#a05000", "#6a6a00", "deuteranopia") < LEAST < difference(
+        "#a05000", "#6a6a00")
+
 
 def test_names_are_shown_as_they_are():
     results = {"_a$b$_{x}": made(), "b\nc": made(1)}
@@ -343,7 +416,13 @@ def three(tmp_path):
 @pytest.mark.parametrize("figure", ["cmc", "pr", "ap", "cameras", "distances", "conventions"])
 def test_command(three, figure, files):
     done = command("plot", figure, *files, "-o", "x.svg", "--width", "4in", "--quiet", cwd=three)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "wrote x.svg\n", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *words = done.stdout.splitlines()
+    assert first == "wrote x.svg"
+    counts = " 20 queries, 90 gallery images; convention matlab." if figure in (
+        "cmc", "pr", "ap") else ""
+    said = caption(figure, several=len(files) > 1)
+    assert " ".join(" ".join(words).split()) == f"caption {said}{counts}"
     assert 'width="288pt"' in (three / "x.svg").read_text()
     assert len(list(three.iterdir())) == 4
 
@@ -398,6 +477,9 @@ def test_titles(three):
     (["roc", "a.npz", "-o", "x.png"], "invalid choice: 'roc'"),
     (["cmc", "absent.npz", "-o", "x.png"], "absent.npz"),
     (["cmc", "a.npz"], "required: -o/--output"),
+    (["cmc", "a.npz", "-o", "x.png", "--last-rank", "1"], "--last-rank: expected a whole number"),
+    (["pr", "a.npz", "-o", "x.png", "--last-rank", "9"],
+     "--last-rank: expected the figure cmc, got pr; leave it out"),
     (["cameras", "a.npz", "-o", "x.png", "--convention", "mars"],
      "--convention, --set, --index-lists: cameras are drawn from the labels alone"),
     (["distances", "a.npz", "-o", "x.png", "--set", "ap=step"], "leave them out")])

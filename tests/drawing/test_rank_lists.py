@@ -100,7 +100,7 @@ def test_roles_differ_without_colours_and_for_the_colour_blind():
     kinds = {role: frame for role, frame in FRAMES.items() if role != "query"}
     assert len({style for _, style in kinds.values()}) == len(kinds) == 4
     # Okabe and Ito's, and grey.
-    assert {colour for colour, _ in kinds.values()} - {*style.COLOURS} == {"#777777"}
+    assert {colour for colour, _ in kinds.values()} - {*style.COLOURS} == {"#555555"}
 
 
 def test_the_worst_queries_without_images(drawn):

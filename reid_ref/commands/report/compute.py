@@ -2,25 +2,28 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 
-from reid_ref.arrays import Integers, each_warning_once, warn
+from reid_ref.arrays import Doubles, Integers, each_warning_once, warn
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.results import LAST_RANK, DistanceSample, distance_sample
+from reid_ref.evaluation import causes
 from reid_ref.evaluation.camera_pairs import IGNORED, CameraPairs, pairs_of_ranks
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.groups import (
     RankBand, intervals_by_metric, rank_band, ranks_of_band)
 from reid_ref.evaluation.how import How, Progress
-from reid_ref.evaluation.rank_lists import RankList, choose, rank_lists
+from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_with_roles
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import count_distractors
 from reid_ref.result import Result
 from reid_ref.statistics import Interval
 
@@ -48,6 +51,28 @@ class Options:
 
 
 @dataclass(frozen=True)
+class Causes:
+    """Why queries lose AP.
+
+    Parameters
+    ----------
+    sampled : int
+        Queries drawn at random, or all.
+    queries : dict of str to int
+        How many of these have each cause.
+    returned : dict of str to float
+        By kind of wrong image, the mean AP that returns without it, over those with a good image.
+    shown : dict of int to Loss
+        Of the queries with rank lists.
+    """
+
+    sampled: int
+    queries: dict[str, int]
+    returned: dict[str, float]
+    shown: dict[int, causes.Loss]
+
+
+@dataclass(frozen=True)
 class FromDistances:
     """What a page shows of a result file, and not of a saved result.
 
@@ -65,6 +90,7 @@ class FromDistances:
     sample : DistanceSample
     lists : dict of int to RankList
         By query.
+    causes : Causes
     """
 
     data: ResultFile
@@ -75,6 +101,7 @@ class FromDistances:
     pairs: CameraPairs | None
     sample: DistanceSample
     lists: dict[int, RankList]
+    causes: Causes
 
 
 @dataclass(frozen=True)
@@ -111,7 +138,7 @@ class Page:
     reasons : dict of str to list of int
         Why queries are shown.
     queries : list of int
-        Those with rank lists, the lowest AP first.
+        Those with rank lists: gains and losses in turn, then the lowest AP first.
     comparison : Comparisons or None
     bands : tuple of RankBand or None
         Around the CMC curve of each system.
@@ -150,8 +177,10 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
         n = max(1, options.queries // len(results)) if options.queries and has_lists else 0
         reasons = _reasons(first, comparison, n, options.seed) if n else {}
         ap = np.nan_to_num(first.per_query.ap, nan=-1.0)
-        queries = sorted({query for chosen in reasons.values() for query in chosen},
-                         key=lambda query: (ap[query], query))
+        queries = [*_in_turn(reasons.get("gain", ()), reasons.get("loss", ())), *sorted(
+            {query for chosen in reasons.values() for query in chosen},
+            key=lambda query: (ap[query], query))]
+        queries = list(dict.fromkeys(queries))
         intervals = intervals_by_metric(results, {
             name: [*METRICS, *ranks_of_band(result, LAST_RANK).values()]
             for name, result in results.items()})
@@ -189,9 +218,14 @@ def _reasons(first: Result, comparison: Comparisons | None, n: int,
     return {reason: queries for reason, queries in reasons.items() if queries}
 
 
+def _in_turn(gains: Sequence[int], losses: Sequence[int]) -> list[int]:
+    """Return the largest gain, the largest loss, the next gain, and so on."""
+    pairs = zip_longest(gains, losses)
+    return [query for pair in pairs for query in pair if query is not None]
+
+
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
-    how = options.how
     left_out = {name: why for name, why in NOT_IN_ALL.items() if name not in conventions}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
@@ -203,9 +237,7 @@ def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: l
             data, recognise(data.query, data.gallery), doctor(data, seed=options.seed),
             conventions, left_out,
             pairs_of_ranks(pairs.ranks, data.query, data.gallery, cameras, "plain", provenance)
-            if len(cameras) > 1 else None,
-            _sample(data, how, options.seed),
-            dict(zip(queries, rank_lists(data, queries, how, options.top))))
+            if len(cameras) > 1 else None, *_from_rows(data, queries, options))
 
 
 def _of_headline(result: Result,
@@ -214,9 +246,40 @@ def _of_headline(result: Result,
             if not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)}
 
 
-def _sample(data: ResultFile, how: How, seed: int) -> DistanceSample:
-    """Return exact distances of a sample of queries, drawn where there are many."""
+def _from_rows(data: ResultFile, shown: list[int],
+               options: Options) -> tuple[DistanceSample, dict[int, RankList], Causes]:
+    """Return what comes of exact distances: of the queries shown, and of a random sample."""
     n = max(1, min(SAMPLE_QUERIES, SAMPLE_VALUES // len(data.gallery), len(data.query)))
-    queries: Integers = np.sort(np.random.RandomState(seed).permutation(len(data.query))[:n])
-    rows = (row[np.newaxis] for row in data.input.exact_rows(queries, how))
-    return distance_sample(rows, data.query[queries], data.gallery, seed)
+    sampled: Integers = np.sort(np.random.RandomState(options.seed).permutation(
+        len(data.query))[:n])
+    queries, how = np.union1d(sampled, shown).astype(np.int64), options.how
+    convention, = how.conventions
+    distractors = count_distractors(data.query, data.gallery) > 0
+    lists: dict[int, RankList] = {}
+    kinds: dict[int, Integers] = {}
+
+    def rows() -> Iterator[Doubles]:
+        for query, (row, good, kept) in zip(queries.tolist(),
+                                            rows_with_roles(data, queries, how)):
+            kinds[query] = causes.kinds_of_list(
+                row, good, kept, int(data.query.camera[query]), data.gallery, distractors)
+            if query in shown:
+                lists[query] = rank_list(query, row, good, kept, data, convention, options.top)
+            if query in sampled:
+                yield row[np.newaxis]
+
+    sample = distance_sample(rows(), data.query[sampled], data.gallery, options.seed)
+    losses = dict(zip(kinds, causes.losses(list(kinds.values()), lambda ranks: (
+        convention.average_precision(convention.cut_off(ranks))))))
+    of_shown = {query: losses[query] for query in shown}
+    return (sample, {query: lists[query] for query in shown},
+            _causes([losses[query] for query in sampled.tolist()], of_shown))
+
+
+def _causes(sample: list[causes.Loss], shown: dict[int, causes.Loss]) -> Causes:
+    """Return how often each cause is in a sample, and what each kind costs there."""
+    queries = {cause: sum(loss.cause == cause for loss in sample) for cause in causes.CAUSES}
+    matched = [loss.returned for loss in sample if loss.returned]
+    returned = {kind: sum(loss[kind] for loss in matched) / max(1, len(matched))
+                for kind in causes.KINDS}
+    return Causes(len(sample), queries, returned, shown)

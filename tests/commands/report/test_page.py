@@ -10,8 +10,9 @@ import pytest
 from PIL import Image
 
 import reid_ref
-from reid_ref import Labels
+from reid_ref import CONVENTIONS, Labels
 from reid_ref.cli import main
+from reid_ref.commands.compare.show import p_text
 from reid_ref.commands.report import show as html
 from reid_ref.commands.report.compute import NO_DISTANCES
 from tests.commands.report.seen import (
@@ -80,34 +81,60 @@ def test_the_headline_is_in_the_json(one):
     shown = {}
     for block in root.one("dl", class_="headline").children:
         name = block.one("dt").text.removesuffix(" (%)")
-        shown[name] = [cell.text for cell in block.all("dd")]
+        shown[name] = [cell.text for cell in block.all("span")]
     assert list(shown) == ["mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP"]
     for name, (number, *band) in shown.items():
         assert number == percent(data[name])
         found = data["intervals"][name]
         assert band == [f"{percent(found['low'])} to {percent(found['high'])}"]
-    assert data["signature"].replace("|", " | ") in root.one("section", id="numbers").text
+    assert data["signature"].replace("|", " | ") in root.one("section", id="about").text
 
 
-def test_the_table_has_every_query(made, one):
-    root, data = one
-    query = made[1]
-    head, *body = rows(root.one("div", id="queries").one("table"))
-    assert head == ["query", "identity", "camera", "good", "ignored", "first match", "AP", "INP",
-                    "status"]
-    assert len(body) == len(query) == len(data["per_query"]["queries"])
-    for cells, found in zip(body, data["per_query"]["queries"]):
-        assert cells == [str(found["query"]), str(found["identity"]), str(found["camera"]),
-                         str(found["n_good"]), str(found["n_junk"]),
-                         str(found["first_match"] or "-"), percent(found["ap"]),
-                         percent(found["inp"]), found["status"]]
+def test_the_headline_of_two_has_differences(made):
+    root, data = parsed((made[0] / "two.html").read_text())
+    table = root.one("table", class_="headline")
+    assert rows(table)[0] == ["percent", "mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP"]
+    assert [row.attributes["data-system"] for row in table.all("tr")
+            if "data-system" in row.attributes] == ["a", "b"]
+    for row, name in zip(list(table.all("tr"))[1:], "ab"):
+        assert [cell.one("span", class_="number").text for cell in row.all("td")] == [
+            percent(data["results"][name][metric]) for metric in rows(table)[0][1:]]
+    changes = {cell.attributes["data-metric"]: cell for cell in row.all("td")
+               if list(cell.all("span", class_="change"))}
+    assert set(changes) == {"mAP", "Rank-1"}
+    for found in data["comparison"]["comparisons"]:
+        first, second = changes[found["metric"]].all("span", class_="change")
+        assert first.one("strong").text == f"{100 * found['difference']:+.2f}"
+        assert f"({100 * found['low']:+.2f} to {100 * found['high']:+.2f})" in first.text
+        assert second.text == (f"p {p_text(found['p_adjusted'])}; {found['better']} / "
+                               f"{found['worse']} / {found['same']}")
+
+
+def test_what_holds_of_both_is_said_once(made):
+    root, _ = parsed((made[0] / "two.html").read_text())
+    facts = rows(next(root.one("section", id="about").all("table")))
+    assert [row[0] for row in facts] == [
+        "input", "input", "images", "dataset", "gallery", "matches", "queries", "ties",
+        "signature"]
+    assert facts[0][1].startswith("a:") and facts[1][1].startswith("b:")
+
+
+def test_the_order_of_the_page(made):
+    root, _ = parsed((made[0] / "two.html").read_text())
+    assert [section.attributes["id"] for section in root.one("main").children] == [
+        "numbers", "figures", "about", "lists", "cameras", "conventions", "table"]
+    assert len(list(root.one("section", id="figures").all("figure"))) == 6
+    captions = [each.text for each in root.one("section", id="cameras").all("figcaption")]
+    assert [text.split(":")[0] for text in captions] == ["a", "b", "b less a"]
 
 
 def test_the_table_of_conventions(one):
     root, data = one
-    table = root.one("div", class_="conventions").one("table")
-    for cells in rows(table)[1:]:
-        found = data["conventions"][cells[0]]
+    table = root.one("section", id="conventions").one("table")
+    for row, cells in zip(list(table.all("tr"))[1:], rows(table)[1:]):
+        name = next(iter([*row.all("summary"), *row.all("td")])).text
+        assert [each.text for each in row.all("p")] == list(CONVENTIONS[name].differences)
+        cells[0], found = name, data["conventions"][name]
         assert cells == [
             cells[0], percent(found["mAP"]), "-" if found["mAP"] is None else
             f"{100 * (found['mAP'] - data['mAP']) + 0.0:+.2f}",
@@ -135,7 +162,7 @@ def test_frames_are_the_roles_of_the_convention(made, one):
                 role = ("good" if same else "distractor" if gallery.identity[image] == 0
                         else "wrong")
             assert card.attributes["class"] == role
-            assert card.one("span", class_="role").text.endswith(role[0].upper())
+            assert card.one("span", class_="role").text.split()[1] == role[0].upper()
             shown += 1
     assert shown > 100
     for role in ("good", "wrong", "distractor", "ignored"):
@@ -145,16 +172,48 @@ def test_frames_are_the_roles_of_the_convention(made, one):
 def test_captions_are_those_of_the_json(one):
     for found in one[1]["rank_lists"]:
         section = one[0].one("section", id=f"q{found['query']}")
-        cards = [card for card in next(section.all("ol", class_="row")).children
+        cards = [card for card in section.one("ol", data_system="a").children
                  if "data-image" in card.attributes]
         entries = [*found["entries"], *([found["next_good"]] if found["next_good"] else [])]
         assert len(cards) == len(entries)
         for card, entry in zip(cards, entries):
             facts = [fact.text for fact in card.all("span", class_="facts")]
-            rank = "ignored" if entry["rank"] is None else f"rank {entry['rank']}"
-            assert facts == [rank, f"d {entry['distance']:.4g}", f"id {entry['identity']}",
-                             f"camera {entry['camera']}",
+            assert card.one("span", class_="role").text.split()[2:] == (
+                [] if entry["rank"] is None else [str(entry["rank"])])
+            assert facts == [f"{entry['identity']} c{entry['camera']}",
+                             f"d {entry['distance']:.4g}",
                              *([entry["reason"]] if entry["reason"] else [])]
+
+
+def test_without_pictures_a_list_is_one_line(tmp_path):
+    root, data, _ = report(tmp_path, *market())
+    assert not list(root.all("button", class_="picture"))
+    found = data["rank_lists"][0]
+    cards = list(root.one("section", id=f"q{found['query']}").one(
+        "ol", data_system="r").all("li", class_="chip"))
+    assert cards[0].text == "Query" and len(cards) > len(found["entries"])
+    for card, entry in zip(cards[1:], found["entries"]):
+        assert card.text.endswith(entry["role"][0].upper() if entry["rank"] is None else
+                                  f"{entry['role'][0].upper()} {entry['rank']}")
+        assert f"{entry['identity']} c{entry['camera']}, d" in card.attributes["title"]
+
+
+def test_causes_are_those_of_the_json(one):
+    root, data = one
+    table = rows(next(table for table in root.one("section", id="about").all("table")
+                      if rows(table)[0][0] == "cause"))
+    causes = data["causes"]
+    assert causes["sampled"] == len(data["per_query"]["queries"]) == sum(
+        causes["queries"].values())
+    for cause, number in table[1:]:
+        expected = str(causes["queries"][cause])
+        if cause in causes["returned"]:
+            expected += f" ({100 * causes['returned'][cause]:+.2f})"
+        assert number == expected
+    for query, loss in causes["shown"].items():
+        heading = next(root.one("section", id=f"q{query}").all("h4")).text
+        assert (f"lost by: {loss['cause']}" in heading) == (
+            loss["cause"] not in ("nothing lost", "no match"))
 
 
 def test_every_picture_is_of_its_identity(one):
@@ -191,8 +250,7 @@ def check_pictures(page):
     for section in page.all("section", class_="query"):
         for card in section.all("li"):
             for use in card.all("use"):
-                identity = int(next(fact.text for fact in card.all("span", class_="facts")
-                                    if fact.text.startswith("id ")).removeprefix("id "))
+                identity = int(next(card.all("span", class_="facts")).text.split()[0])
                 colour = pictures[use.attributes["href"][1:]]
                 assert abs(colour - COLOURS[identity]).max() < 24, card.text
                 n += 1
@@ -204,7 +262,8 @@ def test_tabs_have_the_queries_of_their_reason(one):
     for tab in root.all("button", role="tab"):
         why = tab.attributes["data-why"]
         found = [section.attributes["id"] for section in root.all("section", class_="query")
-                 if why in ("all", *section.attributes["data-why"].split(","))]
+                 if why == "all" or set(why.split(",")) & set(
+                     section.attributes["data-why"].split(","))]
         assert tab.text.endswith(f"({len(found)})")
         if why != "all":
             assert {int(one[1:]) for one in found} == set(data["shown"][why])
@@ -225,11 +284,10 @@ def test_gains_and_losses_stand_one_above_the_other(made):
         section = root.one("section", id=f"q{query}")
         lists = [one for one in section.all("ol") if "data-system" in one.attributes]
         assert [one.attributes["data-system"] for one in lists] == ["a", "b"]
-    shown = rows(root.one("section", id="comparison").one("table"))[1:]
-    assert [row[:3] for row in shown] == [
-        [one["system"], one["metric"], f"{100 * one['difference']:+.2f}"]
-        for one in data["comparison"]["comparisons"]]
-    assert float(shown[0][2]) == pytest.approx(100 * gain.mean(), abs=0.006)
+    # In turn, before the others.
+    gains, losses = data["shown"]["gain"], data["shown"]["loss"]
+    first = [section.attributes["id"] for section in root.all("section", class_="query")]
+    assert first[:4] == [f"q{query}" for pair in zip(gains, losses) for query in pair][:4]
 
 
 # ------------------------------------------------------------------ text from outside
@@ -286,15 +344,15 @@ def report(tmp_path, query, gallery, *options):
     ids=["one query", "all ignored", "one camera", "one image"])
 def test_little_data(tmp_path, query, gallery):
     root, data, _ = report(tmp_path, query, gallery)
-    assert len(rows(root.one("div", id="queries").one("table"))) == 1 + len(query)
-    number = root.one("dl", class_="headline").children[0].one("dd", class_="number").text
+    assert len(data["per_query"]["queries"]) == len(query)
+    number = root.one("dl", class_="headline").children[0].one("span", class_="number").text
     assert number == percent(data["mAP"])
 
 
 def test_the_table_and_the_lists_are_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(html, "MOST_ROWS", 5)
-    root, *_ = report(tmp_path, *market(), "--queries", "0")
-    assert len(rows(root.one("div", id="queries").one("table"))) == 1 + 5
+    root, data, _ = report(tmp_path, *market(), "--queries", "0")
+    assert len(data["per_query"]["queries"]) == 5
     assert "The table has the first 5 of 8 queries" in root.one("section", id="table").text
     assert not list(root.all("section", class_="query"))
     assert "since --queries is 0" in root.one("section", id="lists").text
@@ -316,12 +374,12 @@ def test_saved_results(made, tmp_path, capsys):
         assert told == [f"reid-ref: warning: {name}: {NO_DISTANCES}" for name in names]
         tree, data = parsed((tmp_path / "s.html").read_text())
         by_name = data.get("results", {"a": data})
-        assert tree.one("section", id="numbers").text.count(NO_DISTANCES) == len(names)
+        assert tree.one("section", id="about").text.count(NO_DISTANCES) == 1
         for name, values in by_name.items():
             expected = whole["results"][name]
             if name in names:
                 assert expected.keys() - values.keys() == {
-                    "findings", "rank_lists", "camera_pairs", "conventions", "left_out"}
+                    "findings", "rank_lists", "camera_pairs", "conventions", "left_out", "causes"}
             for key in values.keys() & expected.keys() - {"files", "layout", "dataset"}:
                 assert values[key] == expected[key], (name, key)
         assert data.get("comparison") in (None, whole["comparison"])
@@ -332,7 +390,7 @@ def test_saved_results(made, tmp_path, capsys):
                  if "data-system" in one.attributes]
         assert set(lists) == ({"b"} if other in files else set())
         assert ("conventions" in sections) == (other in files)
-        assert len(rows(tree.one("div", id="queries").one("table"))) == 1 + len(query)
+        assert len(next(iter(by_name.values()))["per_query"]["queries"]) == len(query)
 
 
 def test_a_convention_of_another_toolbox(tmp_path):

@@ -6,12 +6,10 @@ matplotlib and Pillow make the same bytes.
 """
 from __future__ import annotations
 
-import base64
-import io
 import json
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,46 +21,43 @@ from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
 from reid_ref.commands import camera_pairs
-from reid_ref.commands.compare.compute import Comparisons
+from reid_ref.commands.compare.compute import SIGNIFICANT, Comparison, Comparisons
+from reid_ref.commands.compare.show import p_text
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
+from reid_ref.commands.report.show.cards import Cards, Images
 from reid_ref.console import confidence
 from reid_ref.console.answers import dataset_of
-from reid_ref.console.terminal import phase
-from reid_ref.drawing.camera_matrix import MOST_CAMERAS
-from reid_ref.drawing.rank_lists import MARKS, read_image
+from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
+from reid_ref.drawing.captions import caption
+from reid_ref.drawing.results import shared_axes
 from reid_ref.drawing.style import as_bytes, draw_panels
-from reid_ref.evaluation.rank_lists import REASONS, Entry, RankList
-from reid_ref.datasets.names import path_below
+from reid_ref.evaluation.causes import CAUSES, KINDS
+from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import RANKS, named_ranks
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import plain
 
 #: In inches: as wide as a column of the page, so that text keeps its size.
-WIDTH, HEIGHT = 4.6, 3.5
+WIDTH, HEIGHT = 4.6, 2.9
 #: The folder of the template, the style and the script.
 HERE = Path(__file__).parent
 #: Modules that a page needs, and what installs them.
 NEEDS = {"jinja2": "jinja2", "matplotlib": "matplotlib", "PIL": "pillow"}
-#: Drawings that show all systems.
+#: Drawings that show all systems, besides CMC.
 OF_ALL = {"pr": figures.precision_recall, "ap": figures.average_precision,
           "good": figures.ap_by_good}
-#: The folder of the images, and their names below it: of each system those of both sides.
-Images = tuple[str, Mapping[str, tuple[Sequence[str], Sequence[str]]]]
-#: Pictures fit in here: upright people, wide vehicles.
-UPRIGHT, WIDE = (64, 128), (96, 96)
-QUALITY = 75
 #: Rows of the table of queries beyond which it is cut, here and in the JSON.
 MOST_ROWS = 20_000
 #: Points of the CMC curve in the JSON, as many as `--json` has.
 CMC = 50
-#: Tabs, besides the reasons of `rank_lists`.
-TABS = {"gain": "largest gain", "loss": "largest loss", "worst": "worst AP", "median": "median AP",
-        "random": "random", "rank-1 wrong": "Rank-1 wrong", "no match": "no match",
-        "tied": "tied"}
-MEANINGS = {**REASONS, "gain": "AP rose most from the baseline",
-            "loss": "AP fell most from the baseline"}
+#: Tabs: reasons of `rank_lists`, and of a comparison. A page of several opens with the first.
+TABS = {"gain,loss": "gains and losses", "gain": "largest gain", "loss": "largest loss",
+        "worst": "worst AP", "median": "median AP", "random": "random",
+        "rank-1 wrong": "Rank-1 wrong", "no match": "no match", "tied": "tied"}
+MEANINGS = {**REASONS, "gain,loss": "AP changed most from the baseline",
+            "gain": "AP rose most from the baseline", "loss": "AP fell most from the baseline"}
 
 
 def check_libraries() -> None:
@@ -85,7 +80,8 @@ def page(content: Page, images: Images | None = None) -> str:
     from markupsafe import Markup
 
     cards = Cards(images)
-    context = _context(content, cards)
+    names = list(map(visible, query_names(content, images)))
+    context = _context(content, cards, names)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=StrictUndefined,
                               keep_trailing_newline=True)
@@ -93,7 +89,7 @@ def page(content: Page, images: Images | None = None) -> str:
         **context, pictures=list(cards.pictures.values()),
         style=Markup((HERE / "page.css").read_text(encoding="utf-8")),
         script=Markup((HERE / "page.js").read_text(encoding="utf-8")),
-        data=Markup(_script_json(as_json(content))))
+        data=Markup(_script_json({**as_json(content), "query_names": names[:MOST_ROWS]})))
     return text.encode(errors="backslashreplace").decode()  # names need not be UTF-8
 
 
@@ -105,42 +101,83 @@ def _script_json(value: Any) -> str:
     return text
 
 
-def _context(content: Page, cards: Cards) -> dict[str, Any]:
-    systems = [_system(system, k) for k, system in enumerate(content.systems)]
+def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
     results = {visible(system.name): system.result for system in content.systems}
-    comparison = content.comparison
+    compared, several = content.comparison, len(content.systems) > 1
+    with_distances = {visible(system.name): system.more for system in content.systems
+                      if system.more}
     return {
-        "version": __version__, "title": " and ".join(results), "several": len(systems) > 1,
-        "systems": systems, "with_distances": [each for each in systems if "conventions" in each],
-        "queries": _queries(content, cards), "tabs": _tabs(content),
-        "top": content.options.top, "table_of": query_table(content),
-        "drawings": {
-            "cmc": _svg(partial(figures.cmc, bands=content.bands), results, "all-cmc"),
-            **{name: _svg(draw, results, f"all-{name}") for name, draw in OF_ALL.items()}},
-        "most_rows": f"{MOST_ROWS:,}",
+        "version": __version__, "title": " and ".join(results), "several": several,
+        "systems": [{"name": visible(system.name), "numbers": headline(system, compared)}
+                    for system in content.systems],
+        "metrics": list(content.systems[0].intervals),
+        "intervals": list(dict.fromkeys(interval_words(system, several)
+                                        for system in content.systems)),
+        "comparison": compared and {"baseline": visible(compared.baseline), "unit": compared.unit,
+                                    "adjusted": len(results) > 2, "level": f"{compared.level:g}"},
+        "figures": _figures(content, results),
+        "facts": _of_systems(content, facts), "findings": _of_systems(content, _findings),
+        "causes": causes_table(with_distances), "cameras": _cameras(with_distances),
+        "queries": _queries(content, cards, names), "tabs": _tabs(content),
+        "has_lists": with_distances, "top": content.options.top, "most_rows": f"{MOST_ROWS:,}",
+        "n_queries": len(content.systems[0].result.per_query.status),
         "convention": content.systems[0].result.convention.name,
-        "heads": ["convention", "mAP", "difference",
-                  *(f"Rank-{k}" for k in RANKS), "mINP", "queries in the mean"],
-        "comparison": comparison and {
-            "baseline": visible(comparison.baseline), "unit": comparison.unit,
-            "level": f"{comparison.level:g}", "rows": comparison_rows(comparison)}}
+        "conventions": conventions_table(with_distances, results),
+        "left_out": next((more.left_out for more in with_distances.values()), {})}
 
 
-def _system(system: Reported, k: int) -> dict[str, Any]:
-    more = system.more
-    shown = {
-        "name": visible(system.name), "headline": headline(system),
-        "interval": interval_words(system), "facts": facts(system),
-        "signature": spaced(str(system.result.signature))}
-    if more is None:
-        return {**shown, "note": NO_DISTANCES}
-    drawings = {"distances": _svg(figures.distances, more.sample, f"s{k}-distances")}
-    if more.pairs is not None and len(more.pairs.cameras) <= MOST_CAMERAS:
-        drawings["cameras"] = _svg(figures.cameras, more.pairs, f"s{k}-cameras")
-    return {**shown, "findings": more.findings, "cameras": more.pairs and {
-                "mAP": percent(more.pairs.mAP), "rank1": percent(more.pairs.mean_rank1)},
-            "conventions": convention_rows(more, system.result.mAP),
-            "left_out": more.left_out, "drawings": drawings}
+def _figures(content: Page, results: Mapping[str, Any]) -> list[tuple[Any, str, str]]:
+    """Return the drawings of what all systems share, and of each one's distances; captions."""
+    drawings = [(_svg(partial(figures.cmc, bands=content.bands), results, "cmc"), "",
+                 caption("cmc"))]
+    drawings += [(_svg(draw, results, name), "", caption(name, several=len(results) > 1))
+                 for name, draw in OF_ALL.items()]
+    samples = {system.name: system.more.sample for system in content.systems if system.more}
+    draw = partial(figures.distances, scale=shared_axes(list(samples.values())))
+    return drawings + [(_svg(draw, sample, f"distances{k}"),
+                        visible(name) if len(results) > 1 else "", caption("distances"))
+                       for k, (name, sample) in enumerate(samples.items())]
+
+
+def _cameras(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
+    """Return the words about pairs of cameras, and their maps: on one scale, and the changes."""
+    pairs = {name: more.pairs for name, more in systems.items() if more.pairs}
+    drawn = {name: each for name, each in pairs.items() if len(each.cameras) <= MOST_CAMERAS}
+    maps = []
+    if drawn:
+        draw = partial(figures.cameras, scale=shared_scale(list(drawn.values()), "mAP"))
+        maps = [(_svg(draw, each, f"cameras{k}"), name if len(systems) > 1 else "",
+                 caption("cameras")) for k, (name, each) in enumerate(drawn.items())]
+        (first, baseline), *compared = drawn.items()
+        maps += [(_svg(partial(camera_change, baseline), each, f"change{k}"),
+                  f"{name} less {first}", caption("change"))
+                 for k, (name, each) in enumerate(compared)
+                 if np.array_equal(each.cameras, baseline.cameras)]
+    return {"means": [(name, percent(each.mAP), percent(each.mean_rank1))
+                      for name, each in pairs.items()], "maps": maps}
+
+
+def _of_systems(content: Page, of_one: Callable[[Reported], Iterable[tuple[str, ...]]],
+                ) -> list[tuple[str, tuple[str, ...]]]:
+    """Return what is to be said of each system; what holds of all is said once, of nobody.
+
+    Entries with the same first word follow each other.
+    """
+    by_entry: dict[tuple[str, ...], list[str]] = {}
+    for system in content.systems:
+        for entry in of_one(system):
+            by_entry.setdefault(entry, []).append(visible(system.name))
+    first = {entry[0]: k for k, entry in reversed(list(enumerate(by_entry)))}
+    return [("" if len(names) == len(content.systems) else ", ".join(names), entry)
+            for entry, names in sorted(by_entry.items(), key=lambda item: first[item[0][0]])]
+
+
+def _findings(system: Reported) -> list[tuple[str, ...]]:
+    """Return key, severity and words of what the doctor found."""
+    if system.more is None:
+        return [("", "note", NO_DISTANCES)]
+    return [(each.key, each.severity, f"{each.sentence} {each.remedy}")
+            for each in system.more.findings]
 
 
 def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
@@ -150,100 +187,68 @@ def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the evaluation has warned
         figure = draw_panels(draw, {"": value}, WIDTH, HEIGHT, scaled=False)
+        for part in (figure, *figure.axes):
+            part.set_facecolor("none")
         text = as_bytes(figure, ".svg", **{"svg.fonttype": "none", "svg.hashsalt": name}).decode()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg"):], flags=re.DOTALL)
     text = re.sub(r"<style[^>]*>.*?</style>", "", text, count=1, flags=re.DOTALL)
     head, _, body = text.partition(">")
     head = re.sub(r'\s(?:xmlns(?::\w+)?|version|width|height)="[^"]*"', "", head)
-    body = body.replace("xlink:href=", "href=")
+    # Black lines have the colour of the text around them, as black text has.
+    body = body.replace("xlink:href=", "href=").replace("stroke: #000000", "stroke: currentColor")
     body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{name}-", body)
     return Markup(f'{head} aria-hidden="true">{body}'.strip())
 
 
-def thumbnail(path: str) -> dict[str, Any]:
-    """Return an image as a small JPEG: its data: URI, width and height."""
-    image = read_image(path)
-    box = UPRIGHT if image.height >= image.width else WIDE
-    factor = min(box[0] / image.width, box[1] / image.height)
-    width, height = (max(1, round(factor * side)) for side in image.size)
-    data = io.BytesIO()
-    image.resize((width, height), 2).save(data, "JPEG", quality=QUALITY)   # 2: bilinear
-    encoded = base64.b64encode(data.getvalue()).decode()
-    return {"uri": f"data:image/jpeg;base64,{encoded}", "width": width, "height": height}
-
-
-class Cards:
-    """Makes the cards of a page; an image is read when the first card shows it."""
-
-    def __init__(self, images: Images | None) -> None:
-        self._images = images
-        #: By name; `picture` is the number on the page.
-        self.pictures: dict[str, dict[str, Any]] = {}
-
-    def of_query(self, system: str, ranked: RankList) -> dict[str, Any]:
-        """Return the card of a query."""
-        facts = [f"id {ranked.identity}", f"camera {ranked.camera}"]
-        return {"role": "query", "mark": "Query", "facts": facts,
-                **self._picture(system, 0, ranked.query)}
-
-    def of_entry(self, system: str, entry: Entry) -> dict[str, Any]:
-        """Return the card of a gallery image."""
-        rank = f"rank {entry.rank}" if entry.rank is not None else "ignored"
-        facts = [rank, f"d {entry.distance:.4g}", f"id {entry.identity}",
-                 f"camera {entry.camera}", *([entry.reason] if entry.reason else [])]
-        return {"role": entry.role, "mark": f"{MARKS[entry.role]} {entry.role[0].upper()}",
-                "image": entry.image, "facts": facts, **self._picture(system, 1, entry.image)}
-
-    def _picture(self, system: str, side: int, image: int) -> dict[str, Any]:
-        if self._images is None:
-            return {"picture": None, "name": ""}
-        root, names = self._images
-        name = names[system][side][image]
-        if name not in self.pictures:
-            phase(f"{len(self.pictures) + 1:,} pictures")
-            small = thumbnail(path_below(root, name))
-            self.pictures[name] = {"picture": len(self.pictures), "name": name, **small}
-        return self.pictures[name]
-
-
-def _queries(content: Page, cards: Cards) -> list[dict[str, Any]]:
+def _queries(content: Page, cards: Cards, names: list[str]) -> list[dict[str, Any]]:
     """Return the queries that the page shows, each with one list per system."""
     shown, per_query = [], content.systems[0].result.per_query
     for query in content.queries:
         why = [reason for reason, chosen in content.reasons.items() if query in chosen]
         shown.append({"query": query, "identity": per_query.identity[query],
                       "camera": per_query.camera[query], "why": ",".join(why),
+                      "name": names[query] if names else "",
                       "reasons": ", ".join(TABS[reason] for reason in why),
-                      "lists": [_list(system, system.more.lists[query], cards)
+                      "lists": [_list(system, system.more, query, cards)
                                 for system in content.systems if system.more]})
     return shown
 
 
-def _list(system: Reported, ranked: RankList, cards: Cards) -> dict[str, Any]:
-    per_query, k = system.result.per_query, ranked.query
-    first, n_good = int(per_query.first_match[k]), int(per_query.n_good[k])
-    words = [f"AP {percent(float(per_query.ap[k]))}",
+def query_names(content: Page, images: Images | None) -> list[str]:
+    """Return the names of the queries, as those of images or in a result file; none where none."""
+    if images is not None:
+        return list(next(iter(images[1].values()))[0])
+    names = (system.more.data.query.names() for system in content.systems if system.more)
+    return next(filter(None, names), [])
+
+
+def _list(system: Reported, more: FromDistances, query: int, cards: Cards) -> dict[str, Any]:
+    per_query, ranked, loss = system.result.per_query, more.lists[query], more.causes.shown[query]
+    first, n_good = int(per_query.first_match[query]), int(per_query.n_good[query])
+    words = [f"AP {percent(float(per_query.ap[query]))} %",
              f"first match at rank {first:,}" if first else "no match",
              f"{n_good:,} good image{'' if n_good == 1 else 's'}"]
-    if per_query.status[k] != "ok":
-        words.append(str(per_query.status[k]))
+    if per_query.status[query] != "ok":
+        words.append(str(per_query.status[query]))
 
     def of_entries(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         return [cards.of_entry(system.name, entry) for entry in entries]
 
-    return {"name": system.name, "words": ", ".join(words),
+    return {"name": visible(system.name), "words": ", ".join(words),
+            "cause": loss.cause if loss.cause not in ("nothing lost", "no match") else "",
+            "returned": f"{100 * loss.returned[loss.cause]:.2f}" if loss.cause in KINDS else "",
             "cards": [cards.of_query(system.name, ranked), *of_entries(ranked.entries)],
             "more_ignored": ranked.more_ignored, "n_good": n_good,
-            "next": ranked.next_good and {
-                "rank": f"{ranked.next_good.rank:,}", "card": of_entries([ranked.next_good])[0]},
+            "next": ranked.next_good and of_entries([ranked.next_good])[0],
             "good": of_entries(ranked.good)}
 
 
 def _tabs(content: Page) -> list[dict[str, Any]]:
     """Return the tabs that have queries."""
-    return [{"why": reason, "name": name, "count": len(content.reasons[reason]),
-             "meaning": MEANINGS[reason]}
-            for reason, name in TABS.items() if content.reasons.get(reason)]
+    counts = {why: len({query for reason in why.split(",")
+                        for query in content.reasons.get(reason, ())}) for why in TABS}
+    return [{"why": why, "name": name, "count": counts[why], "meaning": MEANINGS[why]}
+            for why, name in TABS.items() if counts[why]]
 
 
 def as_json(content: Page) -> dict[str, Any]:
@@ -256,7 +261,8 @@ def as_json(content: Page) -> dict[str, Any]:
     if content.comparison is None:
         numbers, = by_name.values()
     values: dict[str, Any] = plain({
-        "version": __version__, **numbers, "seed": content.options.seed, "shown": content.reasons})
+        "version": __version__, **numbers, "seed": content.options.seed,
+        "shown": content.reasons})
     return values
 
 
@@ -275,72 +281,88 @@ def _numbers(system: Reported) -> dict[str, Any]:
         **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
         "camera_pairs": more.pairs and camera_pairs.as_answer(more.pairs, files, more.data.layout),
         "conventions": {name: result.to_dict(1) for name, result in more.conventions.items()},
-        "left_out": more.left_out}
+        "left_out": more.left_out, "causes": more.causes}
 
 
-def facts(system: Reported) -> list[tuple[str, str]]:
+def facts(system: Reported) -> list[tuple[str, ...]]:
     """Return what was evaluated, by name, in words."""
+    signature = ("signature", spaced(str(system.result.signature)))
     if system.more is None:
         made = evaluate.made_before(system.result)
-        return evaluate.facts(system.result, source(system.files, made),
-                              evaluate.sizes_of_saved(system.result))
+        return [*evaluate.facts(system.result, source(system.files, made),
+                                evaluate.sizes_of_saved(system.result)), signature]
     data, benchmark = system.more.data, system.more.benchmark
-    return evaluate.facts(system.result, source(system.files, data.layout), evaluate.sizes(data),
-                          benchmark.sentence if benchmark else NO_BENCHMARK)
+    return [*evaluate.facts(system.result, source(system.files, data.layout), evaluate.sizes(data),
+                            benchmark.sentence if benchmark else NO_BENCHMARK), signature]
 
 
-def headline(system: Reported) -> list[dict[str, str]]:
-    """Return the numbers of the headline with their intervals."""
+def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
+    """Return the numbers of the headline with their intervals, and what they gained."""
     result = system.result
     values = {"mAP": result.mAP, "mINP": result.mINP, **named_ranks(result.cmc)}
-    return [{"metric": metric, "value": percent(values[metric]), "band":
-             f"{percent(interval.low)} to {percent(interval.high)}" if interval else ""}
+    changes = {change.metric: change for change in (compared.comparisons if compared else ())
+               if change.system == system.name}
+    return [{"metric": metric, "value": percent(values[metric]),
+             "band": f"{percent(interval.low)} to {percent(interval.high)}" if interval else "",
+             "change": metric in changes and change_words(changes[metric])}
             for metric, interval in system.intervals.items()]
 
 
-def interval_words(system: Reported) -> str:
-    """Return what the intervals are."""
+def change_words(change: Comparison) -> dict[str, str]:
+    """Return difference, interval, p and counts of a comparison; `role` colours what is sure."""
+    sure = change.p_adjusted < SIGNIFICANT
+    return {"difference": signed_percent(change.difference),
+            "interval": f"{signed_percent(change.low)} to {signed_percent(change.high)}",
+            "p": p_text(change.p_adjusted), "role": "" if not sure else "good" if (
+                change.difference > 0) else "wrong",
+            "counts": f"{change.better:,} / {change.worse:,} / {change.same:,}"}
+
+
+def interval_words(system: Reported, several: bool) -> str:
+    """Return what the intervals are, of several systems in words that fit all."""
     shown = system.intervals["mAP"] or system.intervals.get("Rank-1")
     if shown is None:
         return "There are no intervals: fewer than two identities count, or a number is NaN."
     by_metric = {name: interval for name, interval in system.intervals.items() if interval}
-    return (f"Below each number, its {shown.level:g} % confidence interval: "
-            f"{confidence.sentence(by_metric)}.")
+    words = confidence.sentence(by_metric, "these models" if several else "this model")
+    if several:
+        words = re.sub(r" \(design effect[^)]*\)", "", words)
+    return f"Below each number, its {shown.level:g} % confidence interval: {words}."
 
 
-def convention_rows(more: FromDistances, reference: float) -> list[list[str]]:
-    """Return the numbers under every convention, and the difference of mAP to the reference."""
+def causes_table(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
+    """Return for each cause of loss how often it is one, and the AP that it costs."""
+    if not systems:
+        return {}
+    sampled = max(more.causes.sampled for more in systems.values())
+    rows = [[cause, *(f"{more.causes.queries[cause]:,}" + (
+        f" ({signed_percent(more.causes.returned[cause])})" if cause in KINDS else "")
+        for more in systems.values())]
+        for cause in CAUSES if any(more.causes.queries[cause] for more in systems.values())]
+    return {"heads": ["cause", *(systems if len(systems) > 1 else ["queries"])], "rows": rows,
+            "sampled": f"{sampled:,}", "meanings": CAUSES}
+
+
+def conventions_table(systems: Mapping[str, FromDistances],
+                      results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers under every convention: of one system all, of several mAP and Rank-1."""
+    if not systems:
+        return {}
+    ranks = RANKS if len(systems) == 1 else RANKS[:1]
+    start = {name: f"{name}: " if len(results) > 1 else "" for name in systems}
+    heads = ["convention", *(start[name] + head for name in systems for head in (
+        "mAP", "difference", *(f"Rank-{k}" for k in ranks))), "mINP", "queries in the mean"]
+    first = next(iter(systems.values())).conventions
     rows = []
-    for name, result in more.conventions.items():
-        ranks = named_ranks(result.cmc)
-        rows.append([name, percent(result.mAP), signed_percent(result.mAP - reference),
-                     *(percent(ranks.get(f"Rank-{k}", np.nan)) for k in RANKS),
-                     percent(result.mINP), f"{result.counted:,}"])
-    return rows
-
-
-def query_table(content: Page) -> dict[str, Any]:
-    """Return the heads and the first rows of the table of queries."""
-    first = content.systems[0].result.per_query
-    n = min(len(first.status), MOST_ROWS)
-    heads = ["query", "identity", "camera", "good", "ignored"]
-    columns = [np.arange(n), first.identity, first.camera, first.n_good, first.n_junk]
-    cells = [list(map(str, column[:n].tolist())) for column in columns]
-    for system in content.systems:
-        start = f"{system.name}: " if len(content.systems) > 1 else ""
-        heads += [start + head for head in ("first match", "AP", "INP", "status")]
-        per_query = system.result.per_query
-        cells += [[str(k or "-") for k in per_query.first_match[:n].tolist()],
-                  list(map(percent, per_query.ap[:n].tolist())),
-                  list(map(percent, per_query.inp[:n].tolist())), per_query.status[:n].tolist()]
-    return {"heads": heads, "rows": list(zip(*cells)), "all": f"{len(first.status):,}",
-            "cut": len(first.status) > n, "listed": set(map(str, content.queries))}
-
-
-def comparison_rows(comparison: Comparisons) -> list[list[str]]:
-    """Return one row per system and metric."""
-    return [[compared.system, compared.metric, signed_percent(compared.difference),
-             f"{signed_percent(compared.low)} to {signed_percent(compared.high)}",
-             f"{compared.p:.4f}", f"{compared.p_adjusted:.4f}",
-             *(f"{n:,}" for n in (compared.better, compared.worse, compared.same))]
-            for compared in comparison.comparisons]
+    for convention, result in first.items():
+        row = [convention]
+        for name, more in systems.items():
+            each = more.conventions[convention]
+            numbers = named_ranks(each.cmc)
+            row += [percent(each.mAP), signed_percent(each.mAP - results[name].mAP),
+                    *(percent(numbers.get(f"Rank-{k}", np.nan)) for k in ranks)]
+        rows.append([*row, percent(result.mINP), f"{result.counted:,}"])
+    if len(systems) > 1:
+        heads, rows = heads[:-2] + heads[-1:], [row[:-2] + row[-1:] for row in rows]
+    return {"heads": heads, "rows": rows,
+            "reasons": {name: result.convention.differences for name, result in first.items()}}

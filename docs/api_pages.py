@@ -23,8 +23,9 @@ THEMES = {
 def write(folder):
     """Write docs/api/."""
     names = public()
-    write_pages(folder / "api", {"index.md": index(names),
-                                 **{f"{name}.md": page(name, names[name]) for name in names}})
+    write_pages(folder / "api", {"index.md": index(names), **{
+        f"{name}.md": page(name, names[name]) for name in names}, **{
+        f"{name}.md": page(name) for name in toolboxes()}})
 
 
 def public():
@@ -47,10 +48,16 @@ def names_of(module):
     return {name: getattr(module, name) for name in names}
 
 
-def page(name, value):
-    """Return the page of a function or class."""
-    kind = ("autoclass", "   :members:") if inspect.isclass(value) else ("autofunction", "")
-    return f"# {name}\n\n```{{eval-rst}}\n.. {kind[0]}:: {name}\n{kind[1]}\n```\n"
+def toolboxes():
+    """Return the modules of other toolboxes' evaluators."""
+    return sorted(f"reid_ref.compat.{name}" for name in reid_ref.compat._TOOLBOXES)
+
+
+def page(name, value=None):
+    """Return the page of a function, a class, or a module with its members."""
+    kind = "class" if inspect.isclass(value) else "function" if value else "module"
+    members = "" if kind == "function" else "   :members:"
+    return f"# {name}\n\n```{{eval-rst}}\n.. auto{kind}:: {name}\n{members}\n```\n"
 
 
 def index(names):
@@ -58,14 +65,16 @@ def index(names):
     lines = ["# API reference\n", (inspect.getdoc(reid_ref) or "").partition("\n\n")[0] + "\n",
              "`reid_ref.CONVENTIONS` holds the named [conventions](../conventions/index.md), and "
              "`reid_ref.protocols.PROTOCOLS` the [protocols](../protocols/index.md), by name. The "
-             "functions of other toolboxes are in [`reid_ref.compat`](../drop_in.md).\n"]
+             "evaluators of [other toolboxes](../drop_in.md) by their own signatures: "
+             + ", ".join(f"[{name.rpartition('.')[2]}]({name}.md)" for name in toolboxes())
+             + ".\n"]
     for theme, members in THEMES.items():
         lines += [f"## {theme}\n", *summary(f"reid_ref.{name}" for name in members.split())]
     for room in reid_ref._ROOMS:
         title = (inspect.getdoc(getattr(reid_ref, room)) or "").split("\n")[0]
         lines += [f"## reid_ref.{room}\n", f"{title}\n",
                   *summary(name for name in names if name.startswith(f"reid_ref.{room}."))]
-    return "\n".join([*lines, "```{toctree}", ":hidden:", "", *names, "```\n"])
+    return "\n".join([*lines, "```{toctree}", ":hidden:", "", *names, *toolboxes(), "```\n"])
 
 
 def summary(names):

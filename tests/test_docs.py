@@ -117,6 +117,8 @@ def test_the_api_has_a_page_and_a_theme_for_every_public_name():
         assert f"\n   {name}\n" in index
     for room in ("datasets", "files", "matlab", "metric_learning", "distributed"):
         assert f"\n## reid_ref.{room}\n" in index
+    for name in ("torchreid", "fastreid", "transreid", "layumi", "torchmetrics"):
+        assert f"(reid_ref.compat.{name}.md)" in index
 
 
 COMMANDS = commands(make_parser())

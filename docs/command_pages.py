@@ -50,14 +50,10 @@ def example(name):
             for shown in re.split(r"^(?=\$ )", screen, flags=re.MULTILINE):
                 if shown.startswith(f"$ reid-ref {name} ") and shown.count("\n") > 1:
                     guide = HERE / f"{IN_README.get(name, path.stem)}.md"
+                    title = guide.read_text().partition("\n")[0].removeprefix("# ")
                     return ["## Example\n", "```console", shown.rstrip("\n"), "```\n",
-                            f"The guide: [{title(guide)}](../{guide.name}).\n"]
+                            f"The guide: [{title}](../{guide.name}).\n"]
     return []
-
-
-def title(path):
-    """Return the heading of a page."""
-    return path.read_text().partition("\n")[0].removeprefix("# ")
 
 
 def options(group):

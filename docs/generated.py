@@ -96,8 +96,8 @@ def description(name):
     choices = [row for row in rows if row[0] not in ("name", "differs")]
     differs = ["", "Numbered differences from `matlab`:", "", *differences] if differences else []
     others = rows[0][1].split(" also: ")[1:]
-    names = ["Other names, and toolboxes with the same code:", "", *(f"* {each}" for each in others),
-             ""] if others else []
+    names = ["Other names, and toolboxes with the same code:", "",
+             *(f"* {each}" for each in others), ""] if others else []
     return [*names, *table(["choice", "here"], choices), *differs, ""]
 
 

@@ -13,14 +13,12 @@ SHAPES = {
     "query_camera": ("queries", "np.array([1, 1])"),
     "gallery_identity": ("gallery", "np.array([2, 1, 0])"),
     "gallery_camera": ("gallery", "np.array([2, 2, 3])")}
-#: The files of `SEPARATE`: names that are recognised, by role.
+#: The files of `SEPARATE`: names that are recognised.
 FILES = {
-    "features": ("IDE_query.mat IDE_test.mat queryID.mat queryCAM.mat testID.mat testCAM.mat",
-                 "Features have one column per image; a file has one array."),
-    "npy": ("qf.npy gf.npy q_pids.npy q_camids.npy g_pids.npy g_camids.npy",
-            "Or name their folder. Features have one row per image."),
-    "distances": ("query_gallery_distance.txt query_id.txt query_cam.txt gallery_id.txt "
-                  "gallery_cam.txt", "Distances have one row per query.")}
+    "features": "IDE_query.mat IDE_test.mat queryID.mat queryCAM.mat testID.mat testCAM.mat",
+    "npy": "qf.npy gf.npy q_pids.npy q_camids.npy g_pids.npy g_camids.npy",
+    "distances": "query_gallery_distance.txt query_id.txt query_cam.txt gallery_id.txt "
+                 "gallery_cam.txt"}
 
 
 def write(folder):
@@ -32,11 +30,13 @@ def write(folder):
 def page(name):
     """Return the page of a layout: its arrays, and the lines that write and read it."""
     layout = LAYOUTS[name]
-    rows = [(f"`{key}`", role.replace("_", " "), shape(role, layout.columns))
-            for role, key in layout.keys.items()]
-    arrays = ",\n         ".join(
-        key + "=" + SHAPES[role][1] + (".T" if layout.columns and shape(role) != shape(role, True)
-                                       else "") for role, key in layout.keys.items())
+    rows, arrays = [], []
+    for role, key in layout.keys.items():
+        axes, array = SHAPES[role][0].split(" x "), SHAPES[role][1]
+        turned = layout.columns and len(axes) == 2  # one column per image, or per query
+        shape = " x ".join(reversed(axes) if turned else axes)
+        rows.append((f"`{key}`", role.replace("_", " "), shape))
+        arrays.append(f"{key}={array}" + ".T" * turned)
     return "\n".join([
         f"# {layout.title}\n", f"The names of {layout.source}. Any format that reid-ref reads may "
         "have them: `.mat`, `.npz`, HDF5, `.pt`, a folder of `.npy` files.\n",
@@ -44,27 +44,22 @@ def page(name):
         "Optional, as text or numbers per image: "
         + ", ".join(f"`{key}`" for key in OPTIONAL) + ". Other arrays are not read.\n",
         "Written and read:\n", "```python", "import numpy as np\nimport reid_ref\n",
-        f'np.savez("result.npz",\n         {arrays})', 'data = reid_ref.read("result.npz")',
+        'np.savez("result.npz",\n         ' + ",\n         ".join(arrays) + ")",
+        'data = reid_ref.read("result.npz")',
         "print(data.layout)", "```\n", "```text", f"{layout.title}, in a .npz file", "```\n",
         "On the command line: `reid-ref evaluate result.npz`. [All files](../files.md).\n"])
-
-
-def shape(role, columns=False):
-    """Return the shape of a role's array; `columns`: one column per image, or per query."""
-    axes = SHAPES[role][0].split(" x ")
-    return " x ".join(reversed(axes) if columns else axes)
 
 
 def index():
     """Return the list of the layouts, and of the files with one array each."""
     one = [(f"[{layout.title}]({name}.md)", ", ".join(f"`{key}`" for key in layout.keys.values()))
            for name, layout in LAYOUTS.items()]
-    several = [(title, ", ".join(f"`{file}`" for file in FILES[name][0].split()), FILES[name][1])
+    several = [(title, ", ".join(f"`{file}`" for file in FILES[name].split()))
                for name, title in SEPARATE.items()]
     return "\n".join([
         "# File layouts\n", "Most files need no layout: [any usual name](../files.md#names) is "
         "recognised. These are read as their scripts mean them.\n", "## One file\n",
         *table(["layout", "arrays"], one), "", "## Several files\n",
         "In any order: `reid-ref evaluate FILE FILE ...`.\n",
-        *table(["layout", "files, for example", "remark"], several), "",
+        *table(["layout", "files, for example"], several), "",
         "```{toctree}", ":hidden:", "", *LAYOUTS, "```\n"])

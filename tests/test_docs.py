@@ -145,7 +145,7 @@ def test_the_page_of_a_layout_writes_a_file_that_is_read_as_it(name, tmp_path):
 @pytest.mark.parametrize("name", SEPARATE)
 def test_separate_files_are_recognised_by_the_names_on_the_page(name, tmp_path):
     roles = {role_of(file.partition(".")[0]): tmp_path / file
-             for file in layout_pages.FILES[name][0].split()}
+             for file in layout_pages.FILES[name].split()}
     for role, path in roles.items():
         array = eval(layout_pages.SHAPES[role][1], {"np": np})
         if path.suffix == ".mat":

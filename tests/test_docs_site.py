@@ -1,4 +1,4 @@
-"""The site that `.ci/run` built: its search, and its width in a browser. REID_REF_SITE names it."""
+"""The site that `.ci/run` built, and REID_REF_SITE names: its search, its width in a browser."""
 import json
 import os
 import re

@@ -13,13 +13,12 @@ import reid_ref
 rng = np.random.default_rng(4)
 query = reid_ref.Labels(1 + np.arange(100), np.zeros(100, int))
 gallery = reid_ref.Labels(1 + np.arange(30000) % 1000, 1 + np.arange(30000) % 7)
-stored = np.lib.format.open_memmap("gallery.npy", "w+", np.float32, (30000, 64))
 centres = rng.standard_normal((1001, 64))
-for start in range(0, 30000, 5000):  # part by part, as a model makes them
-    stored[start:start + 5000] = (centres[gallery.identity[start:start + 5000]]
-                                  + rng.standard_normal((5000, 64)))
+query_features = centres[query.identity] + rng.standard_normal((100, 64))
+stored = np.lib.format.open_memmap("gallery.npy", "w+", np.float32, (30000, 64))
+for k, identity in enumerate(gallery.identity):  # one by one, or by batches, as a model makes them
+    stored[k] = centres[identity] + rng.standard_normal(64)
 stored.flush()
-query_features = (centres[1:101] + rng.standard_normal((100, 64))).astype(np.float32)
 
 # %%
 # The file is mapped, not loaded.

@@ -15,7 +15,6 @@ from reid_ref.cli.parser import GROUPS, make_parser
 HERE = Path(__file__).parent
 #: Commands whose example is in README.md, and their guides.
 IN_README = {"evaluate": "start", "scripts": "proof"}
-_SCREEN = re.compile(r"^```console\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
 def write(folder):
@@ -46,13 +45,13 @@ def example(name):
     """Return the command's first screen in the guides, and the link to its page."""
     pages = [HERE.parent / "README.md"] if name in IN_README else sorted(HERE.glob("*.md"))
     for path in pages:
-        for screen in _SCREEN.findall(path.read_text()):
-            for shown in re.split(r"^(?=\$ )", screen, flags=re.MULTILINE):
-                if shown.startswith(f"$ reid-ref {name} ") and shown.count("\n") > 1:
-                    guide = HERE / f"{IN_README.get(name, path.stem)}.md"
-                    title = guide.read_text().partition("\n")[0].removeprefix("# ")
-                    return ["## Example\n", "```console", shown.rstrip("\n"), "```\n",
-                            f"The guide: [{title}](../{guide.name}).\n"]
+        screen = re.search(rf"^\$ reid-ref {name} .*(?:\n(?!\$ |```).*)+", path.read_text(),
+                           re.MULTILINE)
+        if screen:
+            guide = HERE / f"{IN_README.get(name, path.stem)}.md"
+            title = guide.read_text().partition("\n")[0].removeprefix("# ")
+            return ["## Example\n", "```console", screen[0], "```\n",
+                    f"The guide: [{title}](../{guide.name}).\n"]
     return []
 
 

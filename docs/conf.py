@@ -27,7 +27,7 @@ sphinx_gallery_conf = {
     "examples_dirs": shutil.copytree(HERE / "examples", f"{RUN_IN.name}/examples"),
     "gallery_dirs": "gallery", "filename_pattern": ".",
     "within_subsection_order": "FileNameSortKey", "show_signature": False,
-    "min_reported_time": 600, "abort_on_example_error": True}
+    "min_reported_time": 600, "capture_repr": (), "abort_on_example_error": True}
 smartquotes = False  # quotes of code stay as they are
 html_theme = "furo"
 html_title = f"reid-ref {release}"

@@ -163,15 +163,16 @@ def digits(value):
 
 def conventions_index():
     """Return the list of the conventions."""
-    rows = [(f"[{name}]({name}.md)", convention.ap, convention.unmatched, convention.cmc,
-             ", ".join([convention.source.partition(",")[0],
-                        *(str(each).partition(" (")[0] for each in convention.also)]))
+    rows = [(f"[{name}]({name}.md)", ", ".join([
+                convention.source.partition(",")[0],
+                *(each.partition(" (")[0] for each in convention.also)]),
+             convention.ap, convention.unmatched, convention.cmc)
             for name, convention in reid_ref.CONVENTIONS.items()]
     return "\n".join([
         "# Conventions\n",
         "A convention says everything that turns one ranking into a number. A toolbox's name "
         "stands for its loader and its evaluator; `NAME-function` is the evaluator alone.\n",
-        *table(["convention", "AP", "no match", "CMC", "code, and other names"], rows), "",
+        *table(["convention", "code, and other names", "AP", "no match", "CMC"], rows), "",
         "```{toctree}", ":hidden:", "", *reid_ref.CONVENTIONS, "```\n"])
 
 

@@ -22,7 +22,7 @@ copyright = author
 release = version = reid_ref.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc",
               "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["_build", "examples", "**/sg_execution_times.rst"]
+exclude_patterns = ["_build", "examples", "**sg_execution_times.rst"]
 sphinx_gallery_conf = {
     "examples_dirs": shutil.copytree(HERE / "examples", f"{RUN_IN.name}/examples"),
     "gallery_dirs": "gallery", "filename_pattern": ".",

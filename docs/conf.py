@@ -1,20 +1,33 @@
-"""How Sphinx builds the pages; those of conventions, protocols and API are written first."""
+"""How Sphinx builds the pages; those of records, commands and functions are written first."""
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-import generated  # noqa: E402  (lies beside this file)
+import api_pages  # noqa: E402  (lies beside this file)
+import command_pages  # noqa: E402
+import generated  # noqa: E402
+import layout_pages  # noqa: E402
 import protocol_pages  # noqa: E402
 import reid_ref  # noqa: E402
+
+RUN_IN = tempfile.TemporaryDirectory()  # the examples write beside themselves
 
 project = "reid-ref"
 author = "The reid-ref authors"
 copyright = author
 release = version = reid_ref.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
-exclude_patterns = ["_build"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc",
+              "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["_build", "examples", "**sg_execution_times.rst"]
+sphinx_gallery_conf = {
+    "examples_dirs": shutil.copytree(HERE / "examples", f"{RUN_IN.name}/examples"),
+    "gallery_dirs": "gallery", "filename_pattern": ".",
+    "within_subsection_order": "FileNameSortKey", "show_signature": False,
+    "min_reported_time": 600, "capture_repr": (), "abort_on_example_error": True}
 smartquotes = False  # quotes of code stay as they are
 html_theme = "furo"
 html_title = f"reid-ref {release}"
@@ -28,5 +41,5 @@ numpydoc_show_class_members = False
 
 def setup(app):
     """Write the generated pages before Sphinx looks for pages."""
-    for pages in (generated, protocol_pages):
+    for pages in (generated, protocol_pages, api_pages, command_pages, layout_pages):
         app.connect("builder-inited", lambda _, pages=pages: pages.write(HERE))

@@ -1,4 +1,4 @@
-"""The pages that are computed: one for each convention, and the list of the API.
+"""The pages of the conventions, one for each, and what all computed pages are made with.
 
 A convention's page is what the commands themselves say of it (`reid-ref conventions NAME` and
 `reid-ref explain --query`), so that a page and a screen cannot disagree.
@@ -39,11 +39,10 @@ fifth are equally far. A second query, of identity 9, has no image in the galler
 
 
 def write(folder):
-    """Write docs/conventions/ and docs/api.md, where they are not as they should be."""
+    """Write docs/conventions/, where it is not as it should be."""
     write_pages(folder / "conventions", {
         "index.md": conventions_index(),
         **{f"{name}.md": convention_page(name) for name in reid_ref.CONVENTIONS}})
-    write_changed(folder / "api.md", api_page())
 
 
 def write_pages(folder, texts):
@@ -78,7 +77,7 @@ def convention_page(name):
 
 
 def description(name):
-    """Return the choices as a table and the differences as a list."""
+    """Return the choices as a table; the other names and the differences as lists."""
     rows, differences = [], []
     for line in command("conventions", name).splitlines():
         key, text = line[:12].strip(), line[12:].strip()
@@ -96,7 +95,10 @@ def description(name):
             row[1] += ": " + " ".join(rule.split())
     choices = [row for row in rows if row[0] not in ("name", "differs")]
     differs = ["", "Numbered differences from `matlab`:", "", *differences] if differences else []
-    return [*table(["choice", "here"], choices), *differs, ""]
+    others = rows[0][1].split(" also: ")[1:]
+    names = ["Other names, and toolboxes with the same code:", "",
+             *(f"* {each}" for each in others), ""] if others else []
+    return [*names, *table(["choice", "here"], choices), *differs, ""]
 
 
 def worked_example(name):
@@ -160,14 +162,18 @@ def digits(value):
 
 
 def conventions_index():
-    """Return the page that lists the conventions, with the command's own table."""
-    names = "\n".join(reid_ref.CONVENTIONS)
+    """Return the list of the conventions."""
+    rows = [(f"[{name}]({name}.md)", ", ".join([
+                convention.source.partition(",")[0],
+                *(each.partition(" (")[0] for each in convention.also)]),
+             convention.ap, convention.unmatched, convention.cmc)
+            for name, convention in reid_ref.CONVENTIONS.items()]
     return "\n".join([
         "# Conventions\n",
         "A convention says everything that turns one ranking into a number. A toolbox's name "
         "stands for its loader and its evaluator; `NAME-function` is the evaluator alone.\n",
-        "```text", command("conventions").rstrip("\n"), "```\n",
-        "```{toctree}", ":maxdepth: 1", "", names, "```\n"])
+        *table(["convention", "code, and other names", "AP", "no match", "CMC"], rows), "",
+        "```{toctree}", ":hidden:", "", *reid_ref.CONVENTIONS, "```\n"])
 
 
 def table(head, rows):
@@ -175,38 +181,3 @@ def table(head, rows):
     lines = [head, ["---"] * len(head), *rows]
     return ["| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |"
             for line in lines]
-
-
-def api_page():
-    """Return the list of the public names, and of those of the modules that a user may name."""
-    lines = ["# API reference\n", (inspect.getdoc(reid_ref) or "").partition("\n\n")[0] + "\n",
-             "`reid_ref.CONVENTIONS` holds the named conventions, by name: "
-             "[](conventions/index.md).\n",
-             *directives("reid_ref", {name: getattr(reid_ref, name) for name in reid_ref.__all__})]
-    for name in reid_ref._ROOMS:
-        room = getattr(reid_ref, name)
-        # What stands among the public names above stands there alone.
-        names = {key: value for key, value in public_names(room).items()
-                 if getattr(reid_ref, key, None) is not value}
-        title = (inspect.getdoc(room) or "").split("\n")[0]
-        lines += [f"## reid_ref.{name}\n", f"{title}\n",
-                  *directives(f"reid_ref.{name}", names)]
-    return "\n".join(lines)
-
-
-def public_names(module):
-    """Return what a module says is public, or all that it defines itself."""
-    names = getattr(module, "__all__", None)
-    if names is None:
-        names = [name for name, value in vars(module).items() if not name.startswith("_")
-                 and getattr(value, "__module__", None) == module.__name__]
-    return {name: getattr(module, name) for name in names}
-
-
-def directives(prefix, members):
-    """Return autodoc's directives: the functions among some names, then the classes."""
-    functions = [name for name, value in members.items() if inspect.isroutine(value)]
-    classes = [name for name, value in members.items() if inspect.isclass(value)]
-    return ["```{eval-rst}",
-            *(f".. autofunction:: {prefix}.{name}\n" for name in functions),
-            *(f".. autoclass:: {prefix}.{name}\n   :members:\n" for name in classes), "```\n"]

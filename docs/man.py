@@ -14,14 +14,15 @@ def man_page() -> str:
              "reid-ref \\- " + _roff("the reference evaluator of person re-identification"),
              ".SH SYNOPSIS", ".B reid-ref", ".I COMMAND", "[options]", ".SH DESCRIPTION",
              _roff(parser.description or ""), ".SH OPTIONS", *_options(parser)]
-    for name, command in _commands(parser).items():
+    for name, command in commands(parser).items():
         lines += [f'.SH "{_roff(name).upper()}"', f".B reid-ref {_roff(name)}",
                   _roff(_usage(command)), ".PP", _roff(command.description or ""),
                   *_options(command), *([".PP", _roff(command.epilog)] if command.epilog else [])]
     return "\n".join(lines) + "\n"
 
 
-def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command, by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)

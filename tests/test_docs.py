@@ -1,20 +1,35 @@
 """What the pages of docs/ show is what happens; the pages that are computed say what is so."""
-import importlib.util
+import inspect
 import json
 import re
+import runpy
+import shutil
+import subprocess
+import sys
+import time
 import types
+import warnings
 
+import numpy as np
 import pytest
+from scipy.io import savemat
 
 import reid_ref
+from reid_ref.cli.parser import make_parser
+from reid_ref.files import LAYOUTS, SEPARATE
+from reid_ref.files.layouts import role_of
 from tests.documents import ROOT, command, run_page
 from tests.nightly import cases
 
-PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if page.name != "api.md")
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 
-_SPEC = importlib.util.spec_from_file_location("generated", ROOT / "docs/generated.py")
-generated = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(generated)
+with pytest.MonkeyPatch.context() as _patch:
+    _patch.syspath_prepend(ROOT / "docs")
+    import api_pages
+    import command_pages
+    import generated
+    import layout_pages
+    from man import commands
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -69,7 +84,8 @@ def test_keys_of_json(words, keys):
 def test_the_page_of_a_convention_has_its_source_and_its_differences(name):
     page = generated.convention_page(name)
     convention = reid_ref.CONVENTIONS[name]
-    for text in (convention.source, convention.loader, *convention.differences):
+    for text in (convention.source, convention.loader, *convention.differences,
+                 *map(str, convention.also)):
         assert " ".join(text.split()) in page
     assert page.count("\n| ") >= 10 + 1 + 6
 
@@ -90,9 +106,124 @@ def test_the_worked_example_of_six_images(name, ap, mAP):
     assert (shown["AP of the query"], shown["mAP of both queries"]) == (ap, mAP)
 
 
-def test_the_api_page_has_every_public_name():
-    page = generated.api_page()
-    for name in set(reid_ref.__all__) - {"CONVENTIONS", "__version__"}:
-        assert re.search(rf"^\.\. auto(function|class):: reid_ref\.{name}$", page, re.MULTILINE)
+def test_the_api_has_a_page_and_a_theme_for_every_public_name():
+    names = api_pages.public()
+    index = api_pages.index(names)
+    assert sorted(" ".join(api_pages.THEMES.values()).split()) == sorted(
+        set(reid_ref.__all__) - {"CONVENTIONS", "__version__"})
+    for name, value in names.items():
+        kind = "class" if inspect.isclass(value) else "function"
+        assert f"\n.. auto{kind}:: {name}\n" in api_pages.page(name, value)
+        assert f"\n   {name}\n" in index
     for room in ("datasets", "files", "matlab", "metric_learning", "distributed"):
-        assert f"\n## reid_ref.{room}\n" in page
+        assert f"\n## reid_ref.{room}\n" in index
+    for name in ("torchreid", "fastreid", "transreid", "layumi", "torchmetrics"):
+        assert f"(reid_ref.compat.{name}.md)" in index
+
+
+COMMANDS = commands(make_parser())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_of_a_command_has_all_options_and_an_example(name):
+    page = command_pages.page(name, COMMANDS[name])
+    options = re.findall(r"--?[a-z][a-z0-9-]*", page)
+    assert set(COMMANDS[name]._option_string_actions) <= set(options)
+    shown = re.findall(r"^\$ reid-ref (.*) ", page, re.MULTILINE)
+    assert name == "completion" or shown[0].startswith(name)
+    for guide in re.findall(r"\(\.\./(.*?)\)", page):
+        assert f"reid-ref {name}" in (ROOT / "docs" / guide).read_text()
+    assert f"[{name}]({name}.md)" in command_pages.index()
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_page_of_a_layout_writes_a_file_that_is_read_as_it(name, tmp_path):
+    run_page(layout_pages.page(name), tmp_path)
+    assert f"({name}.md)" in layout_pages.index()
+
+
+@pytest.mark.parametrize("name", SEPARATE)
+def test_separate_files_are_recognised_by_the_names_on_the_page(name, tmp_path):
+    roles = {role_of(file.partition(".")[0]): tmp_path / file
+             for file in layout_pages.FILES[name].split()}
+    for role, path in roles.items():
+        array = eval(layout_pages.SHAPES[role][1], {"np": np})
+        if path.suffix == ".mat":
+            savemat(path, {role: array.T if array.ndim == 2 else array})
+        elif path.suffix == ".npy":
+            np.save(path, array)
+        else:
+            np.savetxt(path, array, "%g")
+    assert reid_ref.read(*roles.values()).layout.startswith(SEPARATE[name])
+    assert SEPARATE[name] in layout_pages.index()
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "docs/examples").glob("*.py")),
+                         ids=lambda path: path.stem)
+def test_example(example, tmp_path, monkeypatch, capsys):
+    """It runs in less than ten seconds, prints what it found, and draws a figure."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    monkeypatch.chdir(tmp_path)
+    start = time.process_time()
+    with warnings.catch_warnings():
+        runpy.run_path(str(example))
+    assert time.process_time() - start < 10
+    assert re.search(r"\d\.\d", capsys.readouterr().out)
+    assert len(pyplot.get_fignums()) == 1
+    pyplot.close("all")
+
+
+def test_the_diffs_of_contributing(tmp_path):
+    """They apply, are short, and do what the page says."""
+    shutil.copytree(ROOT / "reid_ref", tmp_path / "reid_ref",
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    diffs = re.findall(r"^```diff\n(.*?)^```", (ROOT / "CONTRIBUTING.md").read_text(),
+                       re.MULTILINE | re.DOTALL)
+    assert len(diffs) == 4 and all(diff.count("\n") < 20 for diff in diffs)
+    for diff in diffs:
+        subprocess.run(["git", "apply", "-"], input=diff, text=True, cwd=tmp_path, check=True)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", ADDED], cwd=tmp_path, text=True,
+                          capture_output=True, env={"PYTHONPATH": str(tmp_path)})
+    assert done.stdout == ADDED_PRINTS, done.stderr
+
+
+ADDED = """
+import numpy as np, reid_ref
+convention = reid_ref.CONVENTIONS["my-reid"]
+print(convention.ap, convention.metric, len(convention.differences))
+np.savez("a.npz", qx=np.eye(2), qy=[1, 2], qc=[1, 1], gx=np.eye(2)[[1, 1, 0, 0]],
+         gy=[1, 2, -1, 0], gc=[2, 3, 1, 2])
+data = reid_ref.read("a.npz")
+print(data.layout)
+print(reid_ref.datasets.recognise(data.query, data.gallery).fingerprint.name)
+result = reid_ref.evaluate_protocol("My Set", data.query_features, data.gallery_features,
+                                    data.query, data.gallery, part="all")
+print(result["all"].mAP)
+"""
+ADDED_PRINTS = """\
+step cosine 2
+my-reid's dump (features, one row per image), in a .npz file
+My-Set
+0.41666666666666663
+"""
+
+
+def test_the_picture_of_the_front_page():
+    """README shows it, too; mAP and Rank-1 are as their words say."""
+    words = r"mAP from (\d+) to (\d+) percent, Rank-1 from (\d+) to (\d+)"
+    said, again = (re.findall(words, page.read_text()) for page in (
+        ROOT / "README.md", ROOT / "docs/index.md") if "one_ranking.svg" in page.read_text())
+    assert said == again and len(said) == 1
+    names = re.findall(r"<!-- ([a-z][a-z-]+) -->", (ROOT / "docs/one_ranking.svg").read_text())
+    names = [name for name in names if name in reid_ref.CONVENTIONS]
+    data = reid_ref.read(ROOT / "fixtures/market_like.mat")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = [reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                     data.gallery, convention=name, metric="euclidean",
+                                     normalize=True) for name in names]
+    ends = [end(values) for values in ([result.mAP for result in results],
+                                       [result.rank(1) for result in results])
+            for end in (min, max)]
+    assert len(names) == 9 and tuple(str(int(100 * value)) for value in ends) == said[0]

@@ -1,0 +1,79 @@
+"""The site that `.ci/run` built, and REID_REF_SITE names: its search, its width in a browser."""
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from reid_ref.conventions.records import TOOLBOX_RECORDS
+from reid_ref.datasets.benchmarks import BENCHMARKS
+
+SITE = Path(os.environ.get("REID_REF_SITE", "no site"))
+if not SITE.is_dir():
+    pytest.skip("no site: .ci/run builds it", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def search():
+    """Words to the pages that have all of them, as the site's own search finds them: it looks up
+    stems, and leaves out numbers, words of two letters, and words such as "of".
+    """
+    from sphinx.search.en import SearchEnglish
+
+    english = SearchEnglish({})
+    stem, left_out = english.stem, english.stopwords
+    text = (SITE / "searchindex.js").read_text()
+    index = json.loads(text[text.index("{"):text.rindex("}") + 1])
+
+    def pages_of(word):
+        found = [index[part].get(stem(word), []) for part in ("terms", "titleterms")]
+        return {index["docnames"][page] for pages in found
+                for page in ([pages] if isinstance(pages, int) else pages)}
+
+    return lambda name: set.intersection(*(
+        pages_of(word) for word in re.findall(r"\w+", name.casefold())
+        if len(word) > 2 and not word.isdigit() and word not in left_out))
+
+
+@pytest.mark.parametrize("name", [
+    spelling for benchmark in BENCHMARKS.values()
+    for spelling in (benchmark.name, *benchmark.spellings)])
+def test_a_benchmark_is_found_by_its_names(search, name):
+    assert any(page.startswith("protocols/") for page in search(name))
+
+
+@pytest.mark.parametrize("name", [
+    name for toolbox in TOOLBOX_RECORDS for evaluator in toolbox.evaluators
+    for name in (evaluator.name, *(name for also in evaluator.also for name in also.names))])
+def test_a_toolbox_is_found_by_its_names(search, name):
+    assert any(page.startswith("conventions/") for page in search(name))
+
+
+@pytest.mark.parametrize(("name", "page"), [
+    ("LTCC", "protocols/ltcc"), ("VehicleID", "protocols/vehicleid"),
+    ("SYSU-MM01", "protocols/sysu-mm01"), ("Market-1501", "conventions/matlab"),
+    ("fast-reid", "conventions/torchreid"), ("TransReID", "conventions/torchreid"),
+    ("deep-person-reid", "conventions/torchreid"), ("rerank", "commands/rerank"),
+    ("evaluate_protocol", "api/reid_ref.evaluate_protocol"), ("contributing", "contributing"),
+    ("deprecation", "versions"), ("pytorch_result.mat", "files")])
+def test_a_page_is_found(search, name, page):
+    assert page in search(name)
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_no_page_is_wider_than_the_window(width):
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox"):
+        options.add_argument(argument)
+    browser = webdriver.Chrome(options=options)
+    try:
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+        for page in sorted(SITE.resolve().rglob("*.html")):
+            browser.get(page.as_uri())
+            wide = browser.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width, page
+    finally:
+        browser.quit()

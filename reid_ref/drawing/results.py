@@ -242,7 +242,7 @@ def conventions_height(n: int) -> float:
 
 
 def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
-    """Draw mAP and Rank-1 of one ranking under several conventions, the first on top.
+    """Draw mAP and Rank-1 of one result under several conventions, the first on top.
 
     The results are by convention, as `reid_ref.evaluate` returns them for several conventions.
 
@@ -285,7 +285,7 @@ def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
     if not np.isnan(ap[0]):
         ax.axvline(ap[0], color=COLOURS[0], linewidth=0.6, alpha=0.6)
     ax.margins(x=0.06)
-    label(ax, f"One ranking, {len(results)} conventions",
+    label(ax, f"One result, {len(results)} conventions",
           f"line: mAP of {first}, {percent(results[first].mAP)}", loc="right",
           xlabel="percent", ylim=(len(results) - 0.5, -0.5))
     return add_legend_below(ax, ncols=2)

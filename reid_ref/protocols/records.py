@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
@@ -389,6 +390,11 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
     return names
 
 
+def every_protocol() -> dict[str, Protocol]:
+    """Return the protocols by name, then those of installed packages."""
+    return {**PROTOCOLS, **extensions.installed("protocol", Protocol, PROTOCOLS)}
+
+
 def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Protocol:
     """Return the record of that name, or of the benchmark that is called so; or the record itself.
 
@@ -406,11 +412,15 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
     if isinstance(protocol, Protocol):
         return protocol
     name = folded_name(protocol) if isinstance(protocol, str) else protocol
-    key = benchmark_named(protocol) if isinstance(protocol, str) else None
-    if name in PROTOCOLS or key is None:
-        check_choice(name, argument, PROTOCOLS)
+    key = benchmark_named(protocol) or "" if isinstance(protocol, str) else ""
+    if name in PROTOCOLS:
         return PROTOCOLS[name]
-    of_benchmark = [record for record in PROTOCOLS.values() if record.benchmark == key]
+    of_benchmark = [record for record in PROTOCOLS.values() if key and record.benchmark == key]
+    if not of_benchmark and isinstance(protocol, str) and (
+            record := extensions.find("protocol", protocol, Protocol)):
+        return record
+    if not key:
+        check_choice(name, argument, [*PROTOCOLS, *extensions.names("protocol")])
     benchmark = BENCHMARKS[key]
     if not of_benchmark:
         raise InputError(argument, got=f"{benchmark.name} has no protocol", remedy=(

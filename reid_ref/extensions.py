@@ -42,7 +42,7 @@ def installed(kind: str, record: type[Record], own: Iterable[str]) -> dict[str, 
     for name, entries in _declared(kind).items():
         try:
             if name in taken:
-                raise _refused(kind, entries, "has the name of reid-ref's own, which is used")
+                raise _refused(kind, entries, "is a name of reid-ref, whose own record is used")
             records[entries[0].name] = _load(kind, entries, record)
         except InputError as error:
             warn(str(error))
@@ -61,14 +61,15 @@ def _declared(kind: str) -> dict[str, list[Any]]:
 
 def _load(kind: str, entries: list[Any], record: type[Record]) -> Record:
     if len(entries) > 1:
-        raise _refused(kind, entries, "has one name in both packages", "one of them")
+        raise _refused(kind, entries, "is one name for two records", "one of the packages")
     try:
         value = entries[0].load()
     except (Exception, SystemExit) as error:  # whatever the code of others does
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise _refused(kind, entries, f"cannot be imported ({reason})") from None
     if not isinstance(value, record):
-        raise _refused(kind, entries, f"is a {type(value).__name__}, and no {record.__name__}")
+        raise _refused(kind, entries,
+                       f"is of type {type(value).__name__}, and no {record.__name__}")
     if (name := getattr(value, "name", entries[0].name)) != entries[0].name:
         raise _refused(kind, entries, f"calls itself {name!r}")
     return value
@@ -76,5 +77,5 @@ def _load(kind: str, entries: list[Any], record: type[Record]) -> Record:
 
 def _refused(kind: str, entries: list[Any], reason: str, which: str = "it") -> InputError:
     packages = " and ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries)
-    return InputError(kind, got=f"{entries[0].name!r} of the package {packages} {reason}",
+    return InputError(kind, got=f"{entries[0].name!r} of {packages} {reason}",
                       remedy=f"update or uninstall {which}")

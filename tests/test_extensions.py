@@ -114,14 +114,14 @@ def test_the_command_line(site, tmp_path):
     ("raise SystemExit('bye')", "cannot be imported (SystemExit: bye)"),
     ("1 +", "cannot be imported (SyntaxError: invalid syntax"),
     ("raise ValueError('two\\nlines')", "cannot be imported (ValueError: two lines)"),
-    ("RECORD = 7", "is a int, and no Convention"), ("", "has no attribute 'RECORD')"),
+    ("RECORD = 7", "is of type int, and no Convention"), ("", "has no attribute 'RECORD')"),
     (record("theirs"), "calls itself 'theirs'")])
 def test_a_broken_package_breaks_nothing_else(code, reason, tmp_path, monkeypatch, installed):
     declare(monkeypatch, tmp_path, "broken", code, convention="mine")
     assert find_convention("our-lab").name == "our-lab"
     with pytest.raises(InputError) as error:
         find_convention("mine")
-    assert str(error.value).startswith("convention: 'mine' of the package broken 2.0 ")
+    assert str(error.value).startswith("convention: 'mine' of broken 2.0 ")
     assert reason in str(error.value) and "\n" not in str(error.value)
     with pytest.warns(UserWarning) as warned:
         assert every_convention().keys() ^ reid_ref.CONVENTIONS.keys() == {"our-lab"}
@@ -134,8 +134,8 @@ def test_a_broken_package_breaks_nothing_else(code, reason, tmp_path, monkeypatc
 def test_names_collide(tmp_path, monkeypatch):
     declare(monkeypatch, tmp_path / "a", "lab_a", record("Mine"), convention="Mine")
     declare(monkeypatch, tmp_path / "b", "lab_b", record("mine"), convention="mine")
-    with pytest.raises(InputError, match="lab_[ab] 2.0 and lab_[ab] 2.0 has one name in both "
-                                         "packages; update or uninstall one of them"):
+    with pytest.raises(InputError, match="of lab_[ab] 2.0 and lab_[ab] 2.0 is one name for two "
+                                         "records; update or uninstall one of the packages"):
         find_convention("mine")
     assert "lab_a" not in sys.modules and "lab_b" not in sys.modules
 
@@ -145,7 +145,7 @@ def test_no_name_of_ours_is_taken(name, tmp_path, monkeypatch):
     before = find_convention(name)
     declare(monkeypatch, tmp_path, "thief", record(name), convention=name, protocol="msmt17")
     assert find_convention(name) == before
-    with pytest.warns(UserWarning, match="package thief 2.0 has the name of reid-ref's own"):
+    with pytest.warns(UserWarning, match="of thief 2.0 is a name of reid-ref, whose own"):
         assert every_convention() == reid_ref.CONVENTIONS
     assert find_protocol("msmt17").source == find_protocol("MSMT17_V2").source
     assert "thief" not in sys.modules

@@ -82,6 +82,8 @@ class Schema:
     def of(self, hint):
         """Return the schema of a type."""
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        if hasattr(origin, "__value__"):  # numpy 2.5: NDArray is an alias with a value
+            return self.of(origin.__value__[arguments])
         if origin is typing.Annotated:
             return {**self.of(arguments[0]), **arguments[1]._asdict()}
         if origin in (typing.Union, types.UnionType):

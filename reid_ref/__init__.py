@@ -17,7 +17,7 @@ def _read_names() -> None:
         if isinstance(node, ast.ImportFrom):
             for name in node.names:
                 _SOURCES[name.asname or name.name] = node.module, name.name
-        else:
+        elif isinstance(node, ast.Assign):
             public = ast.literal_eval(node.value)
     _ROOMS.extend(name for name in _SOURCES if name not in public)
     globals()["__all__"] = public

@@ -1,5 +1,5 @@
 # The public names of the package: type checkers read this file, and so does __init__.py, which
-# loads each name on first use. Names that are not in __all__ are modules that a user may name.
+# loads each name on first use. What is added to __all__ are modules that a user may name.
 from reid_ref import (
     compat, datasets, drawing as figures, files, matlab, metric_learning, protocols, statistics)
 from reid_ref._version import __version__
@@ -49,4 +49,8 @@ __all__ = [
     "evaluate_thresholds", "evaluate_thresholds_distances", "explain", "export", "load",
     "pool_queries", "read", "read_boxes", "rerank", "rerank_blocks", "runs", "splits",
     "validate", "visualize_ranked_results",
+]
+__all__ += [
+    "compat", "crosschecking", "datasets", "distributed", "figures", "files", "formats", "matlab",
+    "metric_learning", "oxford", "protocols", "published", "statistics", "trec",
 ]

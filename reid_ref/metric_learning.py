@@ -35,11 +35,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, blocks_of, check_choice, check_count,
     check_finite_rows, check_length, refuse_where)
+from reid_ref.arrays.optional import scipy_module
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels
 
@@ -123,6 +123,7 @@ def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) ->
 
 def solve(covariance: Array, right: Array, name: str, what: str, remedy: str) -> Array:
     """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
+    linalg = scipy_module("linalg", "learnt metrics")
     with warnings.catch_warnings():
         warnings.simplefilter("error", linalg.LinAlgWarning)
         try:
@@ -192,6 +193,7 @@ def pca(features: Any, dimensions: int = N_COMPONENTS,
     size = min(n, d)
     check_count(dimensions, "dimensions")
     leading = (max(0, size - dimensions), size - 1)
+    linalg = scipy_module("linalg", "learnt metrics")
     values, vectors = linalg.eigh(rows.T @ rows if d <= n else rows @ rows.T,
                                   subset_by_index=leading)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -249,7 +251,7 @@ def kissme(features: Any, first: Any, second: Any, similar: Any) -> npt.NDArray[
     inverse = [_inverse_pair_covariance(features, first, second, similar, kind)
                for kind in (True, False)]
     M = symmetric(inverse[0] - inverse[1])
-    values, vectors = linalg.eigh(M)
+    values, vectors = scipy_module("linalg", "learnt metrics").eigh(M)
     if values[0] <= 0:
         values[values <= 1e-10] = 1e-6
         M = symmetric(vectors * values @ vectors.T)
@@ -365,7 +367,7 @@ def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
     if not np.isfinite(regularization) or regularization < 0:
         raise InputError("regularization", "a number of 0 or more", regularization)
 
-    basis = None
+    basis, linalg = None, scipy_module("linalg", "learnt metrics")
     n_gallery, n_query = len(galX), len(probX)
     if galX.shape[1] > n_gallery + n_query:
         basis, coordinates = linalg.qr(np.concatenate([galX, probX]).T, mode="economic")

@@ -7,7 +7,8 @@ from tests.documents import ROOT
 PACKAGE = ROOT / "reid_ref"
 #: A room imports its own files and the rooms before it, never one after it.
 ROOMS = (
-    "_version", "matlab", "arrays", "text", "disk", "labels", "statistics", "ranking", "metrics",
+    "_version", "matlab", "arrays", "extensions", "text", "disk", "labels", "statistics",
+    "ranking", "metrics",
     "conventions", "signature", "result", "distances", "evaluation", "thresholds", "reranking",
     "metric_learning", "files", "datasets", "protocols", "compat", "drawing", "console",
     "commands", "cli", "__main__")

@@ -2,6 +2,7 @@
 import configparser
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -14,8 +15,11 @@ import pytest
 import yaml
 
 import reid_ref
-from reid_ref.cli.parser import make_parser
+from reid_ref.arrays.cores import cores
+from reid_ref.cli import about
+from reid_ref.cli.parser import AUTHOR, make_parser
 from tests.documents import ROOT, command
+from tests.installed import version_of
 
 SETUP = configparser.ConfigParser()
 SETUP.read(ROOT / "setup.cfg")
@@ -77,35 +81,18 @@ def test_the_package_is_whole(installed, tmp_path):
     assert "0.40163529834691447" in done.stdout and "failed" not in done.stderr
 
 
-USER = """
-import numpy as np
-import reid_ref
-
-query = reid_ref.Labels([7], [1])
-gallery = reid_ref.Labels(identity=[7, 8], camera=(2, 2))
-lists = reid_ref.IndexLists(good=[[0]], junk=[[1]])
-result = reid_ref.evaluate_distances(np.array([[0.1, 0.2]]), query, gallery)
-listed = reid_ref.evaluate_distances([[0.1, 0.2]], query, gallery, convention="veri", lists=lists)
-mean: float = result.mAP
-rank: float = result.rank(1)
-per_query: list[float] = result.per_query.ap.tolist()
-findings: list[reid_ref.Finding] = reid_ref.doctor(reid_ref.read("result.mat"))
-names: list[str] = list(reid_ref.CONVENTIONS)
-evaluate_rank = reid_ref.compat.torchreid.evaluate_rank
-"""
-
-
 @pytest.mark.nightly
 def test_a_strictly_typed_file_of_a_user(installed, tmp_path):
-    wrong = ["text: str = result.mAP", "result.map", "reid_ref.compat.torchreid.rank"]
-    (tmp_path / "mine.py").write_text("\n".join([USER, *wrong]))
+    client = (ROOT / "tests/typed_client.py").read_text()  # .ci/release gives it to pyright, too
+    wrong = ["text: str = numbers()", "reid_ref.Result.map", "reid_ref.compat.torchreid.rank"]
+    (tmp_path / "mine.py").write_text("\n".join([client, *wrong]))
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--python-executable",
          str(installed / "bin/python"), "--cache-dir", str(tmp_path / "cache"), "mine.py"],
         cwd=tmp_path, capture_output=True, text=True)
     found = re.findall(r"^mine.py:(\d+): error: .*\[([a-z-]+)\]$", done.stdout, re.MULTILINE)
     assert [kind for _, kind in found] == ["assignment", "attr-defined", "attr-defined"], done
-    assert int(found[0][0]) == USER.count("\n") + 2 and "Found 3 errors in 1 file" in done.stdout
+    assert int(found[0][0]) == client.count("\n") + 2 and "Found 3 errors in 1 file" in done.stdout
 
 
 def test_the_source_archive_holds_what_the_tests_need(tmp_path):
@@ -130,6 +117,41 @@ def test_the_version_is_one():
     version = reid_ref.__version__
     assert (RECIPE["package"]["version"], CITATION["version"]) == (version, version)
     assert RECIPE["source"]["url"].endswith(f"/reid_ref-{version}.tar.gz")
+
+
+def test_the_authors_are_the_same_everywhere():
+    holder, = re.findall(r"Copyright \(c\) \d+ (.*)", (ROOT / "LICENSE").read_text())
+    assert [author["name"] for author in CITATION["authors"]] == [holder]
+    assert holder == SETUP["metadata"]["author"] == AUTHOR
+
+
+def test_the_extras_are_those_that_version_lists():
+    extras = {extra: [re.match("[a-z0-9]+", line)[0] for line in needs.split("\n") if line]
+              for extra, needs in SETUP["options.extras_require"].items()}
+    assert extras == {extra: [*packages] for extra, packages in about.EXTRAS.items()}
+
+
+def test_what_a_report_of_a_fault_needs(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    cores.cache_clear()
+    rows = dict(line.split(maxsplit=1) for line in
+                command("--version", "--verbose").stdout.splitlines())
+    cores.cache_clear()
+    assert (rows["reid-ref"], rows["numpy"]) == (reid_ref.__version__, np.__version__)
+    assert rows["Python"].startswith(platform.python_version()) and "blas" in rows["BLAS"].lower()
+    assert rows["processors"] == f"1 usable of {os.cpu_count()}, OMP_NUM_THREADS=1"
+    assert rows["[scipy]"] == f"scipy {version_of('scipy')}"
+    assert {name[1:-1] for name in rows if name[0] == "["} == set(about.EXTRAS)
+    monkeypatch.setitem(about.EXTRAS, "scipy", ("nothing-of-this-name",))
+    assert "\n[scipy]           nothing-of-this-name not installed\n" in about.about()
+
+
+def test_the_scripts_install_groups_and_extras_that_there_are():
+    groups = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    scripts = "".join((ROOT / name).read_text() for name in ("tests/run", ".ci/run", "action.yml"))
+    assert set(re.findall(r"--group (\w+)", scripts)) == {*groups} - {"requires"}
+    named = ",".join(re.findall(r"(?:\.|PATH|wheel)\[([\w,]+)\]", scripts)).split(",")
+    assert {"hdf5", "report", "scipy"} <= set(named) <= about.EXTRAS.keys()
 
 
 def test_the_recipe_needs_what_the_package_needs():

@@ -87,8 +87,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         description="The reference evaluator of person re-identification: Rank-k and mAP,\n"
                     "bit for bit with the MATLAB scripts.",
         epilog="\n".join(_list_of_commands()), formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--version", action="version", version=f"reid-ref {__version__}",
-                        help="print the version and exit")
+    parser.add_argument("--version", action="version", version=_version(argv or ()),
+                        help="print the version and exit; with --verbose, what a report of a\n"
+                             "fault needs: versions, BLAS, processors, extras")
     parser.add_argument("--cite", action="version", version=bibtex(),
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
@@ -108,6 +109,14 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
             command.add_argument("--help-all", action=_HelpAll, nargs=0,
                                  help="show all options and exit")
     return parser
+
+
+def _version(argv: Sequence[str]) -> str:
+    if not {"--version", "--verbose"} <= set(argv):
+        return f"reid-ref {__version__}"
+    from reid_ref.cli.about import about  # takes long to load
+
+    return about()
 
 
 def _list_of_commands() -> Iterator[str]:

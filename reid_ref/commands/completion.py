@@ -12,7 +12,7 @@ from reid_ref.reranking.k_reciprocal import VARIANTS
 SHELLS = ("bash", "zsh", "tcsh")
 #: The metavar of an option that takes a file or a folder.
 FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"),
-         "FILE|FOLDER|NAME=FILE[,FILE]")
+         "METHOD")
 #: The names that argparse does not know, by the argument's name.
 KNOWN = {"convention": [*NAMES, "all"], "name": [*NAMES], "origin": [*NAMES], "target": [*NAMES],
          "metric": [*METRICS], "variant": [*VARIANTS], "driver": [*DRIVERS]}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.conventions import (
-    ALIASES, ARITHMETIC, CMC_LENGTH, CONVENTIONS, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS,
-    RECALL, TIES, UNMATCHED, Convention, find_convention)
+    ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
+    UNMATCHED, Convention, every_convention, find_convention)
 from reid_ref.text import row, wrap
 
 
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             show(as_page(convention))
     elif args.json:
         common.print_json(Records({name: record_of(convention)
-                                   for name, convention in CONVENTIONS.items()}))
+                                   for name, convention in every_convention().items()}))
     else:
-        show(as_list(CONVENTIONS))
+        show(as_list(every_convention()))
     return 0

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from reid_ref.console import options as common
-from reid_ref.console.protocols import named, option_of_trials
+from reid_ref.console.protocols import is_file, named, option_of_trials
 from reid_ref.console.terminal import show
 from reid_ref.conventions import IGNORED, METRICS, UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
-from reid_ref.protocols import PROTOCOLS, Exact, Part, Protocol, Rows, Seeded
+from reid_ref.protocols import Exact, Part, Protocol, Rows, Seeded
+from reid_ref.protocols.records import every_protocol
 from reid_ref.text import row, wrap
 
 
@@ -49,7 +50,8 @@ def record_of(protocol: Protocol) -> ProtocolRecord:
 
 
 def _benchmark(protocol: Protocol) -> str:
-    return BENCHMARKS[protocol.benchmark].name if protocol.benchmark else "-"
+    known = BENCHMARKS.get(protocol.benchmark)
+    return known.name if known else protocol.benchmark or "-"
 
 
 def words_of(protocol: Protocol, part: Part) -> str:
@@ -87,7 +89,7 @@ def trials_of(protocol: Protocol) -> str:
 def as_list() -> str:
     """Return one line per protocol: its parts and its trials."""
     lines = [f"{'protocol':24}{'trials':14}parts"]
-    for name, protocol in PROTOCOLS.items():
+    for name, protocol in every_protocol().items():
         trials = protocol.trials
         kind = ("expectation" if isinstance(trials, Exact) else
                 f"{trials.n} drawn" if isinstance(trials, Seeded) else
@@ -147,8 +149,8 @@ def run(args: argparse.Namespace) -> int:
     protocol = None if args.name is None else named(args.name, "NAME")
     if args.json:
         common.print_json(record_of(protocol) if protocol is not None else ProtocolRecords(
-            {name: record_of(record) for name, record in PROTOCOLS.items()}))
+            {name: record_of(record) for name, record in every_protocol().items()}))
     else:
         show(as_list() if protocol is None else
-             as_page(protocol, "" if protocol.name in PROTOCOLS else args.name))
+             as_page(protocol, args.name if is_file(args.name) else ""))
     return 0

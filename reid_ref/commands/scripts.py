@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError
+from reid_ref.arrays.optional import scipy_module
 from reid_ref.console import options as common
 from reid_ref.console.answers import NamedCurve, curve_of
 from reid_ref.console.terminal import show
@@ -219,8 +220,7 @@ def _executable() -> str:
 
 def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labels) -> None:
     """Write what Octave loads, without rounding a number."""
-    from scipy.io import savemat
-
+    savemat = scipy_module("io", "scripts").savemat
     if distances.dtype.kind in "fc" and distances.dtype.char not in "efdFD":
         raise InputError("distances", "at most double precision", distances.dtype, "Octave has no "
                          "wider numbers, convert them with .astype(float)")

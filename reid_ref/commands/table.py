@@ -40,8 +40,8 @@ def add(command: argparse.ArgumentParser) -> None:
         "NAME=FILE[,FILE...]. A column is a protocol, which the file names, or the benchmark of "
         "its counts; else it is named after the file. Methods are compared with the first one on "
         "each benchmark, over the same queries and under one convention.")
-    command.add_argument("methods", nargs="+", metavar="FILE|FOLDER|NAME=FILE[,FILE]",
-                         help="saved results of one method")
+    command.add_argument("methods", nargs="+", metavar="METHOD",
+                         help="a saved result, a folder of them, or NAME=FILE[,FILE...]")
     command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,
                          help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
     common.add_options(command, formats=common.FORMATS)

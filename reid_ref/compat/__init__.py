@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from reid_ref.compat.common import PATCHES, NoMatch, Refused, last_result, patch
 
+__all__ = ["NoMatch", "Refused", "last_result", "patch"]
+
 if TYPE_CHECKING:
     from reid_ref.compat import (
         ccreid, clip_reid, cross_modal, fastreid, layumi, mmengine, openreid, reid_survey, solider,
         strong_baseline, torchmetrics, torchreid, transreid)
 
-__all__ = ["NoMatch", "Refused", "last_result", "patch"]
+    __all__ += [  # pyright takes what is imported and not listed as private
+        "ccreid", "clip_reid", "cross_modal", "fastreid", "layumi", "mmengine", "openreid",
+        "reid_survey", "solider", "strong_baseline", "torchmetrics", "torchreid", "transreid"]
 
 _TOOLBOXES = {*PATCHES, "layumi", "mmengine", "torchmetrics"}
 

@@ -15,7 +15,7 @@ from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.console.terminal import WARNINGS, phase, show_plain, shows_progress
 from reid_ref.conventions import (
-    CONVENTIONS, NAMES, Convention, changed, choices_of_text, known_as)
+    CONVENTIONS, NAMES, Convention, changed, check_known, choices_of_text, known_as)
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import recognise
@@ -225,8 +225,7 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
                 "--convention", got=f"{name!r} is a benchmark, and no convention", remedy=(
                     f"papers print --convention {benchmark.convention} there ({benchmark.note})"
                     if benchmark.convention else benchmark.note))
-        if name not in NAMES:
-            check_choice(name, "--convention", [*CONVENTIONS, "all"])
+        check_known(name, "--convention", ("all",))
     if "all" not in requested:
         return requested
     if len(requested) > 1:

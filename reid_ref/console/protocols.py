@@ -44,9 +44,12 @@ def add(command: Any) -> None:
 
 def named(name: str, argument: str) -> Protocol:
     """Return the protocol of a name, or of a .toml or .json file."""
-    if Path(name).suffix.lower() in (".toml", ".json"):
-        return read_protocol(name)
-    return find_protocol(name, argument)
+    return read_protocol(name) if is_file(name) else find_protocol(name, argument)
+
+
+def is_file(name: str) -> bool:
+    """Return whether what is named is a file of a protocol."""
+    return Path(name).suffix.lower() in (".toml", ".json")
 
 
 def takes_boxes(args: argparse.Namespace) -> bool:

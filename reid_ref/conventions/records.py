@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
 from reid_ref.conventions.convention import Convention
@@ -321,9 +322,14 @@ def _fields_of(measure: Measure | None) -> dict[str, Any]:
 
 
 class _Conventions(dict[str, Convention]):
-    """The records by name; under a further name a record has that name, and its distances."""
+    """The records by name; under a further name a record has that name, and its distances.
+
+    Under another name it is that of an installed package, which is no part of lists and `all`.
+    """
 
     def __missing__(self, name: str) -> Convention:
+        if name not in NAMES and (record := extensions.find("convention", name, Convention)):
+            return record
         return replace(self[NAMES[name]], name=name,
                        **_fields_of(_MEASURES.get(name.removesuffix("-function"))))
 
@@ -359,11 +365,21 @@ NAMES = {
     **ALIASES, **{name: name for name in CONVENTIONS}}
 
 
-def _plain(name: str) -> str:
-    return name.lower().replace("_", "-")
+_BY_PLAIN_NAME = {extensions.plain(name): name for name in NAMES}
 
 
-_BY_PLAIN_NAME = {_plain(name): name for name in NAMES}
+def every_convention() -> dict[str, Convention]:
+    """Return the records by name, then those of installed packages."""
+    return {**CONVENTIONS, **extensions.installed("convention", Convention, NAMES)}
+
+
+def check_known(name: Any, argument: str, more: Iterable[str] = ()) -> None:
+    """Refuse a name that is neither here nor that of an installed package; nothing is imported."""
+    if isinstance(name, str) and (known_as(name) in NAMES or name in more):
+        return
+    further = extensions.names("convention")
+    if extensions.plain(str(name)) not in map(extensions.plain, further):
+        check_choice(name, argument, [*CONVENTIONS, *further, *more])
 
 
 def known_as(name: str) -> str:
@@ -376,7 +392,7 @@ def known_as(name: str) -> str:
     >>> known_as("transreid"), known_as("Fast_ReID"), known_as("nothing")
     ('TransReID', 'fast-reid', 'nothing')
     """
-    return _BY_PLAIN_NAME.get(_plain(name), name)
+    return _BY_PLAIN_NAME.get(extensions.plain(name), name)
 
 
 def find_convention(convention: str | Convention, argument: str = "convention") -> Convention:
@@ -397,8 +413,7 @@ def find_convention(convention: str | Convention, argument: str = "convention") 
     """
     if isinstance(convention, Convention):
         return convention
-    if not isinstance(convention, str) or known_as(convention) not in NAMES:
-        check_choice(convention, argument, CONVENTIONS)
+    check_known(convention, argument)
     return CONVENTIONS[known_as(convention)]
 
 

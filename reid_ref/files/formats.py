@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
+from reid_ref.arrays.optional import scipy_module
 from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular, read_lines
 from reid_ref.files.mat5 import Variable, read_numbers, variables
@@ -94,9 +95,8 @@ def read_mat(path: Path) -> Contents:
         with path.open("rb") as file:
             arrays = variables(file)
         if arrays is None:
-            from scipy.io import whosmat
-            arrays = [Variable(name, kind, shape) for name, shape, kind in whosmat(
-                str(path), appendmat=False)]
+            arrays = [Variable(name, kind, shape) for name, shape, kind in scipy_module(
+                "io", f"{path}: MAT version 4").whosmat(str(path), appendmat=False)]
         values = {variable.name: _mat_array(path, variable) for variable in arrays}
         if len(values) < len(arrays):
             raise ValueError("Duplicate variable name")
@@ -119,8 +119,8 @@ def _read_mat_array(path: Path, variable: Variable) -> Any:
         if variable.size:
             with path.open("rb") as file:
                 return read_numbers(file, variable)
-        from scipy.io import loadmat
-        value = loadmat(str(path), appendmat=False, variable_names=[variable.name])[variable.name]
+        value = scipy_module("io", path).loadmat(
+            str(path), appendmat=False, variable_names=[variable.name])[variable.name]
         return value.toarray() if hasattr(value, "toarray") else np.asarray(value)
 
 

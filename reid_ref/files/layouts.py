@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from reid_ref.arrays import check_choice
 from reid_ref.labels import FURTHER
 
 #: The sides, and what names call them.
@@ -67,6 +68,10 @@ class Layout:
     source: str
     keys: Mapping[str, str]
     columns: bool = False
+
+    def __post_init__(self) -> None:
+        for role in self.keys:
+            check_choice(role, "keys", ROLES)
 
 
 def _keys(labels: str, *matrices: str) -> dict[str, str]:

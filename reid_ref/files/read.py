@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.disk import check_different, renamed
@@ -19,7 +20,7 @@ from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read
 from reid_ref.files.layouts import (
     FEATURES, LAYOUTS, OPTIONAL, ROLES, SEPARATE, SIDES, Layout, role_of)
 from reid_ref.files.lists import lists_of_array
-from reid_ref.files.roles import fields_of_files
+from reid_ref.files.roles import Fields, fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import FURTHER, check_distances, check_feature_shapes
 
@@ -136,7 +137,7 @@ def _is_complete(path: Path, names: Mapping[str, str]) -> bool:
         return _layout(contents.values) is not None or bool(
             fields_of_files({path: contents}, names))
     except InputError:
-        return False
+        return not names and _further_layout(contents.values) is not None
     finally:
         contents.close()
 
@@ -168,14 +169,15 @@ def _contents(path: Path, alone: bool, names: dict[str, str]) -> Contents:
 def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> ResultFile:
     (path, contents), several = next(iter(files.items())), len(files) > 1
     layout = None if several or names else _layout(contents.values)
-    if layout:     # it is a map, and nothing else has a role; text in .mat files is not read
-        names = {**layout.keys, **{
-            role: key for key, role in OPTIONAL.items() if key in contents.values and (
-                contents.values[key].text or not key.endswith("_name"))}}
-        fields = fields_of_files({path: replace(contents, values={
-            key: contents.values[key] for key in names.values()})}, names)
-    else:
-        fields = fields_of_files(files, names)
+    if layout is None:
+        try:
+            fields = fields_of_files(files, names)
+        except InputError:
+            layout = None if several or names else _further_layout(contents.values)
+            if layout is None:
+                raise
+    if layout:
+        fields = _fields_of_layout(path, contents, layout)
     for path, part in files.items() if several else ():
         if fields.used.isdisjoint(value.where for value in part.values.values()):
             raise InputError(path, f"a file that belongs to the {fields.title}",
@@ -193,9 +195,24 @@ def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> Resul
                                  if value.where not in fields.used))
 
 
-def _layout(values: Mapping[str, Any]) -> Layout | None:
-    return next((layout for layout in LAYOUTS.values()
+def _fields_of_layout(path: Path, contents: Contents, layout: Layout) -> Fields:
+    """Return the arrays by a layout's map: nothing else has a role; no text in MAT is read."""
+    names = {**layout.keys, **{
+        role: key for key, role in OPTIONAL.items() if key in contents.values and (
+            contents.values[key].text or not key.endswith("_name"))}}
+    return fields_of_files({path: replace(contents, values={
+        key: contents.values[key] for key in names.values()})}, names)
+
+
+def _layout(values: Mapping[str, Any],
+            layouts: Mapping[str, Layout] = LAYOUTS) -> Layout | None:
+    return next((layout for layout in layouts.values()
                  if set(layout.keys.values()) <= values.keys()), None)
+
+
+def _further_layout(values: Mapping[str, Any]) -> Layout | None:
+    """Return the layout of an installed package that fits what is not known here."""
+    return _layout(values, extensions.installed("layout", Layout, LAYOUTS))
 
 
 def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool,

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays.optional import scipy_module
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.result import RANKS
@@ -275,6 +275,7 @@ def _means(batch: list[Chances], n_shares: int, tables: Tables) -> tuple[Doubles
     cell, n_identities = np.unique(cells, return_counts=True)
     ends = np.searchsorted(cell, np.arange(n_good.sum() + 1) * n_shares)
     shape = len(ends) - 1, n_shares
+    csr_matrix = scipy_module("sparse", "an expectation over all galleries").csr_matrix
     logs = csr_matrix((n_identities.astype(float), cell % n_shares, ends), shape) @ tables.logs
     n_nodes = len(tables.weights)
     size, angle = np.split(logs[:, n_nodes:], 2, axis=1)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
+from reid_ref import extensions
 from reid_ref.arrays import InputError, warn
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
@@ -367,6 +368,11 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
     return names
 
 
+def every_protocol() -> dict[str, Protocol]:
+    """Return the protocols by name, then those of installed packages."""
+    return {**PROTOCOLS, **extensions.installed("protocol", Protocol, PROTOCOLS)}
+
+
 def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Protocol:
     """Return the record of that name, or of the benchmark that is called so; or the record itself.
 
@@ -388,11 +394,13 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
     name, key = folded_name(protocol), benchmark_named(protocol)
     if name in PROTOCOLS:
         return PROTOCOLS[name]
+    of_benchmark = [record for record in PROTOCOLS.values() if key and record.benchmark == key]
+    if not of_benchmark and (record := extensions.find("protocol", protocol, Protocol)):
+        return record
     if key is None:
-        near = get_close_matches(name, PROTOCOLS, n=1)
+        near = get_close_matches(name, [*PROTOCOLS, *extensions.names("protocol")], n=1)
         raise InputError(argument, got=f"unknown {protocol!r}", remedy=(
             f"did you mean {near[0]!r}? " if near else "") + "reid-ref protocols lists all")
-    of_benchmark = [record for record in PROTOCOLS.values() if record.benchmark == key]
     benchmark = BENCHMARKS[key]
     if not of_benchmark:
         raise InputError(argument, got=f"{benchmark.name} has no protocol", remedy=(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, as_integers, warn
+from reid_ref.arrays.optional import scipy_module
 from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
@@ -167,10 +168,8 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
     try:
         check_regular(path)
         if suffix == ".mat":
-            from scipy.io import loadmat
-
-            return permuted_galleries(loadmat(str(path), variable_names=["rand_perm_cam"])
-                                      ["rand_perm_cam"], gallery, shots)
+            matlab = scipy_module("io", path).loadmat(str(path), variable_names=["rand_perm_cam"])
+            return permuted_galleries(matlab["rand_perm_cam"], gallery, shots)
         if suffix == ".npz":
             with np.load(path, allow_pickle=False) as stored:
                 every = {name: stored[name] for name in stored.files}

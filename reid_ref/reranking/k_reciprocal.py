@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, as_array, blocks_of, check_choice, check_count
+from reid_ref.arrays.optional import scipy_module
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import working_precision
@@ -230,6 +231,7 @@ class _Job:
 def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambda_: float,
              variant: str, normalize: bool, mahalanobis: Any) -> _Job:
     check_choice(variant, "variant", VARIANTS)
+    scipy_module("sparse", "re-ranking")  # which `encode` needs, after long work
     record = VARIANTS[variant]
     query = as_rows(query_features, "query_features")
     gallery = as_rows(gallery_features, "gallery_features")

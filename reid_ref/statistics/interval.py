@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, check_choice
+from reid_ref.arrays.optional import scipy_module
 from reid_ref.arrays.value import Value
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, check_random, resampled_sums, unit_sums, warn_few)
@@ -214,16 +215,15 @@ def logit_t(means: Sequence[UnitSums], alpha: float, *_: int) -> list[tuple[floa
     for sums in means:
         mean, se = sums.mean, standard_error(sums)
         middle = math.log(mean / (1 - mean))
-        half = student(sums, alpha) * se / (mean * (1 - mean))
+        half = student(len(sums.weight) - 1, alpha) * se / (mean * (1 - mean))
         ends.append((logistic(middle - half), logistic(middle + half)))
     return ends
 
 
-def student(sums: UnitSums, alpha: float) -> float:
-    """Return the quantile 1 - alpha / 2 of Student's t, with one degree less than units."""
-    from scipy.special import stdtrit  # scipy takes long to load
-
-    return float(stdtrit(len(sums.weight) - 1, 1 - alpha / 2))
+def student(degrees: int, alpha: float) -> float:
+    """Return the quantile 1 - alpha / 2 of Student's t."""
+    stdtrit = scipy_module("special", "an analytic interval").stdtrit
+    return float(stdtrit(degrees, 1 - alpha / 2))
 
 
 def logistic(value: float) -> float:

@@ -19,7 +19,7 @@ from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import DISTRACTOR, Labels
 from reid_ref.ranking.roles import Mask, Roles
 from reid_ref.statistics import Interval, UnitSums
-from reid_ref.statistics.interval import check_level, logistic
+from reid_ref.statistics.interval import check_level, logistic, student
 
 
 def of_shares(query: Labels, shares: Mapping[Any, tuple[Doubles, Integers | Mask]],
@@ -62,8 +62,6 @@ def of_false_accepts(query: Labels, gallery: Labels, accepted: tuple[Integers, I
     Hoeffding, A class of statistics with asymptotically normal distribution, Annals of
     Mathematical Statistics 19, 1948: the first-order variance of a mean over pairs.
     """
-    from scipy.special import stdtrit  # scipy takes long to load
-
     alone = -1 - np.arange(len(gallery))
     identity = np.append(query.identity, np.where(gallery.identity <= DISTRACTOR, alone,
                                                   gallery.identity))
@@ -77,8 +75,7 @@ def of_false_accepts(query: Labels, gallery: Labels, accepted: tuple[Integers, I
     if not 0 < rate < 1 or error == 0:
         return None
     identities = len(np.unique(query.identity))
-    half = (float(stdtrit(max(identities - 1, 1), 1 - check_level(level) / 2)) * error
-            / (rate * (1 - rate)))
+    half = student(max(identities - 1, 1), check_level(level)) * error / (rate * (1 - rate))
     middle, naive = math.log(rate / (1 - rate)), math.sqrt(rate * (1 - rate) / total)
     return Interval(rate, logistic(middle - half), logistic(middle + half), error, naive,
                     (error / naive)**2, "identity", len(sums.weight), len(query), "analytic",

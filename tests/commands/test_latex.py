@@ -11,7 +11,6 @@ from tests.commands.common import MARKET, lists, table
 from tests.commands.test_table import of_thirty
 from tests.installed import absent
 
-LISTS = lists("mat", "match28000_Mslm", "match6500")
 NAMES = ["--name", "BoT (R50),TransReID (ViT-B),CLIP-ReID"]
 CLASSES = [r"\documentclass[twocolumn]{article}", r"\documentclass[10pt,conference]{IEEEtran}",
            r"\documentclass[sigconf,nonacm]{acmart}"]
@@ -23,10 +22,11 @@ def tables(folder):
         (folder / name).mkdir()
         for n, benchmark in enumerate(("Market-1501", "DukeMTMC-reID", "MSMT17"), 30):
             of_thirty(wrong, n).save(folder / name / f"{benchmark}.json")
+    of_lists = [*lists("mat", "match28000_Mslm", "match6500"), *NAMES]
     ours, baseline = (folder / name / "MSMT17.json" for name in ("ours", "baseline"))
     return [table(*words, "--format", "latex") for words in (
-        ["evaluate", *LISTS, *NAMES, "--confidence"], ["compare", *LISTS, *NAMES],
-        ["compare", *LISTS, *NAMES, "--all-pairs"], ["runs", *LISTS, *NAMES],
+        ["evaluate", *of_lists, "--confidence"], ["compare", *of_lists],
+        ["compare", *of_lists, "--all-pairs"], ["runs", *of_lists],
         ["compare", baseline, ours], ["evaluate", MARKET], ["evaluate", MARKET, "--ranks", "1"],
         ["table", folder / "baseline", folder / "ours"])]
 

@@ -6,6 +6,7 @@ SIGKILL and `getuid` stay: here `subprocess` and pytest themselves need them.
 import builtins
 import os
 import select
+import shutil
 import signal
 import subprocess  # noqa: F401 - it keeps what it needs of what goes
 import sys
@@ -24,6 +25,7 @@ for owner, names in (
     for name in filter(vars(owner).__contains__, names.split()):
         delattr(owner, name)
 
+shutil._use_fd_functions = False  # as on Windows; on Linux it needs O_NONBLOCK
 _open = builtins.open
 
 

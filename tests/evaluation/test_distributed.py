@@ -221,7 +221,7 @@ def test_a_block_that_cannot_be_computed_is_named(where):
     for evaluate, rows in ((functools.partial(ours.evaluate, client=where), "64 to 95"),
                            (reid_ref.evaluate, "0 to 119")):
         with pytest.raises(InputError, match="^gallery_features: expected blocks that can be "
-                           "computed, got ZeroDivisionError: integer division .*rows " + rows
+                           "computed, got ZeroDivisionError: .*rows " + rows
                            ) as caught:
             evaluate(query_features, shards, query, gallery)
         assert isinstance(caught.value.__cause__, ZeroDivisionError)

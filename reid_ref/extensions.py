@@ -1,0 +1,81 @@
+"""Records that installed packages add: conventions, protocols, and layouts of result files.
+
+A package declares a record by name, as an entry point (docs/extending.md). Its code is imported
+only where that name is looked up, or where all are listed. The names of reid-ref itself, and what
+its files mean, stay as they are.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from reid_ref.arrays import InputError, warn
+
+Record = TypeVar("Record")
+
+
+def plain(name: str) -> str:
+    """Return a name as lookups compare it: any case, with - or _."""
+    return name.lower().replace("_", "-")
+
+
+def names(kind: str) -> list[str]:
+    """Return the names that packages declare; none of them is imported."""
+    return [entries[0].name for entries in _declared(kind).values()]
+
+
+def find(kind: str, name: str, record: type[Record]) -> Record | None:
+    """Return the record that a package declares under a name; None if no package does.
+
+    Raises
+    ------
+    InputError
+        Two packages declare it, or it cannot be imported, or is something else.
+    """
+    entries = _declared(kind).get(plain(name))
+    return None if entries is None else _load(kind, entries, record)
+
+
+def installed(kind: str, record: type[Record], own: Iterable[str]) -> dict[str, Record]:
+    """Return all records that packages declare, by name; warn of those that cannot be used."""
+    records, taken = {}, set(map(plain, own))
+    for name, entries in _declared(kind).items():
+        try:
+            if name in taken:
+                raise _refused(kind, entries, "is a name of reid-ref, whose own record is used")
+            records[entries[0].name] = _load(kind, entries, record)
+        except InputError as error:
+            warn(str(error))
+    return records
+
+
+def _declared(kind: str) -> dict[str, list[Any]]:
+    """Return the entry points of a kind by their plain names."""
+    from importlib.metadata import entry_points  # takes long to load
+
+    by_name: dict[str, list[Any]] = {}
+    for entry in entry_points(group=f"reid_ref.{kind}s"):
+        by_name.setdefault(plain(entry.name), []).append(entry)
+    return by_name
+
+
+def _load(kind: str, entries: list[Any], record: type[Record]) -> Record:
+    if len(entries) > 1:
+        raise _refused(kind, entries, "is one name for two records", "one of the packages")
+    try:
+        value = entries[0].load()
+    except (Exception, SystemExit) as error:  # whatever the code of others does
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise _refused(kind, entries, f"cannot be imported ({reason})") from None
+    if not isinstance(value, record):
+        raise _refused(kind, entries,
+                       f"is of type {type(value).__name__}, and no {record.__name__}")
+    if (name := getattr(value, "name", entries[0].name)) != entries[0].name:
+        raise _refused(kind, entries, f"calls itself {name!r}")
+    return value
+
+
+def _refused(kind: str, entries: list[Any], reason: str, which: str = "it") -> InputError:
+    packages = " and ".join(f"{entry.dist.name} {entry.dist.version}" for entry in entries)
+    return InputError(kind, got=f"{entries[0].name!r} of {packages} {reason}",
+                      remedy=f"update or uninstall {which}")

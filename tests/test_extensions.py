@@ -1,0 +1,183 @@
+"""Conventions, protocols and layouts of installed packages, by entry points."""
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import InputError, extensions
+from reid_ref.conventions import Convention, every_convention, find_convention
+from reid_ref.protocols.records import every_protocol, find_protocol
+from tests.documents import ROOT, command
+
+PAGE = (ROOT / "docs/extending.md").read_text()
+ARRAYS = {"asking": np.eye(3, 4), "who_asks": [1, 2, 3], "where_asked": [1, 2, 3],
+          "stored": np.eye(4), "who": [1, 2, 3, 1], "where": [2, 1, 1, 3]}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The package of docs/extending.md, installed by pip; return where."""
+    folder, site = tmp_path_factory.mktemp("our_lab"), tmp_path_factory.mktemp("site")
+    for language, name in (("python", "our_lab.py"), ("toml", "pyproject.toml")):
+        block, = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+        (folder / name).write_text(block)
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
+                    "--no-build-isolation", "--target", str(site), str(folder)], check=True)
+    return site
+
+
+@pytest.fixture
+def installed(site, monkeypatch):
+    monkeypatch.syspath_prepend(str(site))
+    yield site
+    sys.modules.pop("our_lab", None)
+
+
+def declare(monkeypatch, folder, package, code, **kinds):
+    """Install a package by hand: a module, and the metadata that name what is in it."""
+    info = folder / f"{package}-2.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 2.0\n")
+    (info / "entry_points.txt").write_text("".join(
+        f"[reid_ref.{kind}s]\n{name} = {package}:RECORD\n" for kind, name in kinds.items()))
+    (folder / f"{package}.py").write_text(code)
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def record(name, **changes):
+    return ("import reid_ref\nRECORD = reid_ref.CONVENTIONS['simpleir'].replace("
+            f"name={name!r}, **{changes!r})\n")
+
+
+# ---------------------------------------------------------------- a package that works
+
+def test_its_names_are_looked_up(installed):
+    torchreid, ours = reid_ref.CONVENTIONS["torchreid"], find_convention("Our_Lab")
+    assert ours == torchreid.replace(name="our-lab", unmatched="zero", source=ours.source, also=())
+    assert reid_ref.CONVENTIONS["our-lab"] is ours is every_convention()["our-lab"]
+    protocol = find_protocol("OUR_CAMPUS")
+    assert protocol is every_protocol()["our-campus"] and protocol.convention is ours
+    assert "our-lab" not in list(reid_ref.CONVENTIONS)  # which is what `all` means
+    query, gallery = reid_ref.Labels([1, 9], [1, 1]), reid_ref.Labels([1, 2], [2, 2])
+    with pytest.warns(UserWarning, match="1 of 2 queries have no good image"):
+        result = reid_ref.evaluate_distances([[.1, .2], [.1, .2]], query, gallery,
+                                             convention="our-lab")
+    assert (result.mAP, result.signature["convention"]) == (.5, "our-lab")
+
+
+def test_its_file_is_read(installed, tmp_path):
+    np.savez(tmp_path / "a.npz", **ARRAYS, query_clothes=[5, 6, 7])
+    np.savez(tmp_path / "b.npz", **ARRAYS)
+    data = reid_ref.read(tmp_path / "a.npz")
+    assert data.layout == "our lab's arrays (features, one row per image), in a .npz file"
+    assert data.gallery.identity.tolist() == ARRAYS["who"]
+    assert data.query.clothes.tolist() == [5, 6, 7]
+    assert len(reid_ref.files.results_of_files(tmp_path / "a.npz", tmp_path / "b.npz")) == 2
+
+
+def test_a_file_that_is_known_keeps_its_meaning(installed, tmp_path):
+    ours = dict(zip(("qf", "q_pids", "q_camids", "gf", "g_pids", "g_camids"), ARRAYS.values()))
+    np.savez(tmp_path / "both.npz", **ARRAYS, **ours)
+    assert "asking" in reid_ref.read(tmp_path / "both.npz").extra
+
+
+def test_the_command_line(site, tmp_path):
+    np.savez(tmp_path / "a.npz", **ARRAYS)
+
+    def run(*words):
+        done = subprocess.run([sys.executable, "-m", "reid_ref", *words], cwd=tmp_path, text=True,
+                              capture_output=True, env={"PYTHONPATH": f"{ROOT}:{site}"})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "\nour-lab                         step" in run("conventions")
+    assert "our-lab/reid, evaluate.py:12-40" in run("conventions", "our-lab")
+    assert "\nour-campus              one           day, night\n" in run("protocols")
+    assert "\nbenchmark   Our Campus\n" in run("protocols", "our_campus")
+    assert '"our-campus"' in run("protocols", "--json")
+    assert "signature convention:our-lab | ap:step" in run(
+        "evaluate", "a.npz", "--convention", "our-lab").replace("\n", " ")
+    run("evaluate", "a.npz", "--convention", "our_lab,matlab")
+    assert "night" in run("evaluate", "a.npz", "--protocol", "our-campus")
+    run("evaluate", "a.npz", "--convention", "our-lab", "--save", "a.json")
+    assert command("verify", tmp_path / "a.json").returncode == 0  # where it is not installed
+
+
+# ---------------------------------------------------------------- packages that do not
+
+@pytest.mark.parametrize(("code", "reason"), [
+    ("import nothing_of_this_name", "cannot be imported (ModuleNotFoundError: No module named "
+     "'nothing_of_this_name')"),
+    ("raise SystemExit('bye')", "cannot be imported (SystemExit: bye)"),
+    ("1 +", "cannot be imported (SyntaxError: invalid syntax"),
+    ("raise ValueError('two\\nlines')", "cannot be imported (ValueError: two lines)"),
+    ("RECORD = 7", "is of type int, and no Convention"), ("", "has no attribute 'RECORD')"),
+    (record("theirs"), "calls itself 'theirs'")])
+def test_a_broken_package_breaks_nothing_else(code, reason, tmp_path, monkeypatch, installed):
+    declare(monkeypatch, tmp_path, "broken", code, convention="mine")
+    assert find_convention("our-lab").name == "our-lab"
+    with pytest.raises(InputError) as error:
+        find_convention("mine")
+    assert str(error.value).startswith("convention: 'mine' of broken 2.0 ")
+    assert reason in str(error.value) and "\n" not in str(error.value)
+    with pytest.warns(UserWarning) as warned:
+        assert every_convention().keys() ^ reid_ref.CONVENTIONS.keys() == {"our-lab"}
+    assert [str(one.message) for one in warned] == [str(error.value)]
+    done = command("evaluate", ROOT / "fixtures/market_like.mat", "--convention", "mine")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    sys.modules.pop("broken", None)
+
+
+def test_names_collide(tmp_path, monkeypatch):
+    declare(monkeypatch, tmp_path / "a", "lab_a", record("Mine"), convention="Mine")
+    declare(monkeypatch, tmp_path / "b", "lab_b", record("mine"), convention="mine")
+    with pytest.raises(InputError, match="of lab_[ab] 2.0 and lab_[ab] 2.0 is one name for two "
+                                         "records; update or uninstall one of the packages"):
+        find_convention("mine")
+    assert "lab_a" not in sys.modules and "lab_b" not in sys.modules
+
+
+@pytest.mark.parametrize("name", ["torchreid", "TORCHREID", "agw", "torchreid-function"])
+def test_no_name_of_ours_is_taken(name, tmp_path, monkeypatch):
+    before = find_convention(name)
+    declare(monkeypatch, tmp_path, "thief", record(name), convention=name, protocol="msmt17")
+    assert find_convention(name) == before
+    with pytest.warns(UserWarning, match="of thief 2.0 is a name of reid-ref, whose own"):
+        assert every_convention() == reid_ref.CONVENTIONS
+    assert find_protocol("msmt17").source == find_protocol("MSMT17_V2").source
+    assert "thief" not in sys.modules
+
+
+def test_a_layout_of_unknown_roles(tmp_path, monkeypatch):
+    declare(monkeypatch, tmp_path, "roles", "from reid_ref.files import Layout\n"
+            "RECORD = Layout('x', 'y', {'query_feature': 'a'})", layout="x")
+    with pytest.raises(InputError, match="unknown 'query_feature'.*Did you mean 'query_features'"):
+        extensions.find("layout", "x", reid_ref.files.Layout)
+
+
+def test_an_unknown_name_lists_those_of_packages(installed):
+    done = command("evaluate", "x.mat", "--convention", "our-labs")
+    assert done.returncode == 2 and "Did you mean 'our-lab'?" in done.stderr
+    with pytest.raises(InputError, match="Did you mean 'our-campus'"):
+        find_protocol("our-campuses")
+    assert "our_lab" not in sys.modules
+
+
+def test_nothing_looks_for_packages_unless_a_name_is_not_ours():
+    """What ordinary commands do imports no importlib.metadata, which takes long to load."""
+    code = ("import sys\nfrom reid_ref.cli import main\n"
+            "for words in (['--help'], ['evaluate', 'fixtures/market_like.mat', '--quiet',"
+            " '--convention', 'torchreid,AGW']):\n"
+            "    try: main(words)\n    except SystemExit: pass\n"
+            "assert 'reid_ref.signature' in sys.modules\n"
+            "assert 'importlib.metadata' not in sys.modules")
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_find_is_none_where_no_package_has_it():
+    assert extensions.find("convention", "nothing", Convention) is None
+    with pytest.raises(KeyError):
+        reid_ref.CONVENTIONS["nothing"]

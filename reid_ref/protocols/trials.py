@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.disk import PathLike, check_regular
+from reid_ref.files.formats import read_contents
+from reid_ref.files.mat5 import read_array, variables
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
 
@@ -170,14 +172,14 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
     try:
         check_regular(path)
         if suffix == ".mat":
-            from scipy.io import loadmat
-
-            return permuted_galleries(loadmat(str(path), variable_names=["rand_perm_cam"])
-                                      ["rand_perm_cam"], gallery, shots)
+            with open(path, "rb") as file:
+                every = {variable.name: variable for variable in variables(file)}
+                permutations = read_array(file, every["rand_perm_cam"])
+            return permuted_galleries(permutations, gallery, shots)
         if suffix == ".npz":
-            with np.load(path, allow_pickle=False) as stored:
-                every = {name: stored[name] for name in stored.files}
-            return _pairs(every["gallery"], every.get("query"))
+            arrays = read_contents(Path(path)).values
+            return _pairs(arrays["gallery"].load(),
+                          arrays["query"].load() if "query" in arrays else None)
         return [Pair(*pair) for pair in json.loads(Path(path).read_text(encoding="utf-8"))]
     except InputError:
         raise

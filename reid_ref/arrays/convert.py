@@ -138,13 +138,14 @@ def as_integers(value: Any, name: str) -> Integers:
     if dtype.kind == "f":
         # From 2^53 (float32: 2^24, float16: 2^11) some integers are missing.
         digits = min(np.finfo(dtype).nmant, 52) + 1
-        array = array.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN, from a damaged file
+            array = array.astype(np.float64)
+            not_whole = ~np.isfinite(array) | (array != np.trunc(array))
         too_large = np.abs(array) >= 2.0**63
         refuse_where((np.abs(array) >= 2.0**digits) & ~too_large, array, name,
                      f"whole numbers below 2^{digits} in {dtype}",
                      "beyond it different labels become one: save them as int64")
-        refuse_where(~np.isfinite(array) | (array != np.trunc(array)), array, name,
-                     "whole numbers", "labels and cameras are integers")
+        refuse_where(not_whole, array, name, "whole numbers", "labels and cameras are integers")
     refuse_where(too_large, array, name, "numbers that fit a 64-bit integer", "renumber the "
                  "identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)

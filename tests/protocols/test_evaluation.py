@@ -361,6 +361,7 @@ class TestFiles:
         ('{"name": "a"}', "convention: expected a table of base"),
         ('{"name": "a", "convention": "b"}', "convention: unknown 'b'"),
         ('{"name": "a", "convention": {"ap": "b"}}', "ap: unknown 'b'"),
+        ('{"name": "a", "convention": {"top_k": [null]}}', "top_k: expected a whole number"),
         ('{"name": "a", "convention": "mars", "needs": ["b"]}', "needs: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "shots": [1.5]}', "shots: expected a list of whole"),
         ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),

@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments of the commands that write files: whole files or none, exit code 130."""
+"""Ctrl-C at random moments of commands that write files: whole files or none, exit code 130."""
 import os
 import random
 import signal

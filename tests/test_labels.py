@@ -138,3 +138,13 @@ def test_a_masked_array_that_masks_nothing_is_an_array():
 def test_a_fingerprint_is_that_of_identity_and_camera():
     labels = Labels([7, -1], [1, 2], clothes=[1, 2], name=["a", "b"])
     assert labels.fingerprint() == Labels([7, -1], [1, 2]).fingerprint() == "e1c68079"
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_names_that_are_no_unicode_are_refused(order):
+    """numpy makes a str of them that Python cannot take apart (SystemError)."""
+    names = np.array(["a.jpg", "bä.jpg"]).astype(f"{order}U6")
+    assert Labels([1, 2], [1, 1], name=names).name.tolist() == ["a.jpg", "bä.jpg"]
+    names.view(f"{order}u4")[3] = 0x110000
+    with pytest.raises(InputError, match="name: expected text in Unicode"):
+        Labels([1, 2], [1, 1], name=names)

@@ -145,6 +145,8 @@ def test_names_that_are_no_unicode_are_refused(order):
     """numpy makes a str of them that Python cannot take apart (SystemError)."""
     names = np.array(["a.jpg", "bä.jpg"]).astype(f"{order}U6")
     assert Labels([1, 2], [1, 1], name=names).name.tolist() == ["a.jpg", "bä.jpg"]
+    nameless = np.ndarray(2, f"{order}U0", b"")  # as a .npy file may have it
+    assert Labels([1, 2], [1, 1], name=nameless).name.tolist() == ["", ""]
     names.view(f"{order}u4")[3] = 0x110000
     with pytest.raises(InputError, match="name: expected text in Unicode"):
         Labels([1, 2], [1, 1], name=names)

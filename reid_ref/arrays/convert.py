@@ -182,8 +182,9 @@ def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
         return np.array([os.fspath(entry) for entry in array], dtype=np.str_)
     if array.dtype.kind != "U":
         raise InputError(name, "text, one name per image", f"dtype {array.dtype}")
-    native = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-    if native.view(np.uint32).max(initial=0) > sys.maxunicode:  # numpy makes broken str of it
+    characters = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(
+        array.dtype.byteorder))
+    if characters.max(initial=0) > sys.maxunicode:  # numpy makes broken str of it
         raise InputError(name, "text in Unicode", "something else or damage")
     return array
 

@@ -74,9 +74,9 @@ class _ReIDMetric:
         states = [getattr(self, name) for name in _STATES]
         if not len(states[0]):
             raise InputError("compute", "a call of update() before it", "no images")
-        features, identity, camera, is_query, index = (
-            state if torch.is_tensor(state) else torch.cat(state) if state else None
-            for state in states)
+        joined: list[Any] = [state if torch.is_tensor(state) else torch.cat(state) if state
+                             else None for state in states]
+        features, identity, camera, is_query, index = joined
         evaluator = Evaluator(**self.settings)
         evaluator.update(features, identity, camera, is_query=is_query, index=index)
         result = keep(evaluator.compute())

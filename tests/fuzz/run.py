@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-#: What reached new code in a long campaign: a folder of files for each reader.
+#: What reached new code in a campaign of hours: for each reader at most 150 files of 2,500 bytes.
 CORPUS = Path(__file__).with_name("corpus.tar.xz")
 SLICE, SECONDS, MEGABYTES, LONGEST = 30, 10, 1024, 16_384
 _ADDRESS_SPACE = 12 * 2**30

@@ -161,7 +161,7 @@ def test_a_layout_of_unknown_roles(tmp_path, monkeypatch):
 def test_an_unknown_name_lists_those_of_packages(installed):
     done = command("evaluate", "x.mat", "--convention", "our-labs")
     assert done.returncode == 2 and "Did you mean 'our-lab'?" in done.stderr
-    with pytest.raises(InputError, match="Did you mean 'our-campus'"):
+    with pytest.raises(InputError, match="did you mean 'our-campus'"):
         find_protocol("our-campuses")
     assert "our_lab" not in sys.modules
 

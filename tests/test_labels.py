@@ -30,6 +30,12 @@ def test_integers_of_64_bits_are_exact():
         2**53 + 1, -2**63, 2**63 - 1]
 
 
+def test_a_signalling_nan_is_no_warning():
+    camera = np.array([1, 0x7FF4 << 48]).view(np.float64)
+    with pytest.raises(InputError, match="camera: expected whole numbers, got .* at index 0"):
+        Labels([1, 2], camera)
+
+
 def write_texts(folder, query_id, gallery_id):
     n_query, n_gallery = len(query_id.split()), len(gallery_id.split())
     texts = {"dist": "\n".join([" ".join(map(str, range(n_gallery)))] * n_query),
@@ -132,3 +138,15 @@ def test_a_masked_array_that_masks_nothing_is_an_array():
 def test_a_fingerprint_is_that_of_identity_and_camera():
     labels = Labels([7, -1], [1, 2], clothes=[1, 2], name=["a", "b"])
     assert labels.fingerprint() == Labels([7, -1], [1, 2]).fingerprint() == "e1c68079"
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_names_that_are_no_unicode_are_refused(order):
+    """numpy makes a str of them that Python cannot take apart (SystemError)."""
+    names = np.array(["a.jpg", "bä.jpg"]).astype(f"{order}U6")
+    assert Labels([1, 2], [1, 1], name=names).name.tolist() == ["a.jpg", "bä.jpg"]
+    nameless = np.ndarray(2, f"{order}U0", b"")  # as a .npy file may have it
+    assert Labels([1, 2], [1, 1], name=nameless).name.tolist() == ["", ""]
+    names.view(f"{order}u4")[3] = 0x110000
+    with pytest.raises(InputError, match="name: expected text in Unicode"):
+        Labels([1, 2], [1, 1], name=names)

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import reid_ref
-from reid_ref.arrays.cores import cores
+from reid_ref.arrays.cores import available
 from reid_ref.cli import about
 from reid_ref.cli.parser import AUTHOR, make_parser
 from tests.documents import ROOT, command
@@ -133,10 +133,10 @@ def test_the_extras_are_those_that_version_lists():
 
 def test_what_a_report_of_a_fault_needs(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    cores.cache_clear()
+    available.cache_clear()
     rows = dict(line.split(maxsplit=1) for line in
                 command("--version", "--verbose").stdout.splitlines())
-    cores.cache_clear()
+    available.cache_clear()
     assert (rows["reid-ref"], rows["numpy"]) == (reid_ref.__version__, np.__version__)
     assert rows["Python"].startswith(platform.python_version()) and "blas" in rows["BLAS"].lower()
     assert rows["processors"] == f"1 usable of {os.cpu_count()}, OMP_NUM_THREADS=1"

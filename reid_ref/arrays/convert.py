@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import numpy as np
@@ -138,13 +139,14 @@ def as_integers(value: Any, name: str) -> Integers:
     if dtype.kind == "f":
         # From 2^53 (float32: 2^24, float16: 2^11) some integers are missing.
         digits = min(np.finfo(dtype).nmant, 52) + 1
-        array = array.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # a signalling NaN, from a damaged file
+            array = array.astype(np.float64)
+            not_whole = ~np.isfinite(array) | (array != np.trunc(array))
         too_large = np.abs(array) >= 2.0**63
         refuse_where((np.abs(array) >= 2.0**digits) & ~too_large, array, name,
                      f"whole numbers below 2^{digits} in {dtype}",
                      "beyond it different labels become one: save them as int64")
-        refuse_where(~np.isfinite(array) | (array != np.trunc(array)), array, name,
-                     "whole numbers", "labels and cameras are integers")
+        refuse_where(not_whole, array, name, "whole numbers", "labels and cameras are integers")
     refuse_where(too_large, array, name, "numbers that fit a 64-bit integer", "renumber the "
                  "identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
     return array.astype(np.int64)
@@ -180,6 +182,10 @@ def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
         return np.array([os.fspath(entry) for entry in array], dtype=np.str_)
     if array.dtype.kind != "U":
         raise InputError(name, "text, one name per image", f"dtype {array.dtype}")
+    characters = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(
+        array.dtype.byteorder))
+    if characters.max(initial=0) > sys.maxunicode:  # numpy makes broken str of it
+        raise InputError(name, "text in Unicode", "something else or damage")
     return array
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -85,8 +85,13 @@ def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item],
 
 
 @lru_cache(maxsize=1)
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController().select(user_api="blas")
+def _blas() -> list[Any]:
+    """Return what sets the threads of each BLAS that is loaded."""
+    try:
+        controllers: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    except OSError:  # no /proc
+        return []
+    return controllers
 
 
 _lock = Lock()
@@ -101,9 +106,8 @@ def blas_threads(limit: int) -> Iterator[None]:
     Where several threads ask, the least holds; after the last, it is as before.
     """
     with _lock:
-        libraries = _blas().lib_controllers
         if not _limits:
-            _before[:] = [library.num_threads for library in libraries]
+            _before[:] = [library.num_threads for library in _blas()]
         _limits.append(limit)
         _set_blas()
     try:
@@ -115,5 +119,5 @@ def blas_threads(limit: int) -> Iterator[None]:
 
 
 def _set_blas() -> None:
-    for library, before in zip(_blas().lib_controllers, _before):
+    for library, before in zip(_blas(), _before):
         library.set_num_threads(min([*_limits, before]))

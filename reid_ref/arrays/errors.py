@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+_LONGEST = 4000     # characters of each part of a message
+
 
 class InputError(ValueError):
     """Input that cannot be evaluated: the argument, what was expected, what came, the remedy.
@@ -35,10 +37,12 @@ class InputError(ValueError):
         self.argument, self.expected, self.got, self.remedy = self.args
 
     def __str__(self) -> str:
-        expected = f"expected {self.expected}" if self.expected else ""
-        problem = ", got ".join(filter(None, (expected, self.got))) if expected else self.got
-        sentence = "; ".join(filter(None, (problem, self.remedy)))
-        return ": ".join(filter(None, (self.argument, sentence)))
+        argument, expected, got, remedy = (  # a damaged file may have names of any length
+            text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..." for text in self.args)
+        expected = f"expected {expected}" if expected else ""
+        problem = ", got ".join(filter(None, (expected, got))) if expected else got
+        sentence = "; ".join(filter(None, (problem, remedy)))
+        return ": ".join(filter(None, (argument, sentence)))
 
     def renamed(self, names: Mapping[str, str]) -> InputError:
         """Return the error with the name of its argument replaced; what follows it stays."""

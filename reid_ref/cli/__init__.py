@@ -36,9 +36,14 @@ def main(argv: list[str] | None = None) -> int:
         return _run(argv)
     try:
         _handle_signals(_end_at_once)
-        return _run(None) if _prepare_streams() else 2
+        status = _run(None) if _prepare_streams() else 2
     except KeyboardInterrupt as stop:
-        return _stopped(stop)
+        status = _stopped(stop)
+    finally:  # all is written; while Python ends, it would die of a signal that it still takes
+        _handle_signals(None)
+    if _SIGNALS:  # Python's own end may crash where an import in C was interrupted
+        os._exit(status)
+    return status
 
 
 def _run(argv: list[str] | None) -> int:
@@ -123,13 +128,13 @@ def _drop_output() -> None:
 
 # ---------------------------------------------------------------- signals
 
-def _handle_signals(stop: Callable[[int, object], object]) -> None:
-    """Let Ctrl-C and requests to end come to `stop`; signals that are ignored stay ignored."""
+def _handle_signals(stop: Callable[[int, object], object] | None) -> None:
+    """Let Ctrl-C and requests to end come to `stop`, or ignore them; ignored ones stay so."""
     import signal
 
     for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, stop)
+            signal.signal(number, signal.SIG_IGN if stop is None else stop)
 
 
 def _end_at_once(number: int, _: object) -> None:

@@ -12,7 +12,7 @@ from reid_ref.compat.common import class_of_module, keep
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.batches import Evaluator
 
-_STATES = ("features", "identity", "camera", "is_query")
+_STATES = ("features", "identity", "camera", "is_query", "index")
 
 
 class _ReIDMetric:
@@ -50,16 +50,23 @@ class _ReIDMetric:
         for name in _STATES:
             this.add_state(name, default=[], dist_reduce_fx="cat")
 
-    def update(self, features: Any, identity: Any, camera: Any, is_query: Any) -> None:
-        """Take a batch: features (n, d), identities, cameras, and whether each is a query."""
+    def update(self, features: Any, identity: Any, camera: Any, is_query: Any,
+               index: Any = None) -> None:
+        """Take a batch: features (n, d), identities, cameras, and whether each is a query.
+
+        `index` is the place of each image in its dataset, as in `Evaluator.update`: pass it where
+        a sampler repeats images, with every batch.
+        """
         torch = import_module("torch")
         n = len(features)
         device = features.device
         for name, batch in zip(_STATES, (
                 features.detach(), torch.as_tensor(identity, device=device),
                 torch.as_tensor(camera, device=device),
-                torch.as_tensor(is_query, dtype=torch.bool, device=device).expand(n))):
-            getattr(self, name).append(batch)
+                torch.as_tensor(is_query, dtype=torch.bool, device=device).expand(n),
+                None if index is None else torch.as_tensor(index, device=device))):
+            if batch is not None:
+                getattr(self, name).append(batch)
 
     def compute(self) -> dict[str, Any]:
         """Return mAP, mINP and Rank-k, in [0, 1], as float64 tensors by these names."""
@@ -67,10 +74,11 @@ class _ReIDMetric:
         states = [getattr(self, name) for name in _STATES]
         if not len(states[0]):
             raise InputError("compute", "a call of update() before it", "no images")
-        features, identity, camera, is_query = (
-            state if torch.is_tensor(state) else torch.cat(state) for state in states)
+        joined: list[Any] = [state if torch.is_tensor(state) else torch.cat(state) if state
+                             else None for state in states]
+        features, identity, camera, is_query, index = joined
         evaluator = Evaluator(**self.settings)
-        evaluator.update(features, identity, camera, is_query=is_query)
+        evaluator.update(features, identity, camera, is_query=is_query, index=index)
         result = keep(evaluator.compute())
         numbers = {"mAP": result.mAP, "mINP": result.mINP,
                    **{f"Rank-{k}": result.rank(k) for k in self.ranks}}

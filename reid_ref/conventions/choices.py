@@ -431,4 +431,5 @@ def is_only_ignored(status: str) -> bool:
 
 def as_text(value: Any) -> str:
     """Return a choice as text; several are joined by +."""
-    return "+".join(value) or "nothing" if isinstance(value, (tuple, list)) else str(value)
+    several = isinstance(value, (tuple, list))
+    return "+".join(map(str, value)) or "nothing" if several else str(value)

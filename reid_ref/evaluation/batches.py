@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, check_choice, check_same_length)
+    InputError, Integers, as_array, as_integers, as_names, check_choice, check_same_length)
 from reid_ref.arrays.device import DeviceArray, in_main_memory, joined, where_they_are
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.conventions import METRICS
@@ -279,7 +279,7 @@ class Evaluator:
     @classmethod
     def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator:
         try:
-            settings = json.loads(str(state["settings"]))
+            settings = json.loads(str(as_names(np.ravel(state["settings"]), "settings")[0]))
             records = settings["convention"]
             convention = (tuple(Convention(**record) for record in records)
                           if isinstance(records, list) else Convention(**records))

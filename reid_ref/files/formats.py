@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
-from reid_ref.arrays.optional import scipy_module
 from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular, read_lines
-from reid_ref.files.mat5 import Variable, read_numbers, variables
+from reid_ref.files import mat4, mat5
 from reid_ref.files.saved_tensors import read_tensors
 from reid_ref.files.stored_arrays import StoredArray, pickled
 
@@ -91,37 +90,29 @@ def read_mat(path: Path) -> Contents:
     head = _head(path)
     if _HDF5_SIGNATURE in (head[:8], head[512:520]):
         return read_hdf5(path)
-    with _reading(path, "a MAT file"):
-        with path.open("rb") as file:
-            arrays = variables(file)
-        if arrays is None:
-            arrays = [Variable(name, kind, shape) for name, shape, kind in scipy_module(
-                "io", f"{path}: MAT version 4").whosmat(str(path), appendmat=False)]
-        values = {variable.name: _mat_array(path, variable) for variable in arrays}
+    with _reading(path, "a MAT file"), path.open("rb") as file:
+        version = mat4 if 0 in head[:4] else mat5
+        arrays = version.variables(file)
+        values = {variable.name: _mat_array(path, variable, version.read_array)
+                  for variable in arrays}
         if len(values) < len(arrays):
             raise ValueError("Duplicate variable name")
     return Contents(values, MAT)
 
 
-def _mat_array(path: Path, variable: Variable) -> StoredArray:
+def _mat_array(path: Path, variable: mat5.Variable, reader: Callable[..., Any]) -> StoredArray:
     where = f"{path}: {variable.name}"
     dtype = _MATLAB_NUMBERS.get(variable.kind)
     if dtype is None:
         return StoredArray.refused(InputError(where, "numbers", f"a MATLAB {variable.kind}"))
     if variable.is_complex:
         dtype = np.result_type(dtype, np.complex64)
-    return StoredArray(where, variable.shape, dtype, partial(_read_mat_array, path, variable),
-                       size=variable.size)
 
+    def read() -> Any:
+        with _reading(path, "a MAT file"), path.open("rb") as file:
+            return reader(file, variable)
 
-def _read_mat_array(path: Path, variable: Variable) -> Any:
-    with _reading(path, "a MAT file"):
-        if variable.size:
-            with path.open("rb") as file:
-                return read_numbers(file, variable)
-        value = scipy_module("io", path).loadmat(
-            str(path), appendmat=False, variable_names=[variable.name])[variable.name]
-        return value.toarray() if hasattr(value, "toarray") else np.asarray(value)
+    return StoredArray(where, variable.shape, dtype, read, size=variable.size)
 
 
 def read_npz(path: Path) -> Contents:

@@ -1,4 +1,4 @@
-"""Numbers in MAT v5 files: headers first, an array when it is needed.
+"""Numbers, and cells of them, in MAT v5 files: headers first, an array when it is needed.
 
 scipy's reader is compiled code that looks up array classes and element types without a bound
 (scipy 1.17, `_mio5_utils.pyx`: `class_dtypes[mc]`, `dtypes[mdtype]`; its pull request #25349),
@@ -9,6 +9,7 @@ Source: MathWorks, "MAT-File Format", chapter 1, level 5.
 """
 from __future__ import annotations
 
+import math
 import os
 import struct
 import zlib
@@ -26,6 +27,7 @@ _CLASSES = (
     "cell", "struct", "object", "char", "sparse", "double", "single", "int8", "uint8", "int16",
     "uint16", "int32", "uint32", "int64", "uint64", "function", "opaque", "object")
 _COMPLEX = 0x0800
+_MOST_PACKED = 1100     # zlib makes at most 1,032 bytes of one
 _WINDOW = 1 << 16     # bytes at the start of a compressed array that hold its whole header
 
 
@@ -48,8 +50,8 @@ class Variable:
     order: str = "<"
 
 
-def variables(file: BinaryIO) -> list[Variable] | None:
-    """Return the arrays of a file, but for nameless ones; None for a file of version 4.
+def variables(file: BinaryIO) -> list[Variable]:
+    """Return the arrays of a file, but for nameless ones.
 
     Raises
     ------
@@ -57,8 +59,8 @@ def variables(file: BinaryIO) -> list[Variable] | None:
         The file is damaged.
     """
     head = file.read(128)
-    if 0 in head[:4] or len(head) < 128:
-        return None
+    if len(head) < 128:
+        raise ValueError("truncated: no header of 128 bytes")
     order = "<" if head[126:128] == b"IM" else ">"
     end = file.seek(0, os.SEEK_END)
     start, arrays = 128, []
@@ -73,7 +75,7 @@ def variables(file: BinaryIO) -> list[Variable] | None:
             header, packed = zlib.decompressobj().decompress(header, _WINDOW), length
             kind, size = struct.unpack_from(order + "II", header)
             header = header[8:]
-        if kind != _MATRIX:
+        if kind != _MATRIX or packed and size > _MOST_PACKED * packed:
             raise ValueError(f"no array starts at byte {start}")
         variable = _variable(header, size, order, start, packed)
         if variable and variable.name:
@@ -82,7 +84,8 @@ def variables(file: BinaryIO) -> list[Variable] | None:
     return arrays
 
 
-def _variable(header: bytes, size: int, order: str, start: int, packed: int) -> Variable | None:
+def _variable(header: bytes | bytearray, size: int, order: str, start: int,
+              packed: int) -> Variable | None:
     """Return the header of an array; None for an array without one."""
     if size == 0:
         return None
@@ -114,8 +117,8 @@ def _element(data: bytes | bytearray, at: int, order: str) -> tuple[int, int, in
     return kind, at + 8, length, at + 8 + length + -length % 8
 
 
-def read_numbers(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
-    """Return an array of numbers; a sparse one in full.
+def read_array(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
+    """Return an array of numbers, a sparse one in full; of a cell array one of objects.
 
     Raises
     ------
@@ -127,6 +130,25 @@ def read_numbers(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
         data, at = _decompress(file, variable), 8 + variable.body
     else:
         data, at = bytearray(file.read(variable.size)), variable.body
+    return (_cells if variable.kind == "cell" else _numbers)(data, at, variable)
+
+
+def _cells(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
+    """Return the arrays of a cell array, in its shape."""
+    order, n = variable.order, math.prod(variable.shape)
+    if 8 * n > len(data):
+        raise ValueError(f"a cell array of {n} cells at byte {variable.start}")
+    cells = np.empty(n, dtype=object)
+    for k in range(n):
+        kind, start, length, at = _element(data, at, order)
+        part = data[start:start + length]
+        cell = _variable(part, length, order, start, 0) if kind == _MATRIX else None
+        if cell is not None:
+            cells[k] = (_cells if cell.kind == "cell" else _numbers)(part, cell.body, cell)
+    return cells.reshape(variable.shape, order="F")
+
+
+def _numbers(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
     parts = []
     for _ in range((3 if variable.kind == "sparse" else 1) + variable.is_complex):
         kind, start, length, at = _element(data, at, variable.order)

@@ -21,6 +21,7 @@ from reid_ref.ranking.roles import equal_pairs
 #: The sizes of CUHK-SYSU's galleries.
 SIZES = ("50", "100", "500", "1000", "2000", "4000")
 _GALLERY = "gallery_"
+_OPTIONAL = ("query_features", "detection_features", "similarity", "image_camera")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,7 @@ class Boxes(Value):
                                          for kind in ("truth", "detection", "query"))
         for name, n in (("truth_identity", n_truth), ("query_identity", n_query),
                         ("image_camera", n_image)):
-            if (value := getattr(self, name)) is not None:
+            if (value := getattr(self, name)) is not None or name not in _OPTIONAL:
                 checked[name] = as_integers(value, name)
                 check_length(len(checked[name]), n, name)
         for name, shape in (
@@ -109,7 +110,7 @@ class Boxes(Value):
                 ("detection_score", (n_detection,)), ("query_features", (n_query, None)),
                 ("detection_features", (n_detection, None)),
                 ("similarity", (n_query, n_detection))):
-            if (value := getattr(self, name)) is not None:
+            if (value := getattr(self, name)) is not None or name not in _OPTIONAL:
                 checked[name] = _numbers(value, name, shape)
         checked["galleries"] = {
             str(size): _gallery(listed, str(size), n_query, n_image)

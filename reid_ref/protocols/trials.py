@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, as_integers, warn
-from reid_ref.arrays.optional import scipy_module
 from reid_ref.disk import PathLike, check_regular, read_json
+from reid_ref.files.formats import read_contents
+from reid_ref.files.mat5 import read_array, variables
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
 
@@ -168,13 +169,15 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
     try:
         check_regular(path)
         if suffix == ".mat":
-            matlab = scipy_module("io", path).loadmat(str(path), variable_names=["rand_perm_cam"])
-            return permuted_galleries(matlab["rand_perm_cam"], gallery, shots)
+            with open(path, "rb") as file:
+                every = {variable.name: variable for variable in variables(file)}
+                permutations = read_array(file, every["rand_perm_cam"])
+            return permuted_galleries(permutations, gallery, shots)
         if suffix == ".npz":
-            with np.load(path, allow_pickle=False) as stored:
-                every = {name: stored[name] for name in stored.files}
-            queries = every.get("query", [None] * len(every["gallery"]))
-            return [Pair(*rows) for rows in zip(queries, every["gallery"], strict=True)]
+            arrays = read_contents(Path(path)).values
+            rows = arrays["gallery"].load()
+            queries: Any = arrays["query"].load() if "query" in arrays else [None] * len(rows)
+            return [Pair(*pair) for pair in zip(queries, rows, strict=True)]
         return [Pair(*pair) for pair in read_json(path, _TRIALS)]
     except InputError:
         raise

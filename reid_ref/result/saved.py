@@ -145,7 +145,7 @@ def _shown(value: Any) -> str:
 def _is_near(written: Any, computed: Any) -> bool:
     try:
         first, second = (np.array(value, dtype=np.float64) for value in (written, computed))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return first.shape == second.shape and np.allclose(first, second, 0, NEAR, equal_nan=True)
 

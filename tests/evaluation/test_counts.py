@@ -11,6 +11,7 @@ import pytest
 import threadpoolctl
 
 import reid_ref
+from reid_ref.arrays import cores as cores_of_process
 from reid_ref.arrays.cores import (
     LIMITS, available, blas_threads, cores, in_threads, using)
 from reid_ref.ranking.counting import (
@@ -77,13 +78,19 @@ def test_cores_are_those_that_the_process_may_use(monkeypatch):
         assert available.__wrapped__() == expected
 
 
+@pytest.fixture
+def fresh():
+    """Another test may have loaded a BLAS of scipy's own."""
+    cores_of_process._blas.cache_clear()
+
+
 def products():
     """The threads that a matrix product takes, of each BLAS that is loaded."""
     return [library["num_threads"] for library in threadpoolctl.threadpool_info()
             if library["user_api"] == "blas"]
 
 
-def test_a_worker_has_one_core_and_one_thread_of_blas():
+def test_a_worker_has_one_core_and_one_thread_of_blas(fresh):
     before = products()
     with blas_threads(1):
         assert list(in_threads(lambda _: (cores(), products()), range(3))) == [
@@ -91,7 +98,7 @@ def test_a_worker_has_one_core_and_one_thread_of_blas():
     assert products() == before
 
 
-def test_limits_of_several_threads_end_with_the_last():
+def test_limits_of_several_threads_end_with_the_last(fresh):
     before = products()
     first, second = blas_threads(1), blas_threads(2)
     first.__enter__()

@@ -374,8 +374,16 @@ def test_evaluators_that_do_not_go_together(settings, message):
         Evaluator.from_states([one.state(), other.state()])
 
 
+def with_broken_text():
+    """A state whose settings have a character that Python does not."""
+    state = Evaluator().state()
+    place = str(state["settings"]).index('"ignored": ["') + len('"ignored": ["')
+    state["settings"].reshape(1).view(np.uint32)[place] = 0x110000
+    return state
+
+
 @pytest.mark.parametrize("state", [
-    {}, None, {"settings": "[" * 10**5},
+    {}, None, {"settings": "[" * 10**5}, with_broken_text(),
     {**filled(images()).state(), "gallery_camera": np.zeros(3)},
     {key: value for key, value in filled(images()).state().items() if key != "query_features"},
     types.MappingProxyType({"settings": np.array('{"convention": {"nme": "x"}}')}),

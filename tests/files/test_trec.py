@@ -67,6 +67,34 @@ def test_they_are_our_numbers(name, pytrec_eval):
         assert hits / len(query) == result.cmc[k - 1]
 
 
+@pytest.mark.parametrize("name", ["ties 0", "all tied", "special 1"])
+def test_ir_measures_reads_the_files(name, tmp_path):
+    """A reader that is not trec_eval's: the same rows; AP and RR are the convention's."""
+    version_of("ir-measures")
+    from ir_measures import AP, RR, iter_calc, read_trec_qrels, read_trec_run
+
+    distances, query, gallery = CASES[name]
+    mine = query.identity != -1
+    distances, query = distances[mine], Labels(query.identity[mine], query.camera[mine])
+    data = reid_ref.ResultFile("arrays", query, gallery, distances=distances)
+    lines = reid_ref.export(data, tmp_path / "r")
+    qrels = list(read_trec_qrels(str(tmp_path / "r.qrels")))
+    ranking = list(read_trec_run(str(tmp_path / "r.run")))
+    assert len(qrels) == len(ranking) == lines and any(row.relevance == -1 for row in qrels)
+    for k, row in enumerate(distances):
+        rows = [(int(one.doc_id[1:]), one.score) for one in ranking if one.query_id == f"q{k}"]
+        order = np.argsort(row, kind="stable")[:len(rows)].tolist()
+        assert rows == list(zip(order, range(len(rows), 0, -1)))
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention="trec-eval")
+    expected = {"AP": np.nan_to_num(result.per_query.ap),
+                "RR": np.nan_to_num(1 / np.where(result.per_query.first_match > 0,
+                                                 result.per_query.first_match, np.inf))}
+    for measure, values in expected.items():
+        found = {one.query_id: one.value for one in iter_calc(
+            [{"AP": AP, "RR": RR}[measure](judged_only=True)], qrels, ranking)}
+        assert [found[f"q{k}"] for k in range(len(query))] == values.tolist()
+
+
 def test_what_is_behind_the_last_good_image_changes_nothing(pytrec_eval):
     distances, query, gallery = market_like(5, n_gallery=60)
     measures = {"map", "success.1,5,10", "P.1,5,10,50", "recall.5,50", "Rprec", "recip_rank",

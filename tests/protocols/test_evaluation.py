@@ -4,10 +4,12 @@ import itertools
 import json
 import random
 import re
+import struct
 import sys
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 import reid_ref
 from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
@@ -302,8 +304,26 @@ class TestWrongInput:
     def test_files_that_are_none(self, tmp_path, name, content):
         if content is not None:
             (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match=f"{name}: expected rand_perm_cam.mat"):
+        with pytest.raises(InputError, match=f"{name}: expected (rand_perm_cam.mat|a .npz file)"):
             read_trials(tmp_path / name, GALLERY)
+
+    @pytest.mark.parametrize("offset, value", [(9, 8), (40, 14), (41, 112)])
+    def test_damaged_permutations(self, tmp_path, offset, value):
+        """Each of these bytes ends the process in scipy 1.17's reader."""
+        order, images = np.empty((1, 1), object), np.empty((7, 1), object)
+        for k in range(7):
+            images[k, 0] = np.array([[2., 1], [1, 2]])
+        order[0, 0] = images
+        savemat(tmp_path / "a.mat", {"rand_perm_cam": order})
+        side = Labels([7, 7], [1, 1])
+        assert [pair.gallery.tolist() for pair in read_trials(tmp_path / "a.mat", side)] == [
+            [1], [0]]
+        content = bytearray((tmp_path / "a.mat").read_bytes())
+        flags = [found.start() for found in re.finditer(struct.pack("<II", 6, 8), content)]
+        content[flags[-1] + offset] = value
+        (tmp_path / "a.mat").write_bytes(content)
+        with pytest.raises(InputError, match="a.mat: expected rand_perm_cam.mat"):
+            read_trials(tmp_path / "a.mat", side)
 
 
 NIGHT = re.search(r"```\n(name = .*?)```", (ROOT / "docs/protocols.md").read_text(), re.DOTALL)[1]
@@ -341,6 +361,7 @@ class TestFiles:
         ('{"name": "a"}', "convention: expected a table of base"),
         ('{"name": "a", "convention": "b"}', "convention: unknown 'b'"),
         ('{"name": "a", "convention": {"ap": "b"}}', "ap: unknown 'b'"),
+        ('{"name": "a", "convention": {"top_k": [null]}}', "top_k: expected a whole number"),
         ('{"name": "a", "convention": "mars", "needs": ["b"]}', "needs: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "shots": [1.5]}', "shots: expected a list of whole"),
         ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),

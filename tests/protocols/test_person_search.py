@@ -261,6 +261,8 @@ class TestWrongInput:
         ({"truth_box": [[0, 0, 40, 0]] * 6}, "truth_box: expected boxes x1, y1, x2, y2 with an "
          "area, got 0, 0, 40, 0 in row 0; of x, y, width and height add"),
         ({"detection_box": [[0, 0, 40]] * 6}, r"detection_box: .* of shape \(6, 4\), got"),
+        ({"truth_box": None}, r"truth_box: expected numbers of shape \(6, 4\)"),
+        ({"query_identity": None}, "query_identity: expected "),
         ({"detection_box": [[0, 0, 40, np.nan]] * 6}, "detection_box: expected finite numbers"),
         ({"detection_image": [1, 1, 2, 2, 0, 4]}, "detection_image: .* images 0 to 3, got 4"),
         ({"truth_image": [-1] * 6}, "truth_image: expected images 0 to 3, got -1"),

@@ -32,7 +32,8 @@ WORKS = [
     ["compare", "a.npz", "a.json"], ["runs", "a.npz", str(MARKET)], ["ties", "a.npz"],
     ["explain", "a.npz", "--from", "matlab", "--to", "torchreid"], ["doctor", "a.npz"],
     ["validate", "a.npz", "--published", "45.83/40.16"], ["camera-pairs", "a.npz"],
-    ["thresholds", "a.npz"], ["evaluate", "old.mat"], ["dataset", "a.npz"], ["verify", "a.json"], ["protocols"],
+    ["thresholds", "a.npz"],
+    ["evaluate", "old.mat"], ["dataset", "a.npz"], ["verify", "a.json"], ["protocols"],
     ["evaluate", "a.npz", "--protocol", "cuhk03-classic"]]
 REFUSED = {
     "re-ranking: needs scipy": ["rerank", "a.npz"],

@@ -8,9 +8,11 @@ depend only on exact distances, not on the shape of tiles, and counts of parts o
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import local
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,22 +71,27 @@ class Tile:
         start = np.searchsorted(near, width * np.arange(n_rows + 1))
         bits, size = width.bit_length(), np.diff(start)
         centre = np.where(np.isfinite(farthest), farthest, 0)
-        key = _ordinal(self.values.reshape(-1).take(near), np.repeat(centre, size))
-        key <<= bits
+        values = scratch("values", near.shape, self.values.dtype)
+        self.values.take(near, out=values, mode="clip")
+        key = scratch("key", near.shape, np.dtype(np.int64))
+        np.left_shift(_ordinal(values, centre, size), bits, out=key, dtype=np.int64)
         key += near
         rows = np.arange(n_rows)
         key += np.repeat((rows << 32 + bits) - width * rows, size)
         for first, last in zip(start.tolist(), start[1:].tolist()):
             key[first:last].sort()  # row by row is faster than all at once
         row_key = row << 32 + bits
-        first = np.searchsorted(key, row_key + (_ordinal(low, centre[row]) << bits))
-        last = np.searchsorted(key, row_key + (_ordinal(high, centre[row]) + 1 << bits))
+        lowest, highest = (_ordinal(side.copy(), centre[row], 1).astype(np.int64)
+                           for side in (low, high))
+        first = np.searchsorted(key, row_key + (lowest << bits))
+        last = np.searchsorted(key, row_key + (highest + 1 << bits))
         return first - start[row], first, last, lambda place: (
             images.start + self.columns[key[place] & (1 << bits) - 1])
 
     def _candidates(self, images: slice, counting: Counting, farthest: Array) -> Integers:
         """Return the flat indices of the images that may come before a good image."""
-        is_near = self.values <= farthest[:, np.newaxis]
+        is_near = scratch("near", self.values.shape, np.dtype(bool))
+        np.less_equal(self.values, farthest[:, np.newaxis], out=is_near)
         is_near &= counting.columns[self.columns]
         if counting.place is not None and counting.query_place is not None:
             is_near &= (counting.place[self.columns]
@@ -336,19 +343,35 @@ def _check_slack(tile: Tile, part: Part, row: Integers, image: Integers, lower: 
         raise TooFarOff
 
 
-def _ordinal(values: Array, centre: Array) -> Integers:
-    """Return whole numbers in the order of the values, none of them NaN.
+def _ordinal(values: Array, centre: Array, times: Any) -> npt.NDArray[np.int32]:
+    """Return whole numbers in the order of the values, none of them NaN; singles are overwritten.
 
-    Values that are no singles are rounded to these, their distance from `centre`; so different
-    ones may have the same number.
+    Values that are no singles are rounded to these, their distance from `centre`, of which each
+    holds for so many `times`; so different ones may have the same number.
     """
-    if not np.can_cast(values.dtype, np.float32):
-        values = values.astype(np.result_type(values, np.float64)) - centre
     with np.errstate(over="ignore"):
-        # The sum makes -0 the same as 0. Read as whole numbers, negative singles descend.
-        number = (values.astype(np.float32) + np.float32(0)).view(np.int32)
-    ordinal: Integers = np.where(number < 0, number ^ 0x7FFFFFFF, number).astype(np.int64)
-    return ordinal
+        if not np.can_cast(values.dtype, np.float32):
+            values = values.astype(np.result_type(values, np.float64)) - np.repeat(centre, times)
+        values = values.astype(np.float32, copy=False)
+    values += np.float32(0)  # makes -0 the same as 0
+    number = values.view(np.int32)  # in which negative singles descend
+    number ^= number >> 31 & 0x7FFFFFFF
+    return number
+
+
+#: Memory of each thread; to take and return it tile by tile takes longer than to sort in it.
+_room = local()
+
+
+def scratch(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return an array in the memory of this thread, which the next call for `name` takes again."""
+    size = math.prod(shape) * dtype.itemsize
+    room = getattr(_room, name, None)
+    if room is None or len(room) < size:
+        room = np.empty(size, np.uint8)
+        setattr(_room, name, room)
+    array: Array = room[:size].view(dtype).reshape(shape)
+    return array
 
 
 def places(images: Integers, columns: Integers) -> Integers:
@@ -424,7 +447,7 @@ def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
-    blocks = blocks_of(n_query, tile_size(2 * TILE * TILE_BYTES) // n_gallery)
+    blocks = blocks_of(n_query, tile_size(2**29) // n_gallery)
 
     def of_columns(counting: Mask) -> Iterator[Block]:
         # Copying few columns is faster than a mask over all of them.

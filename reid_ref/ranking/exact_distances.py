@@ -464,12 +464,14 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
     --------
     >>> rows, columns = tile_shape(3368, 19732, 4 * 2048, 2**28)
     >>> columns
-    16384
+    8192
     """
-    # Half for scaled images, because each tile has a cost for every query; a quarter for scaled
-    # queries and their products, one for each core, and a quarter for tiles being counted. A few
-    # hundred queries are enough for a fast product.
-    columns = min(n_gallery, max(1, max_memory // 2 // row_bytes))
+    # Half for scaled images: all, or those of two tiles, the next being scaled meanwhile. A
+    # quarter for scaled queries and their products, one for each core, and a quarter for tiles
+    # being counted. A few hundred queries are enough for a fast product.
+    columns = n_gallery
+    if columns * row_bytes > max_memory // 2:
+        columns = min(n_gallery, max(1, max_memory // 4 // row_bytes))
     most = max_memory // 4 // cores() // (row_bytes + 4 * columns)
     return min(-(-n_query // cores()), max(1, most)), columns
 

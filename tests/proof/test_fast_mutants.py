@@ -257,8 +257,8 @@ def check_bounds():
         _, off = module.nearly_exact(ones, 2 * ones, np.array([3., 3]), 4 * square, scaling)
         np.testing.assert_allclose(off, 2 * 2.0**-29 * 41 * unit / (1 - 41 * unit) * scale)
     module.cores = lambda: 2
-    assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**25 // (8192 + 4 * 16384), 16384)
-    assert module.tile_shape(9, 19732, 8192, 2**28) == (5, 16384)
+    assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**25 // (8192 + 4 * 8192), 8192)
+    assert module.tile_shape(9, 16384, 8192, 2**28) == (5, 16384)
 
 
 def check_rows_of_features():
@@ -782,7 +782,7 @@ MUTANTS = {
         "order = by_image{{[by_new_rank] => }}",
     ]),
     "ranking.counting": ((check_counting, *RANKS, check_features), [
-        "is_near = self.values {{<= => <}} farthest",
+        "np.{{less_equal => less}}(self.values",
         "{{        is_near &= counting.columns[self.columns]\n => }}",
         "{{        is_near[counting.left_out_of(self.rows, images.start + self.columns)] = "
         "False\n => }}",
@@ -795,12 +795,13 @@ MUTANTS = {
         "{{np.where(np.isfinite(farthest), farthest, 0) => farthest}}",
         "{{        key += near\n => }}",
         "(rows << {{32 + bits) - width * rows => 32 + bits) => bits) - width * rows}}",
-        "{{key[first:last].sort() => pass}}", "(_ordinal(low, centre[row]) {{ => + 1 }}<< bits))",
-        "{{ + 1 => }} << bits))", "return first{{ - start[row] => }}, first",
+        "{{key[first:last].sort() => pass}}", "row_key + (lowest {{ => + 1 }}<< bits)",
+        "(highest {{+ 1  => }}<< bits))", "return first{{ - start[row] => }}, first",
         "{{images.start + self.columns[key => self.columns[key}}",
         "{{self.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
-        ".astype(np.float32){{ + np.float32(0) => }})",
-        "{{np.where(number < 0, number ^ 0x7FFFFFFF, number) => number}}.as",
+        "{{    values += np.float32(0)  # makes -0 the same as 0\n => }}",
+        "{{    number ^= number >> 31 & 0x7FFFFFFF\n => }}",
+        "if room is None{{ or len(room) < size => }}:", "for side in ({{low => high}}, high)",
         "other = image {{!= goods.image[good] => >= 0}}",
         "counting.columns {{& => |}} band.columns", "done(share{{ * number / sum(counted) => }})",
         "(upper - lower) / {{8 => 4 => 9}}",

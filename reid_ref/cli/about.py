@@ -10,6 +10,8 @@ import numpy as np
 from reid_ref._version import __version__
 from reid_ref.arrays.cores import LIMITS, cores
 
+#: What setup.cfg requires, besides numpy.
+REQUIRED = "tqdm", "array-api-compat", "threadpoolctl"
 #: Extra to what it installs, as setup.cfg has them.
 EXTRAS = {"scipy": ("scipy",), "hdf5": ("h5py",), "torch": ("torch",),
           "distributed": ("dask", "distributed"), "completion": ("shtab",),
@@ -22,7 +24,7 @@ def about() -> str:
     limits = [f"{name}={os.environ[name]}" for name in LIMITS if name in os.environ]
     rows = {"reid-ref": __version__, "numpy": np.__version__,
             "BLAS": f"{blas.get('name')} {blas.get('version')}",
-            **{package: _version(package) for package in ("tqdm", "array-api-compat")},
+            **{package: _version(package) for package in REQUIRED},
             "Python": f"{platform.python_version()} ({platform.python_implementation()})",
             "platform": platform.platform(),
             "processors": ", ".join([f"{cores()} usable of {os.cpu_count()}", *limits]),

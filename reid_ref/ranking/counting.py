@@ -30,7 +30,7 @@ TILE, TILE_BYTES = 2_000_000, 48
 
 def tile_size(max_memory: int) -> int:
     """Return the distances of a tile, of which each thread counts one."""
-    return max(1, min(TILE, max_memory // (TILE_BYTES * 2 * cores())))
+    return max(1, min(TILE, max_memory // (TILE_BYTES * cores())))
 
 
 @dataclass(frozen=True)
@@ -447,7 +447,7 @@ def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
-    blocks = blocks_of(n_query, tile_size(2**29) // n_gallery)
+    blocks = blocks_of(n_query, tile_size(2**28) // n_gallery)
 
     def of_columns(counting: Mask) -> Iterator[Block]:
         # Copying few columns is faster than a mask over all of them.

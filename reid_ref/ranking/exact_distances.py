@@ -308,6 +308,7 @@ class Arithmetic:
     roundings : callable
         The dimension to the number of rounded products and sums of a product in a tile.
     on_device : bool
+        That of `Part`.
     """
 
     products: Callable[[Any, Any, Integers, Integers], Doubles]
@@ -374,12 +375,13 @@ def _blocks(query: Array, gallery: Array, scales: Scales, added: Doubles | None,
     """Yield blocks of products of features, divided by their scales, with `added` to images."""
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)
-    columns = np.flatnonzero(counting)
+    # The size is that of all threads: each of them has one core for itself.
+    columns, size = np.flatnonzero(counting), tile_size(max_memory)
 
     def tiles(rows: slice, chosen: Integers, scaled: Array) -> Iterator[Tile]:
         product = _scaled(query, np.arange(rows.start, rows.stop), -scales.query,
                           precision) @ scaled.T
-        for inner in blocks_of(len(product), tile_size(max_memory) // len(chosen)):
+        for inner in blocks_of(len(product), size // len(chosen)):
             values = product[inner]
             block = slice(rows.start + inner.start, rows.start + inner.stop)
             if added is not None:

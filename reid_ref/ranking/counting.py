@@ -25,7 +25,7 @@ from reid_ref.ranking.roles import Mask
 Array = npt.NDArray[Any]
 
 #: Distances in a tile at most, and the bytes that counting takes for each.
-TILE, TILE_BYTES = 2_000_000, 48
+TILE, TILE_BYTES = 1_000_000, 48
 
 
 def tile_size(max_memory: int) -> int:
@@ -59,15 +59,15 @@ class Tile:
         values: Array = self.values[row, column]
         return values
 
-    def between(self, images: slice, counting: Counting, farthest: Array, row: Integers,
-                low: Array, high: Array) -> Between:
-        """Return which images are nearer than pairs in these rows, and which are undecided.
+    def among(self, images: slice, counting: Counting, farthest: Array,
+              sought: Sought) -> tuple[Integers, Iterator[Open]]:
+        """Return how many images are nearer than each good image, and yield what is undecided.
 
         The candidates, images of a part up to the row's farthest good image, are put in order as
         whole numbers of row, value and column: few long calls, which release Python's lock.
         """
-        near = self._candidates(images, counting, farthest)
-        n_rows, width = self.values.shape
+        row, (n_rows, width) = sought.row, self.values.shape
+        near = np.flatnonzero(self._near(images, counting, farthest))
         start = np.searchsorted(near, width * np.arange(n_rows + 1))
         bits, size = width.bit_length(), np.diff(start)
         centre = np.where(np.isfinite(farthest), farthest, 0)
@@ -82,14 +82,14 @@ class Tile:
             key[first:last].sort()  # row by row is faster than all at once
         row_key = row << 32 + bits
         lowest, highest = (_ordinal(side.copy(), centre[row], 1).astype(np.int64)
-                           for side in (low, high))
+                           for side in (sought.low, sought.high))
         first = np.searchsorted(key, row_key + (lowest << bits))
         last = np.searchsorted(key, row_key + (highest + 1 << bits))
-        return first - start[row], first, last, lambda place: (
-            images.start + self.columns[key[place] & (1 << bits) - 1])
+        return first - start[row], ranges_open(first, last, lambda place: (
+            images.start + self.columns[key[place] & (1 << bits) - 1]))
 
-    def _candidates(self, images: slice, counting: Counting, farthest: Array) -> Integers:
-        """Return the flat indices of the images that may come before a good image."""
+    def _near(self, images: slice, counting: Counting, farthest: Array) -> Mask:
+        """Return the mask of the images that may come before a good image."""
         is_near = scratch("near", self.values.shape, np.dtype(bool))
         np.less_equal(self.values, farthest[:, np.newaxis], out=is_near)
         is_near &= counting.columns[self.columns]
@@ -97,7 +97,50 @@ class Tile:
             is_near &= (counting.place[self.columns]
                         != counting.query_place[self.rows, np.newaxis])
         is_near[counting.left_out_of(self.rows, images.start + self.columns)] = False
-        return np.flatnonzero(is_near)
+        return is_near
+
+
+class ExactTile(Tile):
+    """Distances as they are ranked; only those that are equal leave a place undecided."""
+
+    def among(self, images: slice, counting: Counting, farthest: Array,
+              sought: Sought) -> tuple[Integers, Iterator[Open]]:
+        """Return how many images are nearer than each good image, and yield what is undecided.
+
+        Values alone are put in order, in half the time, and images at the same distance looked up;
+        unless they are many.
+        """
+        is_near = self._near(images, counting, farthest)
+        near, (n_rows, width) = np.flatnonzero(is_near), self.values.shape
+        values, in_order = (scratch(name, near.shape, self.values.dtype)
+                            for name in ("values", "in_order"))
+        self.values.take(near, out=values, mode="clip")
+        in_order[:] = values
+        first, last = (np.empty(len(sought.row), np.int64) for _ in range(2))
+        rows = np.arange(n_rows + 1)
+        start = np.searchsorted(near, width * rows).tolist()
+        pairs = np.searchsorted(sought.row, rows).tolist()
+        for k, end, pair, last_pair in zip(start, start[1:], pairs, pairs[1:]):
+            of_query = in_order[k:end]
+            of_query.sort()
+            first[pair:last_pair] = of_query.searchsorted(sought.low[pair:last_pair])
+            last[pair:last_pair] = of_query.searchsorted(sought.high[pair:last_pair], "right")
+        column = places(sought.image - images.start, self.columns)
+        itself = is_near[sought.row, column] & (column >= 0)
+        tied = np.flatnonzero(last - first > itself).tolist()
+        if len(tied) > 2 * n_rows:
+            return super().among(images, counting, farthest, sought)
+
+        def undecided() -> Iterator[Open]:
+            for pair in tied:
+                row = sought.row[pair]
+                of_query = values[start[row]:start[row + 1]]
+                at = np.flatnonzero((of_query >= sought.low[pair])
+                                    & (of_query <= sought.high[pair]))
+                image = images.start + self.columns[near[start[row] + at] - width * row]
+                yield np.full(len(image), pair), image
+
+        return first, undecided()
 
 
 class Block(NamedTuple):
@@ -163,17 +206,14 @@ class Part:
     on_device: bool = False
 
 
-#: Images that are nearer than each pair, `first`, `last` and `images` of `Counts`.
-Between = tuple[Integers, Integers, Integers, Callable[[Integers], Integers]]
-
 #: Open pairs that are compared at once, to bound memory.
-_AT_ONCE = 2**17
+OPEN_AT_ONCE = 2**17
 
 #: Counts, as `count_before` returns them: int64, shape (3, good pairs).
 Before = npt.NDArray[np.int64]
 
 #: The images of a tile that its error leaves undecided, or that are at the same distance: good
-#: pairs, by index, and gallery images.
+#: pairs, by index, and gallery images, which may be the good ones.
 Open = tuple[Integers, Integers]
 
 
@@ -197,35 +237,21 @@ class Goods:
         return Goods(self.query[pairs], self.image[pairs], self.value[pairs])
 
 
-class Counts(NamedTuple):
-    """What a tile says of its good pairs.
+class Sought(NamedTuple):
+    """Good pairs that are ranked in a tile, query after query.
 
     Parameters
     ----------
-    pairs : int64, shape (n,)
-        Good pairs, by index.
-    nearer : int64, shape (n,)
-        Images that are nearer than each, beyond the tile's error.
-    first, last : int64, shape (n,)
-        The places of the images that the error leaves undecided, `last` not included.
-    images : callable
-        Places to gallery images.
+    row, image : int64, shape (n,)
+        The query's row in the tile, and the gallery image.
+    low, high : array, shape (n,)
+        The lowest and the highest value that the pair can have in the tile.
     """
 
-    pairs: Integers
-    nearer: Integers
-    first: Integers
-    last: Integers
-    images: Callable[[Integers], Integers]
-
-    def undecided(self, goods: Goods) -> Iterator[Open]:
-        """Yield the pairs that are left open, in batches; no image is compared with itself."""
-        batch = np.cumsum(self.last - self.first) // _AT_ONCE
-        for piece in np.split(np.arange(len(self.pairs)), np.flatnonzero(np.diff(batch)) + 1):
-            good, place = ranges(self.first[piece], self.last[piece])
-            good, image = self.pairs[piece][good], self.images(place)
-            other = image != goods.image[good]
-            yield good[other], image[other]
+    row: Integers
+    image: Integers
+    low: Array
+    high: Array
 
 
 @dataclass(frozen=True)
@@ -307,7 +333,8 @@ def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting
                  block: Block) -> tuple[slice, float, Before]:
     """Return the good pairs of a block, its share of the band, and the counts of these pairs."""
     first, last = start[[block.rows.start, block.rows.stop]].tolist()
-    goods, share, open_pairs = goods.among(slice(first, last)), 0.0, list[Open]()
+    goods, share = goods.among(slice(first, last)), 0.0
+    open_pairs, n_open = list[Open](), 0
     start = start[block.rows.start:block.rows.stop + 1] - first
     bounds = band.bounds(goods.query, goods.value)
     farthest = farthest_good(bounds[1], start)
@@ -317,28 +344,29 @@ def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting
         rows = slice(tile.rows.start - block.rows.start, tile.rows.stop - block.rows.start)
         pairs = np.arange(start[rows.start], start[rows.stop])
         pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN
-        row, sides = goods.query[pairs] - tile.rows.start, [side[pairs] for side in bounds]
+        sought = Sought(goods.query[pairs] - tile.rows.start, goods.image[pairs],
+                        *(side[pairs] for side in bounds))
         if not part.is_exact:
-            _check_slack(tile, part, row, goods.image[pairs], *sides)
-        counts = Counts(pairs, *tile.between(part.images, counting, farthest[rows], row, *sides))
-        before[0, pairs] += counts.nearer
-        for undecided in counts.undecided(goods):
-            open_pairs.append(undecided)
-            if sum(len(good) for good, _ in open_pairs) > _AT_ONCE:
+            _check_slack(tile, part, sought)
+        nearer, undecided = tile.among(part.images, counting, farthest[rows], sought)
+        before[0, pairs] += nearer
+        for good, image in undecided:
+            open_pairs.append((pairs[good], image))
+            n_open += len(image)
+            if n_open > OPEN_AT_ONCE:
                 _decide(before, part, goods, open_pairs)
-                open_pairs = []
+                open_pairs, n_open = [], 0
     if open_pairs:
         _decide(before, part, goods, open_pairs)
     return slice(first, last), share, before
 
 
-def _check_slack(tile: Tile, part: Part, row: Integers, image: Integers, lower: Array,
-                 upper: Array) -> None:
+def _check_slack(tile: Tile, part: Part, sought: Sought) -> None:
     """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
-    column = places(image, part.images.start + tile.columns)
+    column = places(sought.image, part.images.start + tile.columns)
     inside = column >= 0
-    lower, upper = lower[inside], upper[inside]
-    value = tile.at(row[inside], column[inside])
+    lower, upper = sought.low[inside], sought.high[inside]
+    value = tile.at(sought.row[inside], column[inside])
     if (abs(value - (lower + upper) / 2) > (upper - lower) / 8).any():
         raise TooFarOff
 
@@ -384,6 +412,8 @@ def places(images: Integers, columns: Integers) -> Integers:
 def _decide(before: Before, part: Part, goods: Goods, open_pairs: list[Open]) -> None:
     """Compare good pairs and images that tiles leave open, by exact distances."""
     good, image = (np.concatenate(side) for side in zip(*open_pairs))
+    other = image != goods.image[good]  # no image is compared with itself
+    good, image = good[other], image[other]
     value = goods.value[good]
     # Each pair once, image after image: a gallery feature is read once, and those of the queries
     # are in the cache.
@@ -443,6 +473,15 @@ def ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
     return which, np.arange(len(which)) + np.repeat(first - np.cumsum(count) + count, count)
 
 
+def ranges_open(first: Integers, last: Integers,
+                images: Callable[[Integers], Integers]) -> Iterator[Open]:
+    """Yield good pairs and the images at their ranges of places, in batches."""
+    batch = np.cumsum(last - first) // OPEN_AT_ONCE
+    for pairs in np.split(np.arange(len(first)), np.flatnonzero(np.diff(batch)) + 1):
+        pair, place = ranges(first[pairs], last[pairs])
+        yield pairs[pair], images(place)
+
+
 def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
@@ -455,10 +494,10 @@ def matrix_part(distances: Array) -> Part:
         columns = np.flatnonzero(counting) if few else np.arange(n_gallery)
 
         def tile(rows: slice) -> Iterator[Tile]:
-            values = distances[rows]
+            values, kind = distances[rows], Tile if distances.itemsize < 4 else ExactTile
             if values.dtype == np.float16:  # exact, and comparisons are ten times faster
                 values = values.astype(np.float32)
-            yield Tile(rows, values.take(columns, axis=1) if few else values, columns,
+            yield kind(rows, values.take(columns, axis=1) if few else values, columns,
                        (rows.stop - rows.start) / n_query)
 
         return (Block(rows, partial(tile, rows)) for rows in blocks)

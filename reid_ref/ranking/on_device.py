@@ -24,7 +24,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, Integers, blocks_of
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
-    Array, Band, Between, Block, Counting, Part, Tile)
+    Array, Band, Block, Counting, Open, Part, Sought, Tile, ranges_open)
 from reid_ref.ranking.exact_distances import Arithmetic, Scales, checked_norms, feature_part
 from reid_ref.ranking.roles import Mask
 
@@ -51,11 +51,12 @@ class DeviceTile(Tile):
         values: Array = to_numpy(self.values[self._on(row), self._on(column)])
         return values
 
-    def between(self, images: slice, counting: Counting, farthest: Array, row: Integers,
-                low: Array, high: Array) -> Between:
-        """Return which images are nearer than pairs in these rows, and which are undecided."""
+    def among(self, images: slice, counting: Counting, farthest: Array,
+              sought: Sought) -> tuple[Integers, Iterator[Open]]:
+        """Return how many images are nearer than each good image, and yield what is undecided."""
+        row, _, low, high = sought
         xp, on_device, n = namespace(self.values), self._on, len(row)
-        key = self._candidates(images, counting, farthest)
+        key = self._near(images, counting, farthest)
         width, n_image = self.values.shape[1], key.shape[0]
         values = take(xp.reshape(self.values, (-1,)), key)
         # Stable sorts: a lowest value comes before the images that equal it, a highest after them.
@@ -71,10 +72,10 @@ class DeviceTile(Tile):
         first, last = ends[:n], ends[n:]
         row_start = xp.searchsorted(key, on_device(width * np.arange(self.values.shape[0])))
         in_order = take(key, take(order, xp.nonzero(is_image)[0]) - n)
-        return first - to_numpy(row_start)[row], first, last, lambda place: (
-            images.start + self.columns[to_numpy(take(in_order, on_device(place)) % width)])
+        return first - to_numpy(row_start)[row], ranges_open(first, last, lambda place: (
+            images.start + self.columns[to_numpy(take(in_order, on_device(place)) % width)]))
 
-    def _candidates(self, images: slice, counting: Counting, farthest: Array) -> Any:
+    def _near(self, images: slice, counting: Counting, farthest: Array) -> Any:
         xp, on_device = namespace(self.values), self._on
         is_near = self.values <= on_device(farthest)[:, None]
         if counting.place is not None and counting.query_place is not None:

@@ -95,7 +95,7 @@ def check_ranks():
         for ignored in expected:
             brute.assert_equal(ranks[ignored], expected[ignored])
         brute.assert_equal(rank.good_ranks(distances, query, gallery, MATLAB), expected[MATLAB])
-    counting.TILE = 2_000_000
+    counting.TILE = 1_000_000
 
 
 def check_orders_of_ties():
@@ -364,7 +364,7 @@ def check_counting():
 
     rng = np.random.default_rng(0)
     for slack, together in itertools.product((.3, 2.6, 99.), (2**17, 3)):
-        counting._AT_ONCE = together
+        counting.OPEN_AT_ONCE = together
         error = slack * rng.uniform(-.24, .24, (2, 60))
         # 7, 10 and 9 whole numbers are nearer, three times each; two others are as near.
         same(counting.count_before(part(error, slack), goods, 2, everything),
@@ -378,8 +378,11 @@ def check_counting():
                 counting.count_before(*arguments)
         else:
             counting.count_before(*arguments)
+    equal = counting.Goods(np.zeros(3, np.int64), np.array([0, 10, 59]), np.ones(3))
+    same(counting.count_before(counting.matrix_part(np.ones((1, 60))), equal, 1, everything),
+         [[0, 0, 0], [59, 59, 59], [0, 10, 59]])
     same(list(counting.in_threads(abs, range(9))), range(9))
-    counting._AT_ONCE = 2**17
+    counting.OPEN_AT_ONCE = 2**17
 
 
 def check_a_gallery_of_junk():
@@ -796,17 +799,26 @@ MUTANTS = {
         "{{        key += near\n => }}",
         "(rows << {{32 + bits) - width * rows => 32 + bits) => bits) - width * rows}}",
         "{{key[first:last].sort() => pass}}", "row_key + (lowest {{ => + 1 }}<< bits)",
-        "(highest {{+ 1  => }}<< bits))", "return first{{ - start[row] => }}, first",
+        "(highest {{+ 1  => }}<< bits))", "return first{{ - start[row] => }}, ranges_open",
         "{{images.start + self.columns[key => self.columns[key}}",
+        "{{of_query.sort() => pass}}",
+        "searchsorted(sought.high[pair:last_pair]{{, \"right\" => }})",
+        "itself = {{is_near[sought.row, column] => True}} &", "{{ & (column >= 0) => }}",
+        "return {{super() => self}}.among(images",
+        "{{(of_query >= sought.low[pair]) => (of_query >= 0)}}",
+        "{{(of_query <= sought.high[pair]) => (of_query >= 0)}}",
+        "image = {{images.start => 0}} + self.columns",
+        "near[start[row] + at]{{ - width * row => }}]",
         "{{self.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
         "{{    values += np.float32(0)  # makes -0 the same as 0\n => }}",
         "{{    number ^= number >> 31 & 0x7FFFFFFF\n => }}",
-        "if room is None{{ or len(room) < size => }}:", "for side in ({{low => high}}, high)",
+        "if room is None{{ or len(room) < size => }}:",
+        "for side in ({{sought.low => sought.high}}, sought.high)",
         "other = image {{!= goods.image[good] => >= 0}}",
         "counting.columns {{& => |}} band.columns", "done(share{{ * number / sum(counted) => }})",
         "(upper - lower) / {{8 => 4 => 9}}",
         "if ({{abs(value - (lower + upper) / 2) => value - (lower + upper) / 2}} >",
-        "before[0, pairs] {{+= => =}} counts.nearer", "good[{{highest => lowest}} < value]",
+        "before[0, pairs] {{+= => =}} nearer", "good[{{highest => lowest}} < value]",
         "| ({{lowest => highest}} > value)", "pair = pair[{{needed => :len(needed)}}]",
         "good[image {{< => >}} goods.image[good]]", "good[exact {{< => <=}} value]",
         "image = good[exact {{== => >=}} value]",
@@ -816,9 +828,10 @@ MUTANTS = {
         "{{counts = counts & ~np.isin(np.arange(len(images)), out) => pass}}",
         "counts & (counting.place {{!= => ==}} counting",
         "np.{{fmax => maximum => fmin}}.reduceat",
-        "                {{open_pairs = [] => pass}}\n", "before[:, pairs] {{+= => =}} counts",
-        "open_pairs{{.append(undecided) =>  = [undecided]}}\n",
-        "goods.among(slice(first, last)), {{0.0 => 1.0}}, list",
+        "                {{open_pairs, n_open = [], 0 => pass}}\n",
+        "before[:, pairs] {{+= => =}} counts",
+        "open_pairs{{.append((pairs[good], image)) =>  = [(pairs[good], image)]}}\n",
+        "goods.among(slice(first, last)), {{0.0 => 1.0}}\n",
     ]),
     "ranking.good_ranks": (RANKS, [
         "np.arange({{1, len(self.rank) + 1 => len(self.rank)}}) -",

@@ -41,7 +41,7 @@ def test_in_the_end_main_memory(torch, there, problem, monkeypatch):
     monkeypatch.setattr(on_device, "divided", never)
     assert_same(evaluate(*tensors, *both, progress=told.append), expected)
     assert there.ran() and sum(told) == 30
-    monkeypatch.setattr(on_device.DeviceTile, "between", never)
+    monkeypatch.setattr(on_device.DeviceTile, "among", never)
     distances, *sides = special(1)
     assert_same(evaluate_distances(torch.tensor(distances), *sides),
                 evaluate_distances(distances, *sides))
@@ -52,6 +52,6 @@ def test_other_errors_of_a_device_are_not_hidden(torch, there, problem, monkeypa
     def broken(*arguments):
         raise RuntimeError("CUDA error: device-side assert triggered")
 
-    monkeypatch.setattr(on_device.DeviceTile, "between", broken)
+    monkeypatch.setattr(on_device.DeviceTile, "among", broken)
     with pytest.raises(RuntimeError, match="device-side assert"):
         evaluate(*problem[0], *problem[1])

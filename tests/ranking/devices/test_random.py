@@ -19,7 +19,7 @@ def small_tiles(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     for name, most in (("TILE", 70), ("ROWS", 5), ("AT_ONCE", 500)):
         monkeypatch.setattr(on_device, name, int(rng.integers(2, most)))
-    monkeypatch.setattr(counting, "_AT_ONCE", int(rng.integers(2, 30)))
+    monkeypatch.setattr(counting, "OPEN_AT_ONCE", int(rng.integers(2, 30)))
 
 
 def compare(torch, function, *arrays, **options):

@@ -5,6 +5,8 @@ the answer is of no use. Counts are integers, and thresholds are distances of pa
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -70,11 +72,22 @@ def equal_error(impostors: Impostors, genuine: Genuine) -> tuple[float, Mask]:
     """
     grid = np.sort(np.concatenate([genuine.values, impostors.edges()]))
     n_genuine = int(genuine.up_to[-1])
-    missed = (n_genuine - genuine.below(grid)) * impostors.number
-    certain, possible = (count * n_genuine >= missed for count in impostors.below(grid))
-    last = int(np.argmax(certain))
-    first = int(np.argmax(possible))
+
+    def is_reached(side: int, values: Doubles) -> Mask:
+        missed = (n_genuine - genuine.below(values)) * impostors.number
+        reached: Mask = impostors.below(values)[side] * n_genuine >= missed
+        return reached
+
+    last, first = (_first(partial(is_reached, side), grid) for side in (0, 1))
     return float(grid[last]), impostors.overlap(grid[first - 1] if first else -np.inf, grid[last])
+
+
+def _first(holds: Callable[[Doubles], Mask], grid: Doubles) -> int:
+    """Return the place of the first value that a condition holds for, as it does for all later."""
+    coarse = np.append(np.arange(255, len(grid) - 1, 256), len(grid) - 1)
+    k = int(np.argmax(holds(grid[coarse])))
+    start = coarse[k - 1] + 1 if k else 0
+    return int(start + np.argmax(holds(grid[start:coarse[k] + 1])))
 
 
 def rate_where_equal(accepted: tuple[int, int], before: tuple[int, int], n_impostor: int,

@@ -67,7 +67,7 @@ class Tile:
         whole numbers of row, value and column: few long calls, which release Python's lock.
         """
         row, (n_rows, width) = sought.row, self.values.shape
-        near = np.flatnonzero(self._near(images, counting, farthest))
+        near, _ = self._near(images, counting, farthest)
         start = np.searchsorted(near, width * np.arange(n_rows + 1))
         bits, size = width.bit_length(), np.diff(start)
         centre = np.where(np.isfinite(farthest), farthest, 0)
@@ -88,16 +88,22 @@ class Tile:
         return first - start[row], ranges_open(first, last, lambda place: (
             images.start + self.columns[key[place] & (1 << bits) - 1]))
 
-    def _near(self, images: slice, counting: Counting, farthest: Array) -> Mask:
-        """Return the mask of the images that may come before a good image."""
-        is_near = scratch("near", self.values.shape, np.dtype(bool))
+    def _near(self, images: slice, counting: Counting, farthest: Array) -> tuple[Integers, Mask]:
+        """Return the flat indices and the mask of the images that may come before a good image."""
+        size = self.values.size
+        room = scratch("near", (size + size // 8 + 1,), np.dtype(bool))
+        is_near: Mask = room[:size].reshape(self.values.shape)
         np.less_equal(self.values, farthest[:, np.newaxis], out=is_near)
         is_near &= counting.columns[self.columns]
         if counting.place is not None and counting.query_place is not None:
             is_near &= (counting.place[self.columns]
                         != counting.query_place[self.rows, np.newaxis])
         is_near[counting.left_out_of(self.rows, images.start + self.columns)] = False
-        return is_near
+        # numpy takes three times as long where 3 to 10 % are true as where more are.
+        number = np.count_nonzero(is_near)
+        room[size:] = True
+        more = 0.03 * size < number <= 0.1 * size
+        return np.flatnonzero(room if more else room[:size])[:number], is_near
 
 
 class ExactTile(Tile):
@@ -110,18 +116,16 @@ class ExactTile(Tile):
         Values alone are put in order, in half the time, and images at the same distance looked up;
         unless they are many.
         """
-        is_near = self._near(images, counting, farthest)
-        near, (n_rows, width) = np.flatnonzero(is_near), self.values.shape
-        values, in_order = (scratch(name, near.shape, self.values.dtype)
-                            for name in ("values", "in_order"))
+        near, is_near = self._near(images, counting, farthest)
+        n_rows, width = self.values.shape
+        values = scratch("values", near.shape, self.values.dtype)
         self.values.take(near, out=values, mode="clip")
-        in_order[:] = values
         first, last = (np.empty(len(sought.row), np.int64) for _ in range(2))
         rows = np.arange(n_rows + 1)
         start = np.searchsorted(near, width * rows).tolist()
         pairs = np.searchsorted(sought.row, rows).tolist()
         for k, end, pair, last_pair in zip(start, start[1:], pairs, pairs[1:]):
-            of_query = in_order[k:end]
+            of_query = values[k:end]
             of_query.sort()
             first[pair:last_pair] = of_query.searchsorted(sought.low[pair:last_pair])
             last[pair:last_pair] = of_query.searchsorted(sought.high[pair:last_pair], "right")
@@ -134,11 +138,10 @@ class ExactTile(Tile):
         def undecided() -> Iterator[Open]:
             for pair in tied:
                 row = sought.row[pair]
-                of_query = values[start[row]:start[row + 1]]
-                at = np.flatnonzero((of_query >= sought.low[pair])
-                                    & (of_query <= sought.high[pair]))
-                image = images.start + self.columns[near[start[row] + at] - width * row]
-                yield np.full(len(image), pair), image
+                column = near[start[row]:start[row + 1]] - width * row
+                of_query = self.values[row, column]
+                column = column[(of_query >= sought.low[pair]) & (of_query <= sought.high[pair])]
+                yield np.full(len(column), pair), images.start + self.columns[column]
 
         return first, undecided()
 

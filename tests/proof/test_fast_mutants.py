@@ -381,6 +381,9 @@ def check_counting():
     equal = counting.Goods(np.zeros(3, np.int64), np.array([0, 10, 59]), np.ones(3))
     same(counting.count_before(counting.matrix_part(np.ones((1, 60))), equal, 1, everything),
          [[0, 0, 0], [59, 59, 59], [0, 10, 59]])
+    few = counting.Goods(np.zeros(1, np.int64), np.array([3]), np.full(1, 3, np.uint8))
+    part_of = counting.matrix_part(np.arange(60, dtype=np.uint8)[np.newaxis])
+    same(counting.count_before(part_of, few, 1, everything), [[3], [0], [0]])
     same(list(counting.in_threads(abs, range(9))), range(9))
     counting.OPEN_AT_ONCE = 2**17
 
@@ -807,8 +810,9 @@ MUTANTS = {
         "            return super().among({{images => slice(7, 8)}}, counting",
         "{{(of_query >= sought.low[pair]) => (of_query >= 0)}}",
         "{{(of_query <= sought.high[pair]) => (of_query >= 0)}}",
-        "image = {{images.start => 0}} + self.columns",
-        "near[start[row] + at]{{ - width * row => }}]",
+        "pair), {{images.start => 0}} + self.columns[column]",
+        "near[start[row]:start[row + 1]]{{ - width * row => }}",
+        "else room[:size]){{[:number] => }}",
         "{{self.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
         "{{    values += np.float32(0)  # makes -0 the same as 0\n => }}",
         "{{    number ^= number >> 31 & 0x7FFFFFFF\n => }}",

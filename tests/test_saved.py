@@ -168,6 +168,8 @@ SPOILT = {
     "convention: expected .*, got none": lambda one: one.pop("convention"),
     "convention: ap: unknown 'steep'": put("convention", "ap", "steep"),
     "convention: top_k: expected .*, got 2.5": put("convention", "top_k", 2.5),
+    "convention: normalize: expected true or false, got nan":
+        put("convention", "normalize", float("nan")),
     "convention: ignored: unknown 'label -2'": put("convention", "ignored", ["label -2"]),
     "convention: oddities: expected .*, got \"x\"": put("convention", "oddities", "x"),
     "convention: loader: expected .*, got 3": put("convention", "loader", 3),

@@ -138,6 +138,8 @@ class Convention:
             if choice not in ("ignored", "cmc_length"):
                 check_choice(getattr(self, choice), choice, known)
         check_choice(self.metric, "metric", METRICS)
+        if not isinstance(self.normalize, bool):
+            raise InputError("normalize", "true or false", repr(self.normalize))
         for rule in self.ignored:
             check_choice(rule, "ignored", IGNORED)
         if isinstance(self.cmc_length, str):

@@ -82,7 +82,7 @@ def _reading(where: object, what: str) -> Iterator[None]:
 
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(520)
+        return file.read(600)
 
 
 def read_mat(path: Path) -> Contents:
@@ -194,6 +194,7 @@ def read_hdf5(path: Path) -> Contents:
         raise InputError(path, got="this is an HDF5 file (MATLAB's v7.3), which needs h5py",
                          remedy='pip install "reid-ref[hdf5]", or save it with -v7') from None
     with _reading(path, "an HDF5 file"), ExitStack() as stack:
+        _check_hdf5_is_whole(_head(path))
         file = stack.enter_context(h5py.File(path, "r"))
         values = {str(key): _hdf5_array(file, key, f"{path}: {key}") for key in file
                   if not isinstance(file.get(key, getlink=True), h5py.HardLink)
@@ -202,6 +203,21 @@ def read_hdf5(path: Path) -> Contents:
     matlab = any(value.turned for value in values.values())
     return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", transposable=True,
                     close=file.close)
+
+
+def _check_hdf5_is_whole(head: bytes) -> None:
+    """Refuse a file of which HDF5's split or family driver has other parts.
+
+    Where that is damage, libhdf5 takes some number in the file for the bytes to allocate:
+    gigabytes for a file of 5 kB. The address of the driver's block is all ones in every other file
+    (HDF5 File Format Specification, superblock versions 0 and 1).
+    """
+    for block in (head, head[512:]):  # MATLAB writes a text of 512 bytes first
+        if block.startswith(_HDF5_SIGNATURE) and len(block) > 80 and block[8] < 2:
+            size = block[13]
+            address = 24 + 4 * block[8] + 3 * size
+            if block[address:address + size] != b"\xff" * size:
+                raise ValueError("one of several files of a split or family driver")
 
 
 def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:

@@ -193,6 +193,18 @@ def half_written(h5py, file):
     file.create_dataset("query_label", (3,), "i8", chunks=(2,))[:2] = 5
 
 
+@pytest.mark.parametrize(("write", "start"), [(write_hdf5, 0), (write_v73, 512)])
+def test_a_damaged_address_of_other_files_takes_no_memory(tmp_path, write, start):
+    path = rewritten(tmp_path, lambda h5py, file: None, write)
+    content = bytearray(path.read_bytes())
+    assert content[start + 48:start + 56] == b"\xff" * 8
+    read_result(path)
+    content[start + 48:start + 56] = b"\x10\x08" + bytes(6)
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="one of several files of a split or family driver"):
+        read_result(path)
+
+
 @pytest.mark.parametrize("write", [write_hdf5, write_v73])
 @pytest.mark.parametrize(("change", "message"), [
     (virtual, "expected the numbers themselves, got a dataset .* file .HDF5 calls it virtual"),

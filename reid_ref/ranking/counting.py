@@ -495,12 +495,15 @@ def matrix_part(distances: Array) -> Part:
         # Copying few columns is faster than a mask over all of them.
         few = 2 * np.count_nonzero(counting) < n_gallery
         columns = np.flatnonzero(counting) if few else np.arange(n_gallery)
+        # Label -1 is often one range, which is copied faster.
+        index: Any = (slice(columns[0], columns[-1] + 1) if np.ptp(columns) < len(columns)
+                      else columns)
 
         def tile(rows: slice) -> Iterator[Tile]:
             values, kind = distances[rows], Tile if distances.itemsize < 4 else ExactTile
             if values.dtype == np.float16:  # exact, and comparisons are ten times faster
                 values = values.astype(np.float32)
-            yield kind(rows, values.take(columns, axis=1) if few else values, columns,
+            yield kind(rows, np.ascontiguousarray(values[:, index]), columns,
                        (rows.stop - rows.start) / n_query)
 
         return (Block(rows, partial(tile, rows)) for rows in blocks)

@@ -79,6 +79,7 @@ def sides(n_query, n_gallery, query_cameras=(1, 2), gallery_cameras=(1, 2), iden
     (sides(5693, 800, identities=800), ("the counts are those of VehicleID", "simpleir")),
     (sides(493, 7050), ("the counts are those of LTCC", "torchreid")),
     (sides(834, 1074), ("the counts are those of CCVID", "torchreid")),
+    (sides(1020, 8591), ("the counts are those of VC-Clothes", "torchreid")),
     (sides(6156, 3074), ("the counts are those of CUHK-PEDES", "simpleir")),
     (sides(2356, 6347), ("the counts are those of AG-ReID", "torchreid")),
     (sides(3543, 3384), ("the counts are those of PRCC", "torchreid")),

@@ -8,7 +8,8 @@ matters. Nothing is corrected: a figure that cannot be right keeps its digits, a
 `note` says why. Rank-k over N queries is k/N; where N is known that was checked.
 
 Source: `published.csv`; each row names its repository, file and commit. The Rank-1
-and mAP of every row from a document were found again in that file at that commit.
+and mAP of every row from a document were found again in that file at that commit; of an
+image they were read by eye.
 
 Bounds. Rank-1 over N queries is k/N. Let a query have n good and w wrong images among its
 kept ones. AP by the step rule is the mean over its good images of i/r, r being the rank of the

@@ -55,7 +55,7 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
     common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--pool",
-                       "--index-lists", "--max-memory", "--threads")
+                       "--index-lists", "--max-memory", "--threads", conventions="matlab")
     protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))

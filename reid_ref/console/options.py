@@ -230,7 +230,7 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
         benchmark = BENCHMARKS.get(benchmark_named(name) or "")
         if name not in NAMES and benchmark is not None:
             raise InputError(
-                "--convention", got=f"{name!r} is a benchmark, and no convention", remedy=(
+                "--convention", got=f"{name!r} is a benchmark, not a convention", remedy=(
                     f"papers print --convention {benchmark.convention} there ({benchmark.note})"
                     if benchmark.convention else benchmark.note))
         check_known(name, "--convention", ("all",))

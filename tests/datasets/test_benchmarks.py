@@ -58,7 +58,7 @@ def test_the_page_says_what_the_table_says():
     ("regdb", "papers print --convention simpleir"), ("VehicleID", "--convention simpleir"),
     ("veri-wild", "--convention torchreid"), ("prcc", "--convention torchreid"),
     ("LTCC", "--protocol ltcc"), ("msmt17", "--convention torchreid"),
-    ("prw", "'prw' is a benchmark, and no convention; detections are needed: --protocol prw"),
+    ("prw", "'prw' is a benchmark, not a convention; detections are needed: --protocol prw"),
     ("sysu-mn01", "Did you mean 'sysu-mm01'?")])
 def test_a_benchmark_is_no_convention(name, said):
     assert_one_line_error(command("evaluate", MARKET, "--convention", name), re.escape(said))

@@ -96,7 +96,7 @@ def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
         assert main(["evaluate", path]) == 0
     assert capsys.readouterr().err == (
         "reid-ref: warning: query and gallery share no camera: papers print --convention "
-        "torchreid there, and this is matlab\n")
+        "torchreid there, not these numbers of matlab\n")
     for words in (["--convention", "matlab"], ["--set", "ap=step"]):
         assert main(["evaluate", path, *words]) == 0
         assert capsys.readouterr().err == ""

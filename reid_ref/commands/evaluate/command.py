@@ -116,13 +116,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
     """Warn of labels by which papers print other numbers than these."""
-    expected = expected_convention(data.query, data.gallery)
-    if expected is not None and args.convention is None and not args.choices:
+    default = args.convention is None and not args.choices
+    expected = expected_convention(data.query, data.gallery) if default else None
+    if args.convention is None and (hint := protocols.hint(data.query, data.gallery)):
+        warn(hint + ("; papers print that, not these numbers of matlab" if expected else ""))
+    elif expected is not None:
         reason, convention, note = expected
         warn(f"{reason}: papers print --convention {convention} there"
-             + (f" ({note})" if note else "") + ", and this is matlab")
-    if (hint := protocols.hint(data.query, data.gallery)) and args.convention is None:
-        warn(hint)
+             + (f" ({note})" if note else "") + ", not these numbers of matlab")
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused - {"video" if args.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")

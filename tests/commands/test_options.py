@@ -163,7 +163,7 @@ def test_ranks_in_every_form():
 
 def test_a_rank_beyond_the_curve_is_a_dash(small):
     done = command("evaluate", small / "a.npz", "--ranks", "1,4", "--format", "markdown")
-    assert "| Method | 41.67 | 0.00 | - | 66.67 |" in done.stdout
+    assert "| a | 41.67 | 0.00 | - | 66.67 |" in done.stdout
 
 
 # ---------------------------------------------------------------- several files

@@ -173,9 +173,9 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
         values = evaluated(methods, common.cmc_length(args), more)
         common.print_json(Evaluations(values, left_out) if several or n_rows > 1 else values[0])
     elif args.format != "table":
-        results = rows_of(methods) if several else methods[0].results
-        given = results if several or n_rows > 1 else next(iter(results.values()))
-        intervals = intervals_of(methods) if several else methods[0].intervals
+        of_files = several or n_rows == 1
+        given = rows_of(methods) if of_files else methods[0].results
+        intervals = intervals_of(methods) if of_files else methods[0].intervals
         ranks = common.ranks(args)
         show(rows.as_csv(given, ranks=ranks, intervals=intervals) if args.format == "csv" else
              PAPER[args.format](rows.table(given, ranks=ranks, intervals=intervals)))

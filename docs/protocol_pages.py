@@ -109,7 +109,7 @@ def python(protocol, splits, given):
 
 
 def images(key):
-    """Return how many images ask and answer, and who says so."""
+    """Return how many queries and gallery images there are, and who says so."""
     known = FINGERPRINTS.get(key)
     rows = [(known.name, f"{known.counts.query:,}", f"{known.counts.gallery:,}", "", known.source)
             ] if known else []

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+from reid_ref.protocols import PROTOCOLS
 from tests.documents import ROOT, check_screen, command, commands, run_page
 
 README = (ROOT / "README.md").read_text()
@@ -14,6 +15,10 @@ def test_screens_and_python(tmp_path):
     names = run_page(README, tmp_path, query_loader=query_loader, gallery_loader=gallery_loader,
                      model=lambda images: images)
     assert names["result"].mAP == 1.0
+
+
+def test_the_number_of_protocols():
+    assert f"[{len(PROTOCOLS)} such protocols]" in README
 
 
 @pytest.mark.octave

@@ -74,13 +74,14 @@ def each_warning_once() -> Iterator[None]:
         warn(text)
 
 
-def check_choice(value: str, name: str, known: Iterable[str]) -> None:
-    """Refuse an unknown name; the message lists the known ones and the most similar."""
+def check_choice(value: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
+    """Refuse an unknown name; the message lists the known ones, and `meant` or the most similar.
+    """
     names = list(known)
     if not isinstance(value, (str, int, float, type(None))):
         raise InputError(name, f"one of {', '.join(names)}", type(value).__name__)
     if value not in names:
-        near = difflib.get_close_matches(str(value), names, n=1)
+        near = [meant] if meant else difflib.get_close_matches(str(value), names, n=1)
         question = f". Did you mean {near[0]!r}?" if near else ""
         raise InputError(name, got=f"unknown {value!r}",
                          remedy=f"known: {', '.join(names)}{question}")

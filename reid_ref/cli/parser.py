@@ -41,7 +41,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "runs": ("runs", "several training runs of one method: spread and interval"),
         "splits": ("splits", "several query sets or trials: their mean and its interval"),
         "rerank": ("rerank", "after re-ranking, or with multiple queries"),
-        "thresholds": ("thresholds", "TAR at FAR, EER, DIR: which distance is one person?")},
+        "thresholds": (
+            "thresholds", "TAR at FAR, EER, DIR: below which distance is it one person?")},
     "look": {
         "plot": ("plot", "figures for a paper: CMC, precision and recall, rank lists ..."),
         "report": ("report.command", "one HTML page: numbers, rank lists, figures, tables")},

@@ -59,7 +59,7 @@ def add(command: argparse.ArgumentParser) -> None:
     title.add_argument("--no-title", dest="title", action="store_const", const="",
                        help="no title, for a figure whose caption says it")
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--max-memory", "--name")
+                       "--index-lists", "--max-memory", "--name", conventions="matlab")
     command.add_argument("--last-rank", type=int, metavar="K",
                          help="the last rank that cmc draws (default: 50)")
     group = command.add_argument_group("rank-lists")

@@ -55,12 +55,12 @@ def _benchmark(protocol: Protocol) -> str:
 
 
 def words_of(protocol: Protocol, part: Part) -> str:
-    """Return who asks, who answers and what is ignored in a part."""
+    """Return what is ranked against what in a part, and what is ignored."""
     if protocol.boxes is not None:
         return protocol.boxes.words[part.name]
     ignored = protocol.convention.ignored if part.ignored is None else part.ignored
     tracks = "tracks of " if protocol.tracks else ""
-    return (f"{_rows(part.query)} ask, {tracks}{_rows(part.gallery)} answer; ignored: "
+    return (f"{_rows(part.query)} against {tracks}{_rows(part.gallery)}; ignored: "
             + ("; ".join(IGNORED[rule].words for rule in ignored) or "nothing"))
 
 
@@ -81,7 +81,7 @@ def trials_of(protocol: Protocol) -> str:
         return (f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
                 f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
     if trials.file:
-        return f"{trials.n} galleries of {trials.file}, after --trials"
+        return f"{trials.n} galleries of {trials.file}, which --trials names"
     return ("one, of all images" if trials.n == 1
             else f"{trials.n} splits that come with the data set")
 
@@ -119,7 +119,7 @@ def _page(record: ProtocolRecord, protocol: Protocol,
         yield "columns", f"identity, camera, {', '.join(record.needs)}"
     yield "trials", record.trials
     if record.shots != [1]:
-        yield "shots", " or ".join(map(str, record.shots)) + ", after --shots"
+        yield "shots", " or ".join(map(str, record.shots)) + ", by --shots"
     for name, words in record.parts.items():
         size = record.counts.get(name)
         yield "part", f"{name}: {words}" + (

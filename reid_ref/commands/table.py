@@ -43,7 +43,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("methods", nargs="+", metavar="METHOD",
                          help="a saved result, a folder of them, or NAME=FILE[,FILE...]")
     command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,
-                         help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
+                         help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
     common.add_options(command, formats=common.FORMATS)
 
 

@@ -63,9 +63,8 @@ FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Options of the commands that rank: where a command takes one, it means the same.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--convention": {
-        "action": "append", "metavar": "NAME[,NAME]",
-        "help": "conventions that `reid-ref conventions` lists, or all: every one that applies; "
-                "several make one table (default: matlab; validate tries all that are quick)"},
+        "action": "append", "metavar": "NAME",
+        "help": "one that `reid-ref conventions` lists (default: matlab)"},
     "--set": {
         "action": "append", "metavar": "KEY=VALUE", "default": [], "dest": "choices",
         "help": "another choice in each convention, e.g. ap=step,top_k=100; keys are those of "
@@ -116,17 +115,26 @@ def add_files(command: argparse.ArgumentParser, nargs: str = "+",
                               "query_features=A,gallery_features=B; docs/files.md lists the roles")
 
 
-def add_options(command: Any, *names: str,
-                formats: tuple[str, ...] = ()) -> None:
-    """Take the options of these names, and --format and --json where there are formats."""
+def add_options(command: Any, *names: str, formats: tuple[str, ...] = (),
+                conventions: str = "") -> None:
+    """Take the options of these names, and --format and --json where there are formats.
+
+    `conventions`: the default of --convention where it takes several names.
+    """
     for name in names:
         action = command.add_argument(name, **_OPTIONS[name])
         if name == "--normalize":
             action.default = None  # given at once, some Pythons would print it in the help
+        elif name == "--convention" and conventions:
+            action.metavar, action.help = "NAME[,NAME]", (
+                "one or more that `reid-ref conventions` lists, or all: every one that applies "
+                f"(default: {conventions})")
     if formats:
-        command.add_argument("--format", choices=formats, default="table",
-                             help="how to print it (default: table); json and csv have full "
-                                  "precision, latex is a whole tabular for booktabs")
+        precise = " and ".join(name for name in ("json", "csv") if name in formats)
+        latex = ", latex a table for the package booktabs" if "latex" in formats else ""
+        command.add_argument(
+            "--format", choices=formats, default="table",
+            help=f"how to print it (default: table); full precision in {precise}{latex}")
         command.add_argument("--json", dest="format", action="store_const", const="json",
                              help="the same as --format json")
 
@@ -222,7 +230,7 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
         benchmark = BENCHMARKS.get(benchmark_named(name) or "")
         if name not in NAMES and benchmark is not None:
             raise InputError(
-                "--convention", got=f"{name!r} is a benchmark, and no convention", remedy=(
+                "--convention", got=f"{name!r} is a benchmark, not a convention", remedy=(
                     f"papers print --convention {benchmark.convention} there ({benchmark.note})"
                     if benchmark.convention else benchmark.note))
         check_known(name, "--convention", ("all",))

@@ -29,7 +29,7 @@ METRICS = "mAP,Rank-1"
 def add(command: argparse.ArgumentParser) -> None:
     """Take what says how files are evaluated, and how intervals are made."""
     command.add_argument("--metric", metavar="NAME[,NAME]", default=METRICS, dest="metrics",
-                         help="mAP, mINP, Rank-k, P@k or R@k, a number for k; default mAP,Rank-1")
+                         help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
     command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
                        "--max-memory", "--threads", "--name", formats=common.FORMATS)

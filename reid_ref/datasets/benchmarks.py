@@ -117,7 +117,7 @@ def counted_benchmark(name: str, argument: str = "dataset") -> str:
     Raises
     ------
     InputError
-        An unknown name, or a benchmark whose counts are not on record.
+        An unknown name, or a benchmark whose good images are not on record.
 
     Examples
     --------
@@ -126,8 +126,9 @@ def counted_benchmark(name: str, argument: str = "dataset") -> str:
     """
     key = benchmark_named(name)
     if key is not None and key not in FINGERPRINTS:
-        raise InputError(argument, got=f"the counts of {BENCHMARKS[key].name} are not on record",
-                         remedy=f"known: {', '.join(FINGERPRINTS)}")
+        raise InputError(
+            argument, got=f"the good images of {BENCHMARKS[key].name} are not on record",
+            remedy=f"known: {', '.join(FINGERPRINTS)}")
     check_choice(key or name, argument, FINGERPRINTS)
     return str(key)
 

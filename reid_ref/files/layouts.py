@@ -129,7 +129,7 @@ def _roles_of_names() -> dict[str, str]:
 
 #: Plain name to role.
 NAMES: Mapping[str, str] = _roles_of_names()
-_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+s?(?![a-z])|[0-9]+")
 #: Words that say nothing of the role.
 _FILLERS = {"all", "list", "array", "arr", "np", "tensor"}
 
@@ -139,7 +139,7 @@ def plain_name(name: str) -> str:
 
     Examples
     --------
-    >>> [plain_name(name) for name in ("q_pids", "queryCamID", "gallery_features_np", "QF")]
+    >>> [plain_name(name) for name in ("q_pids", "queryCamIDs", "gallery_features_np", "QF")]
     ['qpid', 'querycamid', 'galleryfeature', 'qf']
     """
     words = [word.lower() for word in _WORD.findall(name)]

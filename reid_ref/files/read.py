@@ -18,7 +18,7 @@ from reid_ref.disk import check_different, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_folder
 from reid_ref.files.layouts import (
-    FEATURES, LAYOUTS, OPTIONAL, ROLES, SEPARATE, SIDES, Layout, role_of)
+    FEATURES, LAYOUTS, NAMES, OPTIONAL, ROLES, SEPARATE, SIDES, Layout, plain_name, role_of)
 from reid_ref.files.lists import lists_of_array
 from reid_ref.files.roles import Fields, fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
@@ -73,7 +73,7 @@ def read_result(*paths: str | os.PathLike[str],
     """
     listed, named = _different(paths), dict(names or {})
     for role in named:
-        check_choice(role, "names", ROLES)
+        check_choice(role, "names", ROLES, NAMES.get(plain_name(str(role))))
     files: dict[Path, Contents] = {}
     try:
         for path in listed:

@@ -147,8 +147,8 @@ _EVERY = (
         Part("visible-to-infrared-as-test-py", Rows("query", drawn=True)),
         trials=Seeded(("identity", "camera")),
         note="visible-to-infrared is that of DEEN/train.py:399. DEEN/test.py:222-234 prints "
-        "another number under that name: the drawn infrared images ask, and all visible ones "
-        "answer."),
+        "another number under that name: the drawn infrared images are the queries, and all "
+        "visible ones the gallery."),
     _record(
         "msmt17", "December-boy/MSMT17_Evaluation 8b130c6, evaluation_PKU.m:45-64, compute_AP.m",
         CONVENTIONS["matlab"].replace(ignored=(_CAMERA,), unmatched="nan"),

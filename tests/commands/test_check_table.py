@@ -283,7 +283,7 @@ def test_a_page_that_is_not_understood_is_never_0(text, message, tmp_path):
     ([str(ROOT / "README.md"), "--dataset", "markt"],
      "--dataset: unknown 'markt'; known: market1501"),
     ([str(ROOT / "README.md"), "--dataset", "SYSU"],
-     "--dataset: the counts of SYSU-MM01 are not on record; known: market1501")])
+     "--dataset: the good images of SYSU-MM01 are not on record; known: market1501")])
 def test_wrong_input(options, message):
     assert_one_line_error(command("check-table", *options), re.escape(message))
 

@@ -49,6 +49,9 @@ RANKING = {
     "export": {*OF_FEATURES, "--max-memory"}}
 
 
+FORMATS = re.compile(r"--format \{([a-z,]+)\}")
+
+
 def options_of(command):
     """Return the help of each option of a command."""
     subparsers = next(action for action in make_parser()._actions
@@ -62,8 +65,29 @@ def test_an_option_means_the_same_in_every_command(command):
     every = options_of(command)
     evaluate = options_of("evaluate")
     assert every.keys() & RANKING["evaluate"] == RANKING[command]
-    for name in RANKING[command] - {"--format"}:  # not every command has every format
+    for name in RANKING[command] - {"--format", "--convention"}:
         assert every[name] == evaluate[name]
+
+
+@pytest.mark.parametrize("name", [
+    "rerank", "ties", "compare", "runs", "splits", "thresholds", "scripts", "evaluate", "plot",
+    "validate"])
+def test_help_offers_several_conventions_where_they_are_taken(name):
+    several = name in ("evaluate", "plot", "validate")
+    assert ("one or more" in options_of(name)["--convention"]) == several
+    files = {"plot": ["cmc", MARKET, "--output", "no.format"],
+             "validate": [MARKET, "--published", "81.1/67.6"],
+             **dict.fromkeys(["compare", "runs", "splits"], [MARKET, MARKET])}.get(name, [MARKET])
+    done = command(name, *files, "--convention", "matlab,torchreid", "--quiet")
+    assert ("--convention: expected one" in done.stderr) != several
+
+
+@pytest.mark.parametrize("name", sorted(RANKING.keys() - {"export"}))
+def test_help_of_format_names_formats_of_the_command(name):
+    formats = FORMATS.findall(table(name, "--help"))[0].split(",")
+    words = options_of(name)["--format"]
+    assert [kind for kind in ("json", "csv", "latex") if kind in words] == [
+        kind for kind in ("json", "csv", "latex") if kind in formats]
 
 
 # ---------------------------------------------------------------- --set
@@ -139,7 +163,7 @@ def test_ranks_in_every_form():
 
 def test_a_rank_beyond_the_curve_is_a_dash(small):
     done = command("evaluate", small / "a.npz", "--ranks", "1,4", "--format", "markdown")
-    assert "| Method | 41.67 | 0.00 | - | 66.67 |" in done.stdout
+    assert "| a | 41.67 | 0.00 | - | 66.67 |" in done.stdout
 
 
 # ---------------------------------------------------------------- several files

@@ -267,6 +267,14 @@ class TestCounts:
     TOLD = ("the counts are those of mars-torchreid: reid-ref evaluate FILE --protocol "
             "mars-torchreid")
 
+    def test_evaluate_says_it_once(self, tmp_path):
+        rng, regdb = np.random.default_rng(0), Labels(np.repeat(range(1, 207), 10), [0] * 2060)
+        save_features(tmp_path / "r.npz", [rng.random((2060, 2))] * 2, regdb, regdb)
+        told = [line for line in run("evaluate", tmp_path / "r.npz").stderr.splitlines()
+                if "regdb" in line.casefold() and "ignored=nothing" not in line]
+        assert told == ["reid-ref: warning: the counts are those of regdb: reid-ref evaluate FILE "
+                        "--protocol regdb; papers print that, not these numbers of matlab"]
+
     def test_evaluate_and_dataset_say_whose_they_are(self, mars):
         assert self.TOLD in run("evaluate", mars).stderr
         assert self.TOLD not in run("evaluate", mars, "--convention", "torchreid").stderr

@@ -541,7 +541,7 @@ def test_a_table_of_figures(tmp_path):
 @pytest.mark.parametrize(("text", "message"), [
     ("rank1,map\n1,2\n", "expected columns name, dataset, Rank-1 and mAP in the first line, got"),
     ("dataset,rank1,map\nmars,94.8\nmars,a,3\n", "line 3: published: expected a number in perc"),
-    ("dataset,rank1,map\nSYSU,94.8,3\n", "line 2: dataset: the counts of SYSU-MM01 are not on re"),
+    ("dataset,rank1,map\nSYSU,94.8,3\n", "line 2: dataset: the good images of SYSU-MM01 are not"),
     ("dataset,rank1,map\n", "expected a row for each figure, got none")])
 def test_a_table_of_figures_that_cannot_be_read(text, message, tmp_path):
     path = tmp_path / "figures.csv"

@@ -58,7 +58,7 @@ def test_the_page_says_what_the_table_says():
     ("regdb", "papers print --convention simpleir"), ("VehicleID", "--convention simpleir"),
     ("veri-wild", "--convention torchreid"), ("prcc", "--convention torchreid"),
     ("LTCC", "--protocol ltcc"), ("msmt17", "--convention torchreid"),
-    ("prw", "'prw' is a benchmark, and no convention; detections are needed: --protocol prw"),
+    ("prw", "'prw' is a benchmark, not a convention; detections are needed: --protocol prw"),
     ("sysu-mn01", "Did you mean 'sysu-mm01'?")])
 def test_a_benchmark_is_no_convention(name, said):
     assert_one_line_error(command("evaluate", MARKET, "--convention", name), re.escape(said))
@@ -100,7 +100,7 @@ def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
         assert main(["evaluate", path]) == 0
     assert capsys.readouterr().err == (
         "reid-ref: warning: query and gallery share no camera: papers print --convention "
-        "torchreid there, and this is matlab\n")
+        "torchreid there, not these numbers of matlab\n")
     for words in (["--convention", "matlab"], ["--set", "ap=step"]):
         assert main(["evaluate", path, *words]) == 0
         assert capsys.readouterr().err == ""

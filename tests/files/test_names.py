@@ -211,6 +211,23 @@ def test_what_a_file_says_of_its_arrays(tmp_path):
     assert reid_ref.read(tmp_path / "r.npz", names={"query_paths": "query_paths"}) == result
 
 
+@pytest.mark.parametrize(("name", "role"), [
+    ("qf", "query_features"), ("query_f", "query_features"), ("g_pids", "gallery_identity")])
+def test_the_name_of_an_array_in_the_place_of_a_role(tmp_path, name, role):
+    np.savez(tmp_path / "r.npz", A=QF)
+    with pytest.raises(InputError, match=f"unknown {name!r}.*Did you mean {role!r}"):
+        reid_ref.read(tmp_path / "r.npz", names={name: "A"})
+
+
+def test_features_and_distances_in_one_file(tmp_path):
+    """Features are ranked, but a layout of distances is read as its script means it."""
+    np.savez(tmp_path / "r.npz", qf=QF, gf=GF, dist=np.ones((len(QF), len(GF))), **LABELS)
+    assert_is_made(reid_ref.read(tmp_path / "r.npz"))
+    np.savez(tmp_path / "r.npz", qf=QF, gf=GF, distmat=np.ones((len(QF), len(GF))), **LABELS)
+    result = reid_ref.read(tmp_path / "r.npz")
+    assert result.distances is not None and result.extra == ("qf", "gf")
+
+
 def test_tensors_stay_in_the_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write({"r.pt": {**SPLIT, "camids": CAMIDS.tolist(), "num_query": N_QUERY}})

@@ -55,7 +55,7 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
     common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--pool",
-                       "--index-lists", "--max-memory", "--threads")
+                       "--index-lists", "--max-memory", "--threads", conventions="matlab")
     protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
@@ -116,13 +116,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
     """Warn of labels by which papers print other numbers than these."""
-    expected = expected_convention(data.query, data.gallery)
-    if expected is not None and args.convention is None and not args.choices:
+    default = args.convention is None and not args.choices
+    expected = expected_convention(data.query, data.gallery) if default else None
+    if args.convention is None and (hint := protocols.hint(data.query, data.gallery)):
+        warn(hint + ("; papers print that, not these numbers of matlab" if expected else ""))
+    elif expected is not None:
         reason, convention, note = expected
         warn(f"{reason}: papers print --convention {convention} there"
-             + (f" ({note})" if note else "") + ", and this is matlab")
-    if (hint := protocols.hint(data.query, data.gallery)) and args.convention is None:
-        warn(hint)
+             + (f" ({note})" if note else "") + ", not these numbers of matlab")
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused - {"video" if args.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")
@@ -172,9 +173,9 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
         values = evaluated(methods, common.cmc_length(args), more)
         common.print_json(Evaluations(values, left_out) if several or n_rows > 1 else values[0])
     elif args.format != "table":
-        results = rows_of(methods) if several else methods[0].results
-        given = results if several or n_rows > 1 else next(iter(results.values()))
-        intervals = intervals_of(methods) if several else methods[0].intervals
+        of_files = several or n_rows == 1
+        given = rows_of(methods) if of_files else methods[0].results
+        intervals = intervals_of(methods) if of_files else methods[0].intervals
         ranks = common.ranks(args)
         show(rows.as_csv(given, ranks=ranks, intervals=intervals) if args.format == "csv" else
              PAPER[args.format](rows.table(given, ranks=ranks, intervals=intervals)))

@@ -42,7 +42,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="take the figure from the built-in table, and compare with its "
                               "protocol alone: see `reid-ref published`")
     common.add_options(command, "--convention", "--set", "--max-memory",
-                       formats=("table", "json"))
+                       formats=("table", "json"), conventions="all that are quick")
 
 
 def run(args: argparse.Namespace) -> int:

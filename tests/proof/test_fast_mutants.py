@@ -875,7 +875,7 @@ MUTANTS = {
         "rows.stop), {{- => }}scales.query", "chosen = columns[part]{{ => [1:]}}",
         "slice(rows.start{{ + inner.start => }}, ",
         "values.size / (len(query) * len({{columns => gallery}}))",
-        "{{1 => 2}} / scales.distance[block], added",
+        "largest[0]{{**2 => }} / scales.distance[block]",
         "({{2 *  => }}query_norm + largest) * largest", "return distances, 2{{ * 2 => }}.0**-29 *",
         "row_bytes + {{4 *  => }}columns",
         "whole = {{len(block) == block[-1] - block[0] + 1 => True}}",

@@ -71,12 +71,13 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
     Examples
     --------
     >>> import numpy as np
-    >>> query = Labels([7, 8], [1, 1], clothes=[0, 0])
-    >>> gallery = Labels([7, 7, 8, 8], [2, 2, 2, 2], clothes=[0, 1, 1, 0])
+    >>> query = Labels([7, 8], [1, 1], frame=[0, 2])
+    >>> gallery = Labels([7, 7, 8, 8], [2, 2, 2, 2], frame=[0, 1, 2, 3])
     >>> distances = np.array([[.1, .4, .2, .3], [.3, .4, .2, .1]])
-    >>> result = evaluate_protocol("ccvid", None, None, query, gallery, distances=distances)
+    >>> result = evaluate_protocol("icfg-pedes-trapezoid", None, None, query, gallery,
+    ...                            distances=distances)
     >>> {part: round(numbers.mAP, 4) for part, numbers in result.items()}
-    {'general': 0.875, 'sc': 1.0, 'cc': 0.6667}
+    {'text-to-image': 0.8542, 'without-own-image': 0.5833}
     >>> evaluate_protocol("regdb", None, None, query, gallery, part="visible-to-thermal",
     ...                   trials=[([0, 1], [0, 2])], distances=distances).rank(1)
     1.0

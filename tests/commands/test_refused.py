@@ -96,7 +96,7 @@ REFUSED = {
     # Gates.
     GATE + "76.12": "--expect: expected NAME=PERCENT, NAME being mAP, mINP or Rank-k, e.g. "
                     "mAP=76.12,Rank-1=90.1, got '76.12'",
-    GATE + "map=76.12": "got 'map=76.12'", GATE + "Rank-0=3": "got 'Rank-0=3'",
+    GATE + "top1=76.12": "got 'top1=76.12'", GATE + "Rank-0=3": "got 'Rank-0=3'",
     GATE + "mAP=3,mAP=4": f"--expect: {TWICE}",
     GATE + "mAP=0.7612":
         "--expect mAP: expected percent, got 0.7612, which looks like a fraction; write 76.12",

@@ -37,16 +37,17 @@ class Missed:
 
 
 def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
-    """Read numbers by name, e.g. ``mAP=76.12,Rank-1=90.1``, from every use of an option.
+    """Read numbers by name, in any case, from every use of an option.
 
     Examples
     --------
-    >>> parse_wanted(["mAP=76.12,Rank-1=90.1"], "--expect")
+    >>> parse_wanted(["mAP=76.12,rank1=90.1"], "--expect")
     {'mAP': Decimal('76.12'), 'Rank-1': Decimal('90.1')}
     """
     wanted: dict[str, Decimal] = {}
     for part in (part for text in texts for part in text.split(",")):
         name, equals, number = (word.strip() for word in part.partition("="))
+        name = re.sub("^rank-?", "Rank-", name.lower()).replace("ap", "AP").replace("inp", "INP")
         if not equals or not re.fullmatch("mAP|mINP|Rank-[1-9][0-9]{0,17}", name):
             raise InputError(option, "NAME=PERCENT, NAME being mAP, mINP or Rank-k, e.g. "
                              "mAP=76.12,Rank-1=90.1", repr(part.strip()))

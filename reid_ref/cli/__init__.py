@@ -97,6 +97,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
             warnings.showwarning = _show_warning
             if argv is None:
                 _handle_signals(_raise)
+                sys.unraisablehook = _print_others
             status = _unless_stopped(args)
         try:
             flush()
@@ -150,6 +151,12 @@ def _raise(number: int, _: object) -> None:
     raise Terminated(number)
 
 
+def _print_others(exception: Any) -> None:
+    """Print what is raised where nobody can catch it, as in callbacks of C, but for signals."""
+    if not issubclass(exception.exc_type, Terminated):
+        sys.__unraisablehook__(exception)
+
+
 def _unless_stopped(args: Any) -> int:
     """Run the command; after a signal, raise `Terminated` whatever arrives here."""
     try:
@@ -157,7 +164,7 @@ def _unless_stopped(args: Any) -> int:
     except BaseException:  # a class body makes RuntimeError of it, an import in C ImportError
         if not _SIGNALS:
             raise
-    if _SIGNALS:  # an exception in a callback of C is printed and forgotten
+    if _SIGNALS:  # an exception in a callback of C is forgotten
         raise Terminated(_SIGNALS[0])
     return status
 

@@ -70,7 +70,7 @@ def test_ctrl_c(whole, tmp_path, words):  # noqa: F811
 
 @pytest.mark.parametrize(("error", "printed"), [(cli.Terminated(2), False), (ValueError(), True)])
 def test_a_signal_in_a_callback_prints_nothing(error, printed, monkeypatch, capsys):
-    """Python prints what is raised in a callback of C; `main` ends with the signal's code anyway."""
+    """Python prints what is raised in a callback of C; `main` ends with the signal's code."""
     class Falling:
         def __del__(self):
             raise error

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, check_choice, check_name
+from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions import Convention, as_text
 from reid_ref.labels import Labels
 from reid_ref.protocols.box_ranks import BoxRule
@@ -208,6 +208,8 @@ class Protocol:
     def __post_init__(self) -> None:
         for name in (self.name, *(part.name for part in self.parts)):
             check_name(name, "name")
+        for shots in self.shots:
+            check_count(shots, "shots")
         check_choice(self.average, "average", ("trials", "pooled"))
         for part in self.parts if isinstance(self.trials, Exact) else ():
             convention = self.convention_of(part)

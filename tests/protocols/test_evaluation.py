@@ -363,6 +363,8 @@ class TestFiles:
         ('{"name": "a", "convention": {"ap": "b"}}', "ap: unknown 'b'"),
         ('{"name": "a", "convention": {"top_k": [null]}}', "top_k: expected a whole number"),
         ('{"name": "a", "convention": "mars", "needs": ["b"]}', "needs: unknown 'b'"),
+        ('{"name": "a", "convention": "mars", "shots": [-1, 2]}',
+         "shots: expected a whole number from 1, got -1"),
         ('{"name": "a", "convention": "mars", "shots": [1.5]}', "shots: expected a list of whole"),
         ('{"name": "a", "convention": "mars", "trials": {"kind": "b"}}', "kind: unknown 'b'"),
         ('{"name": "a", "convention": "mars", "average": "b"}', "average: unknown 'b'"),

@@ -36,6 +36,7 @@ def main(argv: list[str] | None = None) -> int:
         return _run(argv)
     try:
         _handle_signals(_end_at_once)
+        sys.unraisablehook = _print_others
         status = _run(None) if _prepare_streams() else 2
     except KeyboardInterrupt as stop:
         status = _stopped(stop)
@@ -97,7 +98,6 @@ def _parse_and_run(argv: list[str] | None) -> int:
             warnings.showwarning = _show_warning
             if argv is None:
                 _handle_signals(_raise)
-                sys.unraisablehook = _print_others
             status = _unless_stopped(args)
         try:
             flush()

@@ -67,12 +67,10 @@ class Tile:
         whole numbers of row, value and column: few long calls, which release Python's lock.
         """
         row, (n_rows, width) = sought.row, self.values.shape
-        near, _ = self._near(images, counting, farthest)
+        near, values, _ = self._near(images, counting, farthest)
         start = np.searchsorted(near, width * np.arange(n_rows + 1))
         bits, size = width.bit_length(), np.diff(start)
         centre = np.where(np.isfinite(farthest), farthest, 0)
-        values = scratch("values", near.shape, self.values.dtype)
-        self.values.take(near, out=values, mode="clip")
         key = scratch("key", near.shape, np.dtype(np.int64))
         np.left_shift(_ordinal(values, centre, size), bits, out=key, dtype=np.int64)
         key += near
@@ -88,8 +86,9 @@ class Tile:
         return first - start[row], ranges_open(first, last, lambda place: (
             images.start + self.columns[key[place] & (1 << bits) - 1]))
 
-    def _near(self, images: slice, counting: Counting, farthest: Array) -> tuple[Integers, Mask]:
-        """Return the flat indices and the mask of the images that may come before a good image."""
+    def _near(self, images: slice, counting: Counting,
+              farthest: Array) -> tuple[Integers, Array, Mask]:
+        """Return flat indices, values and mask of the images that may come before a good image."""
         size = self.values.size
         room = scratch("near", (size + size // 8 + 1,), np.dtype(bool))
         is_near: Mask = room[:size].reshape(self.values.shape)
@@ -102,8 +101,9 @@ class Tile:
         # numpy takes three times as long where 3 to 10 % are true as where more are.
         number = np.count_nonzero(is_near)
         room[size:] = True
-        more = 0.03 * size < number <= 0.1 * size
-        return np.flatnonzero(room if more else room[:size])[:number], is_near
+        near = np.flatnonzero(room if .03 * size < number <= .1 * size else room[:size])[:number]
+        values = scratch("values", near.shape, self.values.dtype)
+        return near, self.values.take(near, out=values, mode="clip"), is_near
 
 
 class ExactTile(Tile):
@@ -116,10 +116,8 @@ class ExactTile(Tile):
         Values alone are put in order, in half the time, and images at the same distance looked up;
         unless they are many.
         """
-        near, is_near = self._near(images, counting, farthest)
+        near, values, is_near = self._near(images, counting, farthest)
         n_rows, width = self.values.shape
-        values = scratch("values", near.shape, self.values.dtype)
-        self.values.take(near, out=values, mode="clip")
         first, last = (np.empty(len(sought.row), np.int64) for _ in range(2))
         rows = np.arange(n_rows + 1)
         start = np.searchsorted(near, width * rows).tolist()
@@ -469,20 +467,14 @@ def farthest_good(upper: Array, start: Integers) -> Array:
     return farthest
 
 
-def ranges(first: Integers, last: Integers) -> tuple[Integers, Integers]:
-    """Return the range that each number of all ranges belongs to, and the numbers."""
-    count = last - first
-    which = np.repeat(np.arange(len(count)), count)
-    return which, np.arange(len(which)) + np.repeat(first - np.cumsum(count) + count, count)
-
-
 def ranges_open(first: Integers, last: Integers,
                 images: Callable[[Integers], Integers]) -> Iterator[Open]:
     """Yield good pairs and the images at their ranges of places, in batches."""
     batch = np.cumsum(last - first) // OPEN_AT_ONCE
     for pairs in np.split(np.arange(len(first)), np.flatnonzero(np.diff(batch)) + 1):
-        pair, place = ranges(first[pairs], last[pairs])
-        yield pairs[pair], images(place)
+        size = last[pairs] - first[pairs]
+        start = np.repeat(first[pairs] - np.cumsum(size) + size, size)
+        yield np.repeat(pairs, size), images(start + np.arange(len(start)))
 
 
 def matrix_part(distances: Array) -> Part:

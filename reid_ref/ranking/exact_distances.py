@@ -32,7 +32,7 @@ from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_fini
 from reid_ref.arrays.cores import cores, in_threads
 from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.ranking.counting import Array, Band, Block, Part, Tile, scratch, tile_size
+from reid_ref.ranking.counting import Array, Band, Block, Part, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
 from reid_ref.ranking.roles import Mask
 
@@ -385,12 +385,10 @@ def _blocks(query: Array, gallery: Array, scales: Scales, added: Doubles | None,
             values = product[inner]
             block = slice(rows.start + inner.start, rows.start + inner.stop)
             if added is not None:  # of images divided by their scale, to be in range
-                largest, room = scales.gallery[chosen], scratch("added", values.shape,
-                                                                values.dtype)
-                np.multiply.outer(
+                largest = scales.gallery[chosen]
+                values += np.multiply.outer(
                     (largest[0]**2 / scales.distance[block]).astype(precision),
-                    (added[chosen] / largest**2).astype(precision), out=room)
-                values += room
+                    (added[chosen] / largest**2).astype(precision))
             yield Tile(block, values, chosen, values.size / (len(query) * len(columns)))
 
     for part in blocks_of(len(columns), shape[1]):

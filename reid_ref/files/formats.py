@@ -193,7 +193,7 @@ def read_hdf5(path: Path) -> Contents:
     except ImportError:
         raise InputError(path, got="this is an HDF5 file (MATLAB's v7.3), which needs h5py",
                          remedy='pip install "reid-ref[hdf5]", or save it with -v7') from None
-    with _reading(path, "an HDF5 file"), ExitStack() as stack:
+    with _reading(path, "an HDF5 file"), _one_gigabyte(), ExitStack() as stack:
         _check_hdf5_is_whole(_head(path))
         file = stack.enter_context(h5py.File(path, "r"))
         values = {str(key): _hdf5_array(file, key, f"{path}: {key}") for key in file
@@ -203,6 +203,28 @@ def read_hdf5(path: Path) -> Contents:
     matlab = any(value.turned for value in values.values())
     return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", transposable=True,
                     close=file.close)
+
+
+@contextmanager
+def _one_gigabyte() -> Iterator[None]:
+    """Let the process allocate one GiB more at most, where the system has such a limit.
+
+    libhdf5 believes the sizes in a damaged file, and takes all memory while it reads the headers.
+    """
+    try:
+        import resource
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError):
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = pages * resource.getpagesize() + 2**30
+    if soft == resource.RLIM_INFINITY or limit < soft:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _check_hdf5_is_whole(head: bytes) -> None:

@@ -18,7 +18,7 @@ from reid_ref.arrays import memory
 from reid_ref.datasets import read_labels, read_list
 from reid_ref.datasets.driver_files import read_inputs
 from reid_ref.datasets.oxford import evaluate_query
-from reid_ref.files import read_result
+from reid_ref.files import formats, read_result
 from reid_ref.files.lists import read_index_lists
 from tests.cases import peak
 from tests.files.test_files import (
@@ -191,6 +191,15 @@ def never_written(h5py, file):
 def half_written(h5py, file):
     del file["query_label"]
     file.create_dataset("query_label", (3,), "i8", chunks=(2,))[:2] = 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit needs /proc")
+def test_headers_take_one_gigabyte_at_most():
+    with formats._one_gigabyte():
+        assert len(np.empty(2**28, np.uint8)) == 2**28
+        with pytest.raises(MemoryError):
+            np.empty(2**31, np.uint8)
+    assert len(np.empty(2**31, np.uint8)) == 2**31
 
 
 @pytest.mark.parametrize(("write", "start"), [(write_hdf5, 0), (write_v73, 512)])

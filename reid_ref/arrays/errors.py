@@ -75,8 +75,7 @@ def each_warning_once() -> Iterator[None]:
 
 
 def check_choice(value: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
-    """Refuse an unknown name; the message lists the known ones, and `meant` or the most similar.
-    """
+    """Refuse an unknown name; the message lists all, and asks for `meant` or the most similar."""
     names = list(known)
     if not isinstance(value, (str, int, float, type(None))):
         raise InputError(name, f"one of {', '.join(names)}", type(value).__name__)

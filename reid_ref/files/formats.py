@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -205,26 +206,30 @@ def read_hdf5(path: Path) -> Contents:
                     close=file.close)
 
 
+_limiting = Lock()
+
+
 @contextmanager
 def _one_gigabyte() -> Iterator[None]:
     """Let the process allocate one GiB more at most, where the system has such a limit.
 
     libhdf5 believes the sizes in a damaged file, and takes all memory while it reads the headers.
     """
-    try:
-        import resource
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    except (ImportError, OSError):
-        yield
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = pages * resource.getpagesize() + 2**30
-    if soft == resource.RLIM_INFINITY or limit < soft:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    with _limiting:  # another thread would take this limit for the one to restore
+        try:
+            import resource
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        except (ImportError, OSError):
+            yield
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = pages * resource.getpagesize() + 2**30
+        if soft == resource.RLIM_INFINITY or limit < soft:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _check_hdf5_is_whole(head: bytes) -> None:

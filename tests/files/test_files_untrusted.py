@@ -6,8 +6,10 @@ import os
 import struct
 import subprocess
 import sys
+import time
 import zipfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -200,6 +202,20 @@ def test_headers_take_one_gigabyte_at_most():
         with pytest.raises(MemoryError):
             np.empty(2**31, np.uint8)
     assert len(np.empty(2**31, np.uint8)) == 2**31
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit needs /proc")
+def test_threads_that_read_headers_leave_no_limit():
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+
+    def read(seconds):
+        with formats._one_gigabyte():
+            time.sleep(seconds)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(read, [.02, .01, .03, .01]))
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
 @pytest.mark.parametrize(("write", "start"), [(write_hdf5, 0), (write_v73, 512)])

@@ -30,14 +30,14 @@ from reid_ref.arrays.stored import (
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
-from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance, measured
+from reid_ref.evaluation.ranks import (
+    Curves, Ranking, features_provenance, measured, rank_askers)
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes
 from reid_ref.ranking.counting import (
     Array, Before, Counting, Goods, Part, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
-from reid_ref.ranking.rank import Source, rank
-from reid_ref.ranking.roles import find_all_roles
+from reid_ref.ranking.rank import Source
 from reid_ref.result import Result
 
 #: Bytes of a shard of an array that has no chunks: large, since each task has an overhead.
@@ -126,19 +126,14 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
     how.check_lists(query, gallery)
-    if len(how.passes()) > 1:
-        raise InputError("convention", "toolboxes that measure distances alike",
-                         ", ".join(record.name for record in conventions),
-                         "give metric and normalize, or evaluate them one at a time")
-    normalized = how.scaling() == "normalized"
+    normalized = "normalized" in how.scalings
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))
     rows, square = checked_query(rows, normalized)
-    queries = _Queries(rows, square, how.scaling(), max_memory)
+    queries = _Queries(rows, square, how.scalings, max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
-    by_rule = rank(source, query, gallery, find_all_roles(query, gallery, how.not_ranked, lists))
-    ranks = Ranking(lambda record: by_rule[record.not_ranked], Curves((), query, gallery),
+    ranks = Ranking(rank_askers(source, query, gallery, how), Curves((), query, gallery),
                     features_provenance(*checked, how))
     results = summaries(measured(ranks, how), query, gallery, how)
     warn_unmatched(results[0], query, gallery)
@@ -153,15 +148,15 @@ class _Queries:
     ----------
     features : array, shape (n_query, d)
     square : float64, shape (n_query,)
-    scaling : str
-        How they are ranked; see `How.scaling`.
+    scalings : tuple of str
+        How they are ranked; see `How.scalings`.
     max_memory
         As given to `evaluate`; the default depends on the worker.
     """
 
     features: Array
     square: Doubles
-    scaling: str
+    scalings: tuple[str, ...]
     max_memory: int | str | None
 
 
@@ -242,10 +237,11 @@ def _measure(shard: _Shard, queries: _Queries, query: Integers, image: Integers)
 def _count(shard: _Shard, queries: _Queries, goods: Goods,
            groups: dict[str, Counting]) -> tuple[dict[str, Before], Integers]:
     """Return the shard's counts before each good image, and its rows of zeros."""
+    n_askers = len(queries.scalings) * len(queries.features)
     for precision in (np.float32, np.float64):
         part, square = _open(shard, queries, precision)
         with suppress(TooFarOff):  # then in double precision
-            before = {name: count_before(part, goods, len(queries.features), counting)
+            before = {name: count_before(part, goods, n_askers, counting)
                       for name, counting in groups.items()}
             return before, shard.images.start + np.flatnonzero(square == 0)
     raise wrong_products()
@@ -272,7 +268,7 @@ def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[Part, Doubl
                          "workers share, under one path") from None
     square = checked_squares(gallery, "gallery_features", shard.images.start)
     return feature_part(queries.features, gallery, queries.square, square, shard.images,
-                        queries.scaling, bytes_of(queries.max_memory), precision), square
+                        queries.scalings, bytes_of(queries.max_memory), precision), square
 
 
 # Shards.

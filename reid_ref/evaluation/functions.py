@@ -13,10 +13,10 @@ from reid_ref.arrays import as_integers, check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, by_convention
+from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Distances, Features, Lists
 from reid_ref.labels import IndexLists, Labels, check_labels
 from reid_ref.ranking.good_ranks import from_index
-from reid_ref.ranking.ranked_lists import as_ranked_lists
 from reid_ref.result import Result
 
 

@@ -136,19 +136,20 @@ class How:
         metric, normalized = self.distance(convention)
         return "normalized" if normalized else metric
 
-    def passes(self) -> list[How]:
-        """Return it once for each ranking of features that its conventions need.
+    @property
+    def scalings(self) -> tuple[str, ...]:
+        """The `scaling` of each convention, once: normalised features rank alike by any metric."""
+        return tuple(dict.fromkeys(map(self.scaling, self.conventions or (None,))))
 
-        Normalised features rank alike under every metric.
-        """
-        rankings: dict[str, list[Convention]] = {}
-        for convention in self.conventions:
-            rankings.setdefault(self.scaling(convention), []).append(convention)
-        if len(rankings) == 1:
+    def passes(self) -> list[How]:
+        """Return it once for each scaling of features that its conventions need."""
+        scalings = self.scalings
+        if len(scalings) == 1:
             return [self]
-        progress = _each(self.progress, len(rankings))
-        return [replace(self, conventions=tuple(conventions), progress=progress)
-                for conventions in rankings.values()]
+        progress = _each(self.progress, len(scalings))
+        return [replace(self, progress=progress, conventions=tuple(
+            convention for convention in self.conventions if self.scaling(convention) == scaling))
+            for scaling in scalings]
 
     @property
     def not_ranked(self) -> set[tuple[str, ...]]:

@@ -161,8 +161,8 @@ class Features(Ranked):
                         _chosen(getattr(self, answers), images))
 
     def passes(self, how: How) -> list[How]:
-        """Return `how` once for each ranking that its conventions need."""
-        return how.passes()
+        """Return `how` once; for whole rows, once for each scaling."""
+        return how.passes() if how.needs_rows else [how]
 
     def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
         """Return all exact distances, if they fit in the memory; else itself.
@@ -214,7 +214,7 @@ class Features(Ranked):
         of_query, of_gallery = map(in_main_memory, check_feature_shapes(
             of_query, of_gallery, query, gallery))
         square = squares(read_rows(of_query))
-        opened = feature_parts(of_query, of_gallery, how.scaling(), bytes_of(how.max_memory))
+        opened = feature_parts(of_query, of_gallery, [how.scaling()], bytes_of(how.max_memory))
         return Pairs(
             lambda precision: ((slice(0, len(query)), part(precision)) for part in opened),
             lambda rows, ranked: _distances(ranked, square[rows], *how.distance()))

@@ -6,7 +6,7 @@ ties, curves over identities) get blocks of rows, which from features are in exa
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +27,7 @@ from reid_ref.metrics import Rows
 from reid_ref.ranking import on_device
 from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
-from reid_ref.ranking.good_ranks import GoodRanks, concatenate
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate, of_queries
 from reid_ref.ranking.on_device import or_in_main_memory
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import Mask, find_all_roles
@@ -174,22 +174,37 @@ def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
 def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
                   how: How) -> Ranking:
     """Rank checked features by exact distances, ties in gallery order."""
-    roles = find_all_roles(query, gallery, how.not_ranked, how.lists)
     report, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
 
-    def ranked(of_query: Any, of_gallery: Any) -> dict[Ignored, GoodRanks]:
-        sources = _sources_of_features(of_query, of_gallery, how.scaling(), memory)
+    def ranked(of_query: Any, of_gallery: Any) -> Callable[[Convention], GoodRanks]:
+        sources = _sources_of_features(of_query, of_gallery, how.scalings, memory)
         try:
-            return rank(sources(np.float32, report), query, gallery, roles)
+            return rank_askers(sources(np.float32, report), query, gallery, how)
         except TooFarOff:  # repeat in double precision
             try:
-                return rank(sources(np.float64, None), query, gallery, roles)
+                return rank_askers(sources(np.float64, None), query, gallery, how)
             except TooFarOff:
                 raise wrong_products() from None
 
-    ranks = or_in_main_memory(ranked, query_features, gallery_features)
-    return Ranking(lambda convention: ranks[convention.not_ranked], Curves((), query, gallery),
+    return Ranking(or_in_main_memory(ranked, query_features, gallery_features),
+                   Curves((), query, gallery),
                    features_provenance(query_features, gallery_features, how))
+
+
+def rank_askers(source: Source, query: Labels, gallery: Labels,
+                how: How) -> Callable[[Convention], GoodRanks]:
+    """Return each convention's ranks, of a source of askers; see `exact_distances`."""
+    scalings = how.scalings
+    asker = np.arange(len(scalings) * len(query))
+    row, scaling_of = np.divmod(asker, len(scalings))
+    asks, lists = (query, how.lists) if len(scalings) == 1 else (query[row], how.lists_of(row))
+    ranks = rank(source, asks, gallery, find_all_roles(asks, gallery, how.not_ranked, lists))
+
+    @functools.cache
+    def of(rule: Ignored, scaling: str) -> GoodRanks:
+        return of_queries(ranks[rule], scaling_of == scalings.index(scaling))
+
+    return lambda convention: of(convention.not_ranked, how.scaling(convention))
 
 
 def features_provenance(query_features: Any, gallery_features: Any, how: How) -> dict[str, str]:
@@ -209,15 +224,15 @@ def _distance(how: How, convention: Convention | None = None) -> dict[str, str]:
     return {"metric": metric, "normalize": "yes" if normalized else "no"}
 
 
-def _sources_of_features(query_features: Any, gallery_features: Any, scaling: str,
+def _sources_of_features(query_features: Any, gallery_features: Any, scalings: Sequence[str],
                          max_memory: int) -> Callable[[Any, Any], Source]:
-    """Return a function of the precision of products, and of progress, to a source."""
+    """Return a function of the precision of products, and of progress, to a source of askers."""
     if isinstance(query_features, DeviceArray):
-        parts = on_device.feature_parts(query_features, gallery_features, scaling)
+        parts = on_device.feature_parts(query_features, gallery_features, scalings)
     else:
-        parts = feature_parts(query_features, gallery_features, scaling, max_memory)
+        parts = feature_parts(query_features, gallery_features, scalings, max_memory)
     return lambda precision, report: in_parts([partial(part, precision) for part in parts],
-                                              query_features.shape[0], report)
+                                              len(scalings) * query_features.shape[0], report)
 
 
 def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],

@@ -24,11 +24,11 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.disk import read_lines
+from reid_ref.evaluation.lists import (
+    SUFFIX, check_matrix, in_order_of_queries, place, places_of)
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.labels import IndexLists
-from reid_ref.ranking.ranked_lists import (
-    SUFFIX, check_matrix, in_order_of_queries, place, places_of)
 from reid_ref.ranking.ranked_lists import RankedLists
 
 _LISTS = "ranked lists, one line per query"

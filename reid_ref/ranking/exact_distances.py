@@ -13,6 +13,9 @@ Ranked for each query, smaller is nearer (the norm of the query changes no order
 * "euclidean", not normalised: |g|^2 - 2 q.g, the order of the Euclidean distance.
 * "dot", not normalised: -q.g.
 
+Toolboxes differ in this scaling, so queries may ask in several: of n scalings, asker n * k + s is
+query k in scaling s. Tiles of all of them are made from one product, that of unit features.
+
 For whole rows in exact order (`feature_rows`) the product is in double: images whose distances
 differ by more than twice its error bound are in their exact order, all other distances are
 replaced by exact ones. So the order of a row, ties included, depends neither on the BLAS nor on
@@ -20,8 +23,8 @@ the size of a block. Few distances are replaced, so this takes little longer tha
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -190,26 +193,26 @@ def galleries(gallery_features: Any, normalized: bool,
     return [partial(opened, start) for start in starts]
 
 
-def feature_parts(query_features: Any, gallery_features: Any, scaling: str,
+def feature_parts(query_features: Any, gallery_features: Any, scalings: Sequence[str],
                   max_memory: int) -> list[Callable[..., Part]]:
     """Return functions that open the parts of the gallery, cut as by `galleries`.
 
     Each takes the `precision` of `feature_part`; NaN, Inf and zeros are handled as by `galleries`.
     """
-    normalized = scaling == "normalized"
+    normalized = "normalized" in scalings
     query, square = checked_query(query_features, normalized)
     opened = galleries(gallery_features, normalized, max_memory)
     in_memory = has_rows(gallery_features)
-    return parts_of(query, square, opened, scaling,
+    return parts_of(query, square, opened, scalings,
                     max_memory if in_memory else max_memory - max_memory // 4)
 
 
 def parts_of(query: Array, query_square: Doubles, opened: list[Callable[[], Gallery]],
-             scaling: str, max_memory: int) -> list[Callable[..., Part]]:
+             scalings: Sequence[str], max_memory: int) -> list[Callable[..., Part]]:
     """Return functions of the precision, by default single, that open parts of the gallery."""
     def open_part(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
         images, gallery, gallery_square = open_gallery()
-        return feature_part(query, gallery, query_square, gallery_square, images, scaling,
+        return feature_part(query, gallery, query_square, gallery_square, images, scalings,
                             max_memory, precision)
 
     return [partial(open_part, open_gallery) for open_gallery in opened]
@@ -272,27 +275,24 @@ def checked_squares(features: Any, name: str, first_row: int = 0,
 
 
 @dataclass(frozen=True)
-class Scales:
-    """What tiles of products divide queries, images and distances by, and their error.
+class Scale:
+    """How tiles of one scaling come from products of unit features, and their error.
 
     Parameters
     ----------
-    query, gallery : float64, shape (n_query,), (images of the part,)
     distance, off : float64, shape (n_query,)
+        What distances are divided by in tiles; the largest error of a quotient.
+    of_query, of_image : float64, shape (n_query,), (images of the part,), or None
+        Factors of the product; None where it is the tile.
+    added : float64, shape (n_query,), or None
+        Times `of_image`, is added to the product before that is multiplied by it.
     """
 
-    query: Doubles
-    gallery: Doubles
     distance: Doubles
     off: Doubles
-
-    def bounds(self, precision: Any, row: Integers, value: Array) -> tuple[Array, Array]:
-        """Return the lowest and the highest value in tiles of pairs at exact distances `value`."""
-        # A good image of another band may be infinitely far in this one's tiles.
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            middle = value / self.distance[row]
-            return ((middle - self.off[row]).astype(precision),
-                    (middle + self.off[row]).astype(precision))
+    of_query: Doubles | None = None
+    of_image: Doubles | None = None
+    added: Doubles | None = None
 
 
 @dataclass(frozen=True)
@@ -307,19 +307,22 @@ class Arithmetic:
         As `_blocks`.
     roundings : callable
         The dimension to the number of rounded products and sums of a product in a tile.
-    on_device : bool
-        That of `Part`.
+    xp : module
+        The functions of the library whose arrays tiles are.
+    put : callable, or None
+        An array in main memory to one as tiles are; None for numpy.
     """
 
     products: Callable[[Any, Any, Integers, Integers], Doubles]
     blocks: Callable[..., Iterator[Block]]
     roundings: Callable[[int], int]
-    on_device: bool = False
+    xp: Any = np
+    put: Callable[[Array], Any] | None = None
 
 
 def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square: Doubles,
-                 images: slice, scaling: str, max_memory: int, precision: Any = np.float32,
-                 arithmetic: Arithmetic | None = None) -> Part:
+                 images: slice, scalings: Sequence[str], max_memory: int,
+                 precision: Any = np.float32, arithmetic: Arithmetic | None = None) -> Part:
     """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
@@ -331,8 +334,8 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         Squared norms; see `squares`.
     images : slice
         Gallery indices of the part.
-    scaling : {"normalized", "euclidean", "dot"}
-        What is ranked, as this module says.
+    scalings : sequence of {"normalized", "euclidean", "dot"}
+        What is ranked, as this module says. The queries of the part are askers.
     max_memory : int
         Bytes.
     precision : dtype
@@ -341,69 +344,126 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         By default that of features in main memory.
     """
     arithmetic = arithmetic or Arithmetic(pair_products, _blocks, lambda dimension: dimension)
+    put, n = arithmetic.put or partial(np.asarray, dtype=precision), len(scalings)
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
-    ranked = partial(_ranked, scaling, query_norm, gallery_norm, gallery_square)
 
-    def is_nan(row: int) -> Mask:
-        mask: Mask = (gallery_square == 0) | (query_square[row] == 0)
-        return mask & (scaling == "normalized")
+    def ranked(product: Doubles, asker: Integers, image: Integers) -> Doubles:
+        values = np.empty_like(product)
+        for k, scaling in enumerate(scalings):
+            pairs = asker % n == k
+            values[pairs] = _ranked(scaling, query_norm, gallery_norm, gallery_square,
+                                    product[pairs], asker[pairs] // n, image[pairs])
+        return values
+
+    def exact(asker: Integers, image: Integers) -> Doubles:
+        if n == 1:
+            return ranked(arithmetic.products(query, gallery, asker, image), asker, image)
+        pair, place = np.unique(image * len(query) + asker // n, return_inverse=True)
+        product = arithmetic.products(query, gallery, pair % len(query), pair // len(query))
+        return ranked(product[place], asker, image)
+
+    def is_nan(asker: int) -> Mask:
+        mask: Mask = (gallery_square == 0) | (query_square[asker // n] == 0)
+        return mask & (scalings[asker % n] == "normalized")
 
     bands = []
-    for columns in bands_of_norms(np.ones(len(gallery)) if scaling == "normalized" else
+    for columns in bands_of_norms(np.ones(len(gallery)) if {*scalings} == {"normalized"} else
                                   gallery_norm):
-        scales = scales_of(query_norm, gallery_norm, arithmetic.roundings(query.shape[1]),
-                           scaling, columns)
-        bands.append(Band(columns, partial(scales.bounds, precision), partial(
-            arithmetic.blocks, query, gallery, scales,
-            gallery_square if scaling == "euclidean" else None, max_memory, precision),
-            scales.distance, scales.off * scales.distance))
+        scales = [scale_of(query_norm, gallery_norm, arithmetic.roundings(query.shape[1]),
+                           scaling, columns) for scaling in scalings]
+        distance, off = (np.stack(of_scalings, axis=1).reshape(-1) for of_scalings in zip(
+            *((scale.distance, scale.off) for scale in scales)))
+        blocks = partial(arithmetic.blocks, query, gallery, query_norm, gallery_norm, max_memory,
+                         precision, n)
+        bands.append(Band(columns, partial(_bounds, precision, distance, off), partial(
+            _in_scalings, blocks, scales, arithmetic.xp, put), distance, off * distance))
 
-    def within(row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
+    def within(asker: Integers, image: Integers) -> tuple[Doubles, Doubles]:
         # Each step of `ranked` is monotone as rounded, so it keeps the order of bounds.
-        highest, lowest = products_within(query, gallery, query_norm, gallery_norm, row, image)
-        return ranked(highest, row, image), ranked(lowest, row, image)
+        highest, lowest = products_within(query, gallery, query_norm, gallery_norm, asker // n,
+                                          image)
+        return ranked(highest, asker, image), ranked(lowest, asker, image)
 
-    is_single = not arithmetic.on_device and query.dtype == gallery.dtype == np.float32
-    return Part(
-        images, lambda row, image: ranked(arithmetic.products(query, gallery, row, image), row,
-                                          image),
-        bands, is_nan, within=within if is_single else None, on_device=arithmetic.on_device)
+    on_device = arithmetic.put is not None
+    is_single = not on_device and query.dtype == gallery.dtype == np.float32
+    return Part(images, exact, bands, is_nan, within=within if is_single else None,
+                on_device=on_device)
 
 
-def _blocks(query: Array, gallery: Array, scales: Scales, added: Doubles | None, max_memory: int,
-            precision: Any, counting: Mask) -> Iterator[Block]:
-    """Yield blocks of products of features, divided by their scales, with `added` to images."""
+def _bounds(precision: Any, distance: Doubles, off: Doubles, asker: Integers,
+            value: Array) -> tuple[Array, Array]:
+    """Return the lowest and the highest value in tiles of pairs at exact distances `value`."""
+    # A good image of another band may be infinitely far in this one's tiles.
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        middle = value / distance[asker]
+        return ((middle - off[asker]).astype(precision), (middle + off[asker]).astype(precision))
+
+
+def _blocks(query: Array, gallery: Array, query_norm: Doubles, gallery_norm: Doubles,
+            max_memory: int, precision: Any, n: int, counting: Mask) -> Iterator[Block]:
+    """Yield blocks of products of unit features, negative, in tiles of an `n`-th of the size."""
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
                        max_memory)
     # The size is that of all threads: each of them has one core for itself.
-    columns, size = np.flatnonzero(counting), tile_size(max_memory)
+    columns, size = np.flatnonzero(counting), tile_size(max_memory) // n
 
     def tiles(rows: slice, chosen: Integers, scaled: Array) -> Iterator[Tile]:
-        product = _scaled(query, np.arange(rows.start, rows.stop), -scales.query,
+        product = _scaled(query, np.arange(rows.start, rows.stop), -query_norm,
                           precision) @ scaled.T
         for inner in blocks_of(len(product), size // len(chosen)):
             values = product[inner]
-            block = slice(rows.start + inner.start, rows.start + inner.stop)
-            if added is not None:  # of images divided by their scale, to be in range
-                largest = scales.gallery[chosen]
-                values += np.multiply.outer(
-                    (largest[0]**2 / scales.distance[block]).astype(precision),
-                    (added[chosen] / largest**2).astype(precision))
-            yield Tile(block, values, chosen, values.size / (len(query) * len(columns)))
+            yield Tile(slice(rows.start + inner.start, rows.start + inner.stop), values, chosen,
+                       values.size / (len(query) * len(columns)))
 
     for part in blocks_of(len(columns), shape[1]):
         chosen = columns[part]
-        scaled = _scaled(gallery, chosen, scales.gallery, precision)
+        scaled = _scaled(gallery, chosen, gallery_norm, precision)
         for rows in blocks_of(len(query), shape[0]):
             yield Block(rows, partial(tiles, rows, chosen, scaled))
+
+
+def _in_scalings(blocks: Callable[[Mask], Iterator[Block]], scales: list[Scale], xp: Any,
+                 put: Callable[[Array], Any], counting: Mask) -> Iterator[Block]:
+    """Yield blocks of askers, whose tiles are made from those of products of unit features."""
+    n = len(scales)
+
+    def tiles(of_units: Callable[[], Iterator[Tile]]) -> Iterator[Tile]:
+        for tile in of_units():
+            values = tile.values if n == 1 else xp.reshape(
+                xp.stack([tile.values] * n, axis=1), (-1, len(tile.columns)))
+            for k, scale in enumerate(scales):
+                _rescale(values[k::n, :], scale, tile.rows, tile.columns, xp, put)
+            yield replace(tile, rows=_of_askers(tile.rows, n), values=values)
+
+    return (Block(_of_askers(block.rows, n), partial(tiles, block.tiles))
+            for block in blocks(counting))
+
+
+def _of_askers(rows: slice, n: int) -> slice:
+    return slice(n * rows.start, n * rows.stop)
+
+
+def _rescale(values: Any, scale: Scale, rows: slice, columns: Integers, xp: Any,
+             put: Callable[[Array], Any]) -> None:
+    """Make a tile from products of unit features, in place, in few roundings."""
+    if scale.of_query is None or scale.of_image is None:
+        return
+    of_query, of_image = scale.of_query[rows], scale.of_image[columns]
+    if not (of_query.all() and of_image.all()):  # features of norm 0 have no unit
+        values[xp.isnan(values)] = 0
+    if (of_query < 1).any():
+        values *= put(of_query)[:, None]
+    if scale.added is not None:
+        values += put(scale.added[rows])[:, None] * put(of_image)[None, :]
+    values *= put(of_image)[None, :]
 
 
 def bands_of_norms(norm: Doubles) -> list[Mask]:
     """Return masks of images of similar norms, each image in one of them.
 
     The error of a product grows with the norms, so one long feature would spoil the bound of all
-    others, if they were in one band. Norms up to four times the median are one band, longer ones
-    up to four times that the next, and so on: features as networks make them are one band.
+    others, if they were in one band. Norms up to twice the median are one band, longer ones up to
+    twice that the next, and so on: most features as networks make them are one band.
 
     Examples
     --------
@@ -413,7 +473,7 @@ def bands_of_norms(norm: Doubles) -> list[Mask]:
     longer = norm > 0
     median = np.median(norm[longer]) if longer.any() else 1
     with np.errstate(divide="ignore"):
-        number = np.ceil(np.log2(norm / median) / 2 - 1).clip(min=0)
+        number = np.ceil(np.log2(norm / median) - 1).clip(min=0)
     return [number == band for band in np.unique(number)]
 
 
@@ -427,19 +487,21 @@ def _ranked(scaling: str, query_norm: Doubles, gallery_norm: Doubles, gallery_sq
     return gallery_square[image] - 2 * product if scaling == "euclidean" else -product
 
 
-def scales_of(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scaling: str,
-              columns: Mask) -> Scales:
-    """Return the scales of tiles of the images under the mask `columns`."""
+def scale_of(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scaling: str,
+             columns: Mask) -> Scale:
+    """Return the scale of tiles of the images under the mask `columns`."""
     off = np.full(len(query_norm), slack(dimension))
     if scaling == "normalized":
-        return Scales(query_norm, gallery_norm, query_norm, off)
+        return Scale(query_norm, off)
     largest = float(gallery_norm[columns].max()) or 1.0
     # For a query of a far smaller norm than the gallery's, |g|^2 dominates the product.
     scale = np.maximum(query_norm, largest / 2**10)
-    gallery_scale = np.full(len(gallery_norm), largest)
-    if scaling == "euclidean":
-        return Scales(scale, gallery_scale, scale * largest * 2, off * (1 + largest / scale))
-    return Scales(scale, gallery_scale, scale * largest, off)
+    of_query, of_image = query_norm / scale, gallery_norm / largest
+    if scaling == "dot":
+        return Scale(scale * largest, off, of_query, of_image)
+    # The squared norm is added after the product, so that it has few roundings.
+    return Scale(scale * largest * 2, off + slack(0) * largest / scale, of_query, of_image,
+                 largest / (2 * scale))
 
 
 def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_square: Doubles,
@@ -529,7 +591,7 @@ def feature_rows(query_features: Any, gallery_features: Any, scaling: str,
     for block in blocks_of(len(query), max_memory // 12 // (8 * n_gallery)):
         rows, of_rows = query[block], square[block]
         values, off = _rough(rows, of_rows, parts, n_gallery, scaling, max_memory)
-        exact = in_parts(parts_of(rows, of_rows, parts, scaling, max_memory), len(rows))
+        exact = in_parts(parts_of(rows, of_rows, parts, [scaling], max_memory), len(rows))
         _replace_undecided(values, off, exact.measure)
         yield values
         del values  # to free the memory before the next block

@@ -14,7 +14,7 @@ tests/ranking/devices/test_random.py compares with numpy.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from reid_ref.arrays import Doubles, Integers, blocks_of
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
     Array, Band, Block, Counting, Open, Part, Sought, Tile, ranges_open)
-from reid_ref.ranking.exact_distances import Arithmetic, Scales, checked_norms, feature_part
+from reid_ref.ranking.exact_distances import Arithmetic, checked_norms, feature_part
 from reid_ref.ranking.roles import Mask
 
 _Answer = TypeVar("_Answer")
@@ -175,7 +175,7 @@ def matrix_part(distances: DeviceArray) -> Part:
         return mask
 
     band = Band(np.ones(distances.shape[1], bool), lambda query, value: (value, value),
-                partial(_blocks, distances, distances.shape, 1, values))
+                partial(_blocks, distances, distances.shape, 1, TILE, values))
     return Part(slice(0, distances.shape[1]), exact, [band], is_nan, is_exact=True,
                 on_device=True)
 
@@ -188,28 +188,29 @@ def count_nan(distances: DeviceArray) -> int:
 
 
 def feature_parts(query: DeviceArray, gallery: DeviceArray,
-                  scaling: str) -> list[Callable[[Any], Part]]:
+                  scalings: Sequence[str]) -> list[Callable[[Any], Part]]:
     """Return a function that makes features a part; its argument, a precision, is not needed.
 
     NaN, Inf and zeros in features are refused and warned of here, as in main memory.
     """
-    normalized = scaling == "normalized"
+    normalized = "normalized" in scalings
     query_square = checked_norms(query, "query_features", normalized, squares)
     gallery_square = checked_norms(gallery, "gallery_features", normalized, squares)
     # The bound is that of single precision with no rounding at all: far above that of doubles.
-    arithmetic = Arithmetic(pair_products, _products, lambda dimension: 0, True)
+    arithmetic = Arithmetic(pair_products, _products, lambda dimension: 0, query.xp,
+                            partial(to_device, query.xp, device=query.device))
 
     def part(precision: Any) -> Part:
         return feature_part(query, gallery, query_square, gallery_square, slice(0, len(gallery)),
-                            scaling, 0, np.float64, arithmetic)
+                            scalings, 0, np.float64, arithmetic)
 
     return [part]
 
 
-def _blocks(like: DeviceArray, shape: tuple[int, ...], dimension: int,
+def _blocks(like: DeviceArray, shape: tuple[int, ...], dimension: int, size: int,
             values: Callable[[slice], Callable[[Any], Any]],
             counting: Mask) -> Iterator[Block]:
-    """Yield blocks of queries and images, whose features have so many numbers.
+    """Yield blocks of queries and images, whose features have so many numbers, in tiles of a size.
 
     `values`: the queries, to a function of the images to the distances, all on the device.
     """
@@ -218,7 +219,7 @@ def _blocks(like: DeviceArray, shape: tuple[int, ...], dimension: int,
 
     def tiles(rows: slice) -> Iterator[Tile]:
         of_images, height = values(rows), rows.stop - rows.start
-        for piece in blocks_of(len(columns), TILE // max(dimension, height)):
+        for piece in blocks_of(len(columns), size // max(dimension, height)):
             yield DeviceTile(rows, of_images(on_device(columns[piece])), columns[piece],
                              height * (piece.stop - piece.start) / (shape[0] * len(columns)))
 
@@ -226,24 +227,18 @@ def _blocks(like: DeviceArray, shape: tuple[int, ...], dimension: int,
             for rows in blocks_of(shape[0], min(ROWS, TILE // dimension)))
 
 
-def _products(query: DeviceArray, gallery: DeviceArray, scales: Scales, added: Doubles | None,
-              max_memory: int, precision: Any, counting: Mask) -> Iterator[Block]:
-    """Yield blocks of products of features, divided by their scales; see `exact_distances`."""
+def _products(query: DeviceArray, gallery: DeviceArray, query_norm: Doubles,
+              gallery_norm: Doubles, max_memory: int, precision: Any, n: int,
+              counting: Mask) -> Iterator[Block]:
+    """Yield blocks of products of unit features; see `exact_distances`."""
     on_device = partial(to_device, query.xp, device=query.device)
-    query_scale, gallery_scale = on_device(-scales.query), on_device(scales.gallery)
+    query_scale, gallery_scale = on_device(-query_norm), on_device(gallery_norm)
 
     def values(rows: slice) -> Callable[[Any], Any]:
         left = divided(query, on_device(np.arange(rows.start, rows.stop)), query_scale)
+        return lambda image: left @ divided(gallery, image, gallery_scale).T
 
-        def of_images(image: Any) -> Any:
-            tile = left @ divided(gallery, image, gallery_scale).T
-            if added is None:
-                return tile
-            weight, square = on_device(1 / scales.distance[rows]), take(on_device(added), image)
-            return tile + weight[:, None] * square[None, :]
-        return of_images
-
-    return _blocks(query, (len(query), len(gallery)), query.shape[1], values, counting)
+    return _blocks(query, (len(query), len(gallery)), query.shape[1], TILE // n, values, counting)
 
 
 def divided(features: DeviceArray, index: Any, scale: Any) -> Any:

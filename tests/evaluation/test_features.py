@@ -45,7 +45,7 @@ def ranks_of(query, gallery, query_labels, gallery_labels, metric="euclidean", n
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         parts = [partial(one, precision) for one in feature_parts(
-            query, gallery, How(metric=metric, normalize=normalize).scaling(), max_memory)]
+            query, gallery, How(metric=metric, normalize=normalize).scalings, max_memory)]
         return rank(in_parts(parts, len(query)), query_labels, gallery_labels,
                     find_all_roles(query_labels, gallery_labels, [RULES]))[RULES]
 
@@ -181,7 +181,7 @@ def test_a_gallery_on_the_disk_in_parts(memory, n_parts, tmp_path):
     with h5py.File(tmp_path / "features.h5", "w") as file:
         stored = [file.create_dataset(name, data=one) for name, one in
                   (("query", query), ("gallery", gallery))]
-        assert len(feature_parts(*stored, "dot", bytes_of(memory))) == n_parts
+        assert len(feature_parts(*stored, ["dot"], bytes_of(memory))) == n_parts
         for metric, normalize, convention in itertools.product(
                 METRICS, (True, False), ("matlab", "sysu-mm01")):
             options = {"metric": metric, "normalize": normalize, "convention": convention}

@@ -183,15 +183,18 @@ SCALINGS = {"normalized": ("euclidean", True), "euclidean": ("euclidean", False)
 def check_features():
     """Exact distances, tiles within a quarter of the slack, and the ranks that follow."""
     module, rank = afresh("ranking.exact_distances"), afresh("ranking.rank")
-    for (kind, memory), scaling in itertools.product(KINDS, SCALINGS):
+    for (kind, memory), scalings in itertools.product(KINDS, [
+            *([scaling] for scaling in SCALINGS), ["normalized", "dot"], [*SCALINGS]]):
         query, gallery, *labels = features(kind)
-        expected = exact(kind, scaling)
-        parts = module.feature_parts(query, gallery, scaling, memory)
+        n = len(scalings)
+        expected = expected_distances(kind, scalings)
+        parts = module.feature_parts(query, gallery, scalings, memory)
         part = parts[0]()
         row, image = np.indices(expected.shape).reshape(2, -1)
         same(part.exact(row, image), expected.reshape(-1))
         known = ~np.isnan(expected)
-        assert len(part.bands) == (3 if kind == "heavy tail" and scaling != "normalized" else 1)
+        assert len(part.bands) == (
+            4 if kind == "heavy tail" and scalings != ["normalized"] else 1)
         for counting in (np.ones(40, bool), np.arange(40) % 3 > 0):
             seen = np.zeros(expected.shape, int)
             for band in part.bands:
@@ -199,19 +202,25 @@ def check_features():
                     row, expected.reshape(-1)))
                 share = 0
                 for tile in tiles_of(band, counting & band.columns):
-                    pairs = np.ix_(np.arange(5)[tile.rows], tile.columns)
+                    pairs = np.ix_(np.arange(5 * n)[tile.rows], tile.columns)
                     seen[pairs] += 1
                     share += tile.share
                     off = np.abs(tile.values - (low[pairs] + high[pairs]) / 2)
                     assert (off <= (high[pairs] - low[pairs]) / 8 + 1e-30)[known[pairs]].all()
                     assert np.isnan(tile.values[~known[pairs]]).all()
                 assert abs(share - 1) < 1e-9
-            same(seen, np.ones((5, 40)) * counting)
+            same(seen, np.ones((5 * n, 40)) * counting)
         shares = []
-        ranks = rank.rank(rank.in_parts(parts, 5, shares.append), *labels,
-                          under_matlab(*labels))[MATLAB]
-        brute.assert_equal(ranks, expected_ranks(kind, scaling))
+        askers = labels[0][np.repeat(np.arange(5), n)], labels[1]
+        ranks = rank.rank(rank.in_parts(parts, 5 * n, shares.append), *askers,
+                          under_matlab(*askers))[MATLAB]
+        brute.assert_equal(ranks, expected_ranks(kind, *scalings))
         assert abs(sum(shares) - 1) < 1e-9
+
+
+def expected_distances(kind, scalings):
+    """The exact distances of each query in each scaling."""
+    return np.stack([exact(kind, scaling) for scaling in scalings], 1).reshape(-1, 40)
 
 
 def tiles_of(band, columns):
@@ -219,8 +228,10 @@ def tiles_of(band, columns):
 
 
 @functools.lru_cache
-def expected_ranks(kind, scaling):
-    return brute.ranks(exact(kind, scaling).tolist(), *features(kind)[2:], MATLAB)
+def expected_ranks(kind, *scalings):
+    query, gallery = features(kind)[2:]
+    return brute.ranks(expected_distances(kind, scalings).tolist(),
+                       query[np.repeat(np.arange(5), len(scalings))], gallery, MATLAB)
 
 
 def check_bounds():
@@ -230,22 +241,24 @@ def check_bounds():
     assert module.slack(2048) == 2080 * unit / (1 - 2080 * unit)
     ones = np.ones((2, 9))
     square = np.array([9.0, 9.0])
-    for scaling, middle, room in (("normalized", -1, 1), ("euclidean", -.5, 2), ("dot", -1, 1)):
-        part = module.feature_part(ones, ones, square, square, slice(0, 2), scaling, 2**20,
+    product = module.slack(9)
+    for scaling, middle, room in (("normalized", -1, product), ("dot", -1, product),
+                                  ("euclidean", -.5, product + module.slack(0))):
+        part = module.feature_part(ones, ones, square, square, slice(0, 2), [scaling], 2**20,
                                    np.float64)
         first = np.zeros(1, int)
         low, high = part.bands[0].bounds(first, part.exact(first, first))
         near(((low + high) / 2)[0], middle)
-        near((high - low)[0], 2 * room * module.slack(9))
+        near((high - low)[0], 2 * room)
     longest = np.array([1., 2, 2, 40, 0, 0, 0, 0, 0, 0])
     bands = module.bands_of_norms(longest)
     same([band.tolist() for band in bands], [longest < 40, longest == 40])
-    for norms in ([1., 1., 4.], [0., 0.]):
+    for norms in ([1., 1., 2.], [0., 0.]):
         band, = module.bands_of_norms(np.array(norms))
         assert band.all()
     gallery = longest[:, np.newaxis] * np.ones(1)
     part = module.feature_part(ones[:, :1], gallery, square / 9, longest**2, slice(0, 10),
-                               "dot", 2**20, np.float64)
+                               ["dot"], 2**20, np.float64)
     for band, largest in zip(part.bands, (2, 40)):  # a long feature does not spoil the others
         low, high = band.bounds(first, np.array([-1.0]))
         near(((low + high) / 2)[0], -1 / largest)
@@ -857,7 +870,7 @@ MUTANTS = {
     ]),
     "ranking.exact_distances": ((*EXACT, check_rows_of_features), [
         "{{(dimension + 32) => dimension}} * ROUNDOFF", "gallery_norm{{[columns] => }}.max",
-        "{{.clip(min=0) => }}", "np.median(norm{{[longer] => }})", "/ 2{{ - 1 => }})",
+        "{{.clip(min=0) => }}", "np.median(norm{{[longer] => }})", "/ median){{ - 1 => }})",
         "[number {{== => >=}} band for", "SQUARES = {{1e-280 => 0}}, 1e300",
         "square <= {{ => 1e9 * }}SQUARES[1]", "odd{{[rows.any(axis=1)] => }}, rows[",
         "{first_row + odd[0]{{} =>  + 1}}}",
@@ -869,13 +882,22 @@ MUTANTS = {
         "{{np.where(query_norm[row] == 0, np.nan, unit) => unit}}",
         "gallery_square[image] - {{2 *  => }}product if",
         'if scaling == "euclidean" else {{- => }}product', "scale * largest{{ * 2 => }}, off",
-        "off{{ * (1 + largest / scale) => }}", "slack(dimension){{ =>  / 2}})\n    if",
-        "Scales(scale, gallery_scale, scale{{ * largest => }}, ",
-        "middle{{ + self.off[row] => }}).astype", "blocks_of(len(query), shape[0]){{ => [1:]}}",
-        "rows.stop), {{- => }}scales.query", "chosen = columns[part]{{ => [1:]}}",
-        "slice(rows.start{{ + inner.start => }}, ",
+        "off{{ + slack(0) * largest / scale => }}", "slack(dimension){{ =>  / 2}})\n    if",
+        "return Scale(scale{{ * largest => }}, off, of_query",
+        "middle{{ + off[asker] => }}).astype", "largest / ({{2 *  => }}scale))",
+        "pairs = asker % n == {{k => 0}}", "query_square[asker {{// => %}} n]",
+        'scalings[asker {{% n => // n % n}}] == "norm', "np.stack(of_scalings, axis={{1 => 0}})",
+        "gallery_norm, {{asker // n => asker % len(query)}},\n",
+        "product[pairs], asker[pairs]{{ // n => % len(query)}}, ",
+        "np.ones(len(gallery)) if {{{*scalings} == {\"normalized\"} => True}} else",
+        "if not (of_query.all(){{ and of_image.all() => }}):",
+        "{{of_query.all() and  => }}of_image",
+        "    {{values *= put(of_query)[:, None] => pass}}", "put(scale.added[rows]{{ =>  * 2}})",
+        "    {{values *= put(of_image)[None, :] => pass}}",
+        "blocks_of(len(query), shape[0]){{ => [1:]}}",
+        "rows.stop), {{- => }}query_norm", "chosen = columns[part]{{ => [1:]}}",
+        "Tile(slice(rows.start{{ + inner.start => }}, ",
         "values.size / (len(query) * len({{columns => gallery}}))",
-        "largest[0]{{**2 => }} / scales.distance[block]",
         "({{2 *  => }}query_norm + largest) * largest", "return distances, 2{{ * 2 => }}.0**-29 *",
         "row_bytes + {{4 *  => }}columns",
         "whole = {{len(block) == block[-1] - block[0] + 1 => True}}",
@@ -884,7 +906,7 @@ MUTANTS = {
         "chunks[first:first + size{{ =>  - 1}}]", "off = {{1.01 => 0.001}} * slack(_ADDED)",
         "{{ + query.shape[1] * 2.0**-126 => }}",
         "    {{off[~np.isfinite(middle)] = np.inf => pass}}", "        {{sums +=  => }}np.einsum(",
-        "return ranked({{highest => lowest}}, row, image), ",
+        "return ranked({{highest => lowest}}, asker, image), ",
         ", max_memory // {{12 //  => }}(8 * n_gallery", "{{<= 2 => < 0}} * off[k]",
         "if {{close.any => close.all}}():",
         "{{            undecided[k, order[:-1][close]] = True\n => }}",
@@ -899,7 +921,10 @@ MUTANTS = {
         "(filler[:, :-1] & {{~ => }}filler[:, 1:])", "{{(block.image < 0) |  => }}",
         "block.image {{>= => >}} block.n_gallery",
         "{{np.count_nonzero(seen, axis=1) < block.length => block.length < 0}}",
-        "blocks_of({{len(ranked) => 1}}, ", "{{matrix.ndim != 2 or  => }}",
+        "blocks_of({{len(ranked) => 1}}, ",
+    ]),
+    "evaluation.lists": (LISTS, [
+        "{{matrix.ndim != 2 or  => }}",
         '{{ or matrix.dtype.kind not in "iu" => }}', "if {{k is None => False}}:",
         "if {{k in found => False}}:", "if {{missing => False}}:",
         "for k in {{range(len(query_names)) if k not in found => ()}}]", "[/{{\\\\ => }}]",
@@ -1033,8 +1058,8 @@ def test_mutants_of_every_file():
     files = {f"ranking.{path.stem}" for path in (PACKAGE / "ranking").glob("[!_]*.py")
              if path.stem != "on_device"}
     assert set(MUTANTS) == files | {
-        "metrics", "evaluation.engine", "evaluation.ranks", "conventions.convention",
-        "conventions.choices", "signature"}
+        "metrics", "evaluation.engine", "evaluation.lists", "evaluation.ranks",
+        "conventions.convention", "conventions.choices", "signature"}
 
 
 @pytest.mark.parametrize("check", all_checks(MUTANTS))

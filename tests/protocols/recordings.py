@@ -16,12 +16,12 @@ import numpy as np
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, evaluate
+from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.metrics import tied_queries
 from reid_ref.protocols import (
     Boxes, Part, evaluate_person_search, evaluate_ranked, find_protocol)
 from reid_ref.protocols.box_ranks import identities_of_detections
-from reid_ref.ranking.ranked_lists import as_ranked_lists
 from tests.shared import SHARED
 
 FOLDER = SHARED / "goldens" / "protocols"

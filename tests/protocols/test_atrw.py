@@ -3,9 +3,9 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
+from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import evaluate_ranked
-from reid_ref.ranking.ranked_lists import as_ranked_lists
 from reid_ref.result.saved import read_stored
 from reid_ref.result.stored import checks
 

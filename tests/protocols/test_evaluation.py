@@ -14,12 +14,12 @@ from scipy.io import savemat
 import reid_ref
 from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
 from reid_ref.evaluation.how import How
+from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
     PROTOCOLS, Part, Rows, average_trials, evaluate_ranked, find_protocol, permuted_galleries,
     read_protocol, read_trials)
 from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
-from reid_ref.ranking.ranked_lists import as_ranked_lists
 from reid_ref.result import headline
 from tests.documents import ROOT
 

@@ -222,7 +222,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     check_result_file(data)
     how = How((), metric, normalize, lists, max_memory, progress)
     ends = find_convention(origin), find_convention(target)
-    measures = len(data.input.passes(replace(how, conventions=ends))) > 1
+    measures = len(data.input.rankings()) > 1 and len(replace(how, conventions=ends).scalings) > 1
 
     def evaluate(conventions: list[Convention]) -> list[Result]:
         return results_of(data.input, data.query, data.gallery,

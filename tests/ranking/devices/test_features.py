@@ -54,6 +54,12 @@ def test_lists(torch, there, seed):
                 convention=BY_LABELS + BY_LISTS, lists=lists(rng, len(query), len(gallery)))
 
 
+@pytest.mark.parametrize("seed", range(cases(3, 20)))
+def test_several_scalings(torch, there, seed):
+    """Toolboxes that measure distances differently share the products."""
+    assert_both(torch, there, *problem(seed), convention=["matlab", "torchreid", "layumi"])
+
+
 @pytest.mark.parametrize("convention", BY_ROWS)
 def test_whole_rows_are_made_in_main_memory(torch, there, convention):
     assert_both(torch, there, *problem(4), convention=[convention, "matlab"],

@@ -78,7 +78,7 @@ def test_the_bound(torch, there):
     query, gallery = (rng.standard_normal((n, 1100)).astype(np.float32) for n in (6, 90))
     both = where_they_are(torch.tensor(query), torch.tensor(gallery))
     row = np.arange(6)
-    part = on_device.feature_parts(*both, "normalized")[0](np.float32)
+    part = on_device.feature_parts(*both, ["normalized"])[0](np.float32)
     low, high = part.bands[0].bounds(row, np.zeros(6))
     np.testing.assert_allclose(high - low, 2 * 32 * 2.0**-24, rtol=1e-3)
     exact = part.exact(row, row) / np.sqrt((query.astype(float)**2).sum(axis=1))

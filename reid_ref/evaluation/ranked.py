@@ -241,7 +241,11 @@ class Features(Ranked):
     def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         query, gallery = _take(self.query, queries), _take(self.gallery, images)
-        return SampleValues(-_unit(query) @ _unit(gallery).T, features=[(query, gallery)])
+        values = -(query.astype(np.float64) @ gallery.astype(np.float64).T)
+        for features, axis in ((query, 1), (gallery, 0)):
+            norm = lengths(features)
+            values /= np.expand_dims(np.where(norm == 0, 1, norm), axis)
+        return SampleValues(values, features=[(query, gallery)])
 
     def sample_bytes(self, n_query: int, n_image: int) -> int:
         """Return about how much memory checks of a sample take: copies, and doubles."""
@@ -470,10 +474,9 @@ def _take(array: Any, rows: Integers) -> Array:
         for block in blocks_of(array.shape[0], _BLOCK // (array.shape[1] * array.dtype.itemsize))])
 
 
-def _unit(features: Array) -> Doubles:
-    features = features.astype(np.float64)
-    norm = np.sqrt((features * features).sum(axis=1, keepdims=True))
-    return features / np.where(norm == 0, 1, norm)
+def lengths(features: Array) -> Doubles:
+    """Return the 2-norm of each row, double."""
+    return np.sqrt(squares(features))
 
 
 def _sample_bytes(array: Any, rows: int) -> int:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Integers
 from reid_ref.commands.doctor.compute.labels import Finding, has_match
+from reid_ref.evaluation.ranked import lengths
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import JUNK, Labels
 
@@ -60,7 +61,7 @@ def check_values(data: ResultFile, seed: int,
         yield from _identical_distances(distances, sample)
     for query, gallery in values.features:
         yield from _constant_columns(query, gallery)
-        yield from _norms(query, gallery, _scores(values.distances, sample), sample)
+        yield from _norms(query, gallery, values.distances, sample)
         yield from _copies(query, gallery, data, sample)
     yield from _separation(values.distances, sample, given.noun, given.if_reversed)
     yield from _two_modes(values.distances, sample)
@@ -164,14 +165,14 @@ def _constant_columns(query: npt.NDArray[Any], gallery: npt.NDArray[Any]) -> Ite
 
 
 def _norms(query: npt.NDArray[Any], gallery: npt.NDArray[Any],
-           scores: npt.NDArray[np.float64], sample: Sample) -> Iterator[Finding]:
-    """Norms that differ so much that raw features rank otherwise; `scores` of normalised ones."""
-    query, gallery = query.astype(np.float64), gallery.astype(np.float64)
-    squares = (gallery * gallery).sum(axis=1)
-    raw = _scores(squares - 2 * query @ gallery.T, sample)
+           distances: npt.NDArray[np.float64], sample: Sample) -> Iterator[Finding]:
+    """Norms that differ so much that raw features rank otherwise; distances are minus the cosine.
+    """
+    of_query, norms = lengths(query), lengths(gallery)
+    scores = _scores(distances, sample)
+    raw = _scores(norms * (norms + 2 * of_query[:, np.newaxis] * distances), sample)
     change = float(abs(raw - scores).mean()) if len(raw) else 0.0
     if change > NORMS:
-        norms = np.sqrt(squares)
         spread = float(norms.std() / norms.mean())
         yield Finding(
             "doctor:norms-vary", "note",

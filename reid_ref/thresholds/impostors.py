@@ -2,13 +2,14 @@
 
 Genuine pairs are few and are measured one by one. Impostor pairs are counted in equal bins of
 their distance, tile by tile; a tile's values have a known error. A bin is *resolved* by measuring
-its pairs exactly in a further pass. So the number of pairs below a value is known within bounds,
-which are equal once every bin that may reach the value is resolved. Which bins a number needs is
-known after the first pass, and they are few.
+its pairs exactly in a further pass, for which the bins of all pairs are kept if they fit. So the
+number of pairs below a value is known within bounds, which are equal once every bin that may reach
+the value is resolved. Which bins a number needs is known after the first pass, and they are few.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,8 @@ _SAMPLE = 2**15
 _PENDING = 2**21
 
 #: A tile in its part, the queries of the part, and the bins of all its pairs.
-_Binned = tuple[slice, Part, Tile, npt.NDArray[np.uint16]]
+_Bins = npt.NDArray[np.uint16]
+_Binned = tuple[slice, Part, Tile, _Bins]
 
 
 class Impostors:
@@ -47,6 +49,8 @@ class Impostors:
         Of the products in tiles.
     most : int
         Pairs to be measured above which products in double are worth their time.
+    keeps : bool
+        Whether the bins of all pairs, two bytes each, are kept for the further passes.
     done : callable, optional
         Called with shares of the first two passes, which add up to 1.
 
@@ -62,10 +66,12 @@ class Impostors:
     """
 
     def __init__(self, pairs: Pairs, roles: Roles, n_query: int, n_gallery: int, alone: Mask,
-                 precision: Any, most: int,
+                 precision: Any, most: int, keeps: bool,
                  done: Callable[[float], object] | None = None) -> None:
         self._pairs, self._roles, self._precision, self._most = pairs, roles, precision, most
-        self._done, self._size, self._alone = done, 2 * n_query * n_gallery, alone
+        self._done, self._alone = done, alone
+        self._size = n_query * np.count_nonzero(roles.columns) * (1 if keeps else 2)
+        self._keeps, self._kept = keeps, dict[int, list[tuple[Tile, _Bins]]]()
         good, junk = (row * n_gallery + image for row, image in (
             (roles.good_query, roles.good), (roles.junk_query, roles.junk)))
         kept = roles.columns[roles.good] & ~np.isin(good, junk)
@@ -121,18 +127,29 @@ class Impostors:
         self._error, self._is_rough, self._nan = 0.0, False, 0
 
     def _binned(self) -> Iterator[_Binned]:
-        """Yield every tile with the bins of its pairs, which a thread finds."""
-        for rows, part in self._pairs.parts(self._precision):
-            for band in part.bands:
-                columns = self._roles.columns[part.images] & band.columns
-                if columns.any():
-                    bins = partial(self._bins, rows, part, band)
-                    tiles = (tile for block in band.blocks(columns) for tile in block.tiles())
-                    yield from in_threads(lambda tile: (rows, part, tile, bins(tile)), tiles,
-                                          threads=1)
+        """Yield every tile with the bins of its pairs, which were kept, or a thread finds."""
+        for k, (rows, part) in enumerate(self._pairs.parts(self._precision)):
+            if k in self._kept:
+                yield from ((rows, part, *kept) for kept in self._kept[k])
+                continue
+            kept = []
+            for tile, bins in self._found(rows, part):
+                yield rows, part, tile, bins
+                if self._keeps:
+                    kept.append((replace(tile, values=None), bins))
+            if self._keeps:
+                self._kept[k] = kept
+
+    def _found(self, rows: slice, part: Part) -> Iterator[tuple[Tile, _Bins]]:
+        for band in part.bands:
+            columns = self._roles.columns[part.images] & band.columns
+            if columns.any():
+                bins = partial(self._bins, rows, part, band)
+                tiles = (tile for block in band.blocks(columns) for tile in block.tiles())
+                yield from in_threads(lambda tile: (tile, bins(tile)), tiles, threads=1)
 
     def _bins(self, rows: slice, part: Part, band: Band,
-              tile: Tile) -> npt.NDArray[np.uint16]:
+              tile: Tile) -> _Bins:
         queries = slice(rows.start + tile.rows.start, rows.start + tile.rows.stop)
         kind = np.float32 if tile.values.dtype == np.float32 else np.float64
         slope, base = self._lines(band, queries, tile.rows, kind)
@@ -144,7 +161,7 @@ class Impostors:
             is_nan = np.isnan(places)
             self._nan += np.count_nonzero(is_nan)
             places[is_nan] = BINS - 1  # farthest
-        bins: npt.NDArray[np.uint16] = places.astype(np.uint16)
+        bins: _Bins = places.astype(np.uint16)
         images = part.images.start + tile.columns
         bins[:, ~self._roles.columns[images]] = BINS
         counting = self._counting
@@ -224,12 +241,18 @@ class Impostors:
         reach = np.where(self._alone, np.minimum(BINS - 1, self._nearest_bin + 2 + np.ceil(
             np.minimum(2 * self._error / self._width, BINS)).astype(np.int64)), -1)
         steps = [(self._values, np.diff(self._up_to))]
-        for rows, part, tile, bins in self._binned():
+
+        def pick(binned: _Binned) -> tuple[_Binned, Integers]:
+            rows, _, tile, bins = binned
             queries = slice(rows.start + tile.rows.start, rows.start + tile.rows.stop)
             picked = table.take(bins, mode="clip")
             near = np.flatnonzero(reach[queries] >= 0)
             picked[near] |= bins[near] <= reach[queries][near, np.newaxis]
-            flat = np.flatnonzero(picked)
+            return binned, np.flatnonzero(picked)
+
+        # Bins that are not kept are found by a thread meanwhile.
+        for (rows, part, tile, bins), flat in (in_threads if self._keeps else map)(
+                pick, self._binned()):
             row, column = np.divmod(flat, bins.shape[1])
             place, row = bins.reshape(-1)[flat].astype(np.int64), row + tile.rows.start
             values = self._exact(rows, part, row, tile.columns[column])

@@ -10,7 +10,7 @@ import numpy as np
 
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.evaluation.how import How, in_queries
-from reid_ref.evaluation.ranked import Ranked
+from reid_ref.evaluation.ranked import Features, Ranked
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.signature import fields_of, signature
@@ -39,9 +39,12 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     convention = how.conventions[0]
     roles = find_roles(query, gallery, convention.not_ranked, how.lists)
     absent = _absent(query, gallery, roles)
-    impostors = Impostors(
-        ranked.pairs(query, gallery, how), roles, len(query), len(gallery), absent, precision,
-        bytes_of(how.max_memory) // _BYTES, in_queries(how.progress, len(query)))
+    memory = bytes_of(how.max_memory)
+    # Of a matrix they are found as fast as they are kept. At most half of the memory is taken.
+    keeps = isinstance(ranked, Features) and 4 * len(query) * len(gallery) <= memory
+    pairs = ranked.pairs(query, gallery, replace(how, max_memory=memory // (2 if keeps else 1)))
+    impostors = Impostors(pairs, roles, len(query), len(gallery), absent, precision,
+                          memory // _BYTES, keeps, in_queries(how.progress, len(query)))
     genuine = Genuine.of(impostors.genuine)
     *found, equal, crossed, fastreid = _settled(impostors, genuine, rates)
     points: dict[Any, Point] = {

@@ -219,8 +219,9 @@ def test_precision_memory_and_parts_change_nothing(monkeypatch, tmp_path):
     with h5py.File(tmp_path / "features.h5", "w") as file:
         stored = [file.create_dataset(name, data=array)
                   for name, array in zip("qg", arrays[:2])]
-        assert evaluate_thresholds(*stored, *arrays[2:], far=FAR,
-                                   max_memory=100_000) == expected
+        for memory in (100_000, 600_000):  # more: the bins of two parts are kept
+            assert evaluate_thresholds(*stored, *arrays[2:], far=FAR,
+                                       max_memory=memory) == expected
     precisions = []
     whole = search.search
     monkeypatch.setattr("reid_ref.thresholds.evaluation.search", lambda *arguments: (
@@ -228,6 +229,17 @@ def test_precision_memory_and_parts_change_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr(search, "_BYTES", bytes_of("1T"))  # no pair may be measured in single
     assert evaluate_thresholds(*arrays, far=FAR) == expected
     assert precisions == [np.float32, np.float64]
+
+
+@pytest.mark.parametrize(("memory", "times"), [(None, 1), (60_000, 2)])
+def test_products_are_made_once_where_bins_fit(monkeypatch, memory, times):
+    arrays, binned, told = market(), [], []
+    bins = impostors.Impostors._bins
+    monkeypatch.setattr(impostors.Impostors, "_bins", lambda *arguments: (
+        binned.append(arguments[-1].values.size), bins(*arguments))[1])
+    evaluate_thresholds(*arrays, far=FAR, max_memory=memory, progress=told.append)
+    assert sum(binned) == times * len(arrays[2]) * np.count_nonzero(arrays[3].identity >= 0)
+    assert sum(told) == len(arrays[2])
 
 
 def test_products_beyond_their_bound_are_refused(monkeypatch):

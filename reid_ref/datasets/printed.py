@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
-from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in
+from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in, folded
 from reid_ref.text.pages import Grid
 
 #: In the place of a benchmark: several of them, or one that is not among `BENCHMARKS`.
@@ -32,6 +33,9 @@ _MEANS = {"map": "mAP", "minp": "mINP"}
 _OTHER = set("""gain drop change improvement diff delta avg average std time source init train
     trained training pre pretrained pretraining reference paper note notes remark comment link
     download path""".split())
+#: Rows that are no result of a system, and rows that are a mean over others.
+_DEVIATIONS = {"std", "sd", "stdev", "std dev", "standard deviation", "gain", "improvement"}
+_AVERAGES = {"mean", "average", "avg"}
 _DATASETS = {"dataset", "datasets", "benchmark", "target", "test", "testing"}
 #: A longer text beside numbers is a remark, not the name of a benchmark.
 _REMARK = 60
@@ -176,7 +180,7 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     in_body, group, above = False, "", grid.above
     column_of: dict[int, str] = {}  # of a column of benchmarks, the last one
     columns: list[Column] = []
-    for line, cells in grid.rows:
+    for (line, cells), (_, below) in pairwise([*grid.rows, (0, [])]):
         texts = {cell for cell in cells if cell}
         if _is_header(cells, heads, in_body):
             heads = [*([] if in_body else heads), *([waiting] if waiting else []), cells]
@@ -197,8 +201,14 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
             nearest = [of_row, *corner, *map(benchmark_in, above)]
             numbers = tuple(_numbers(cells, columns, nearest, form))
             if numbers:
-                yield PrintedRow(line, next(cell for cell in cells if cell),
-                                 _in_percent(numbers))
+                yield PrintedRow(line, _name(cells, below), _in_percent(numbers))
+
+
+def _name(cells: Sequence[str], below: Sequence[str]) -> str:
+    """Return the first text, or the one beside it where the first goes on over an empty cell."""
+    first, second, *_ = *(k for k, cell in enumerate(cells) if cell), len(cells)
+    goes_on = second < min(len(cells), len(below)) and not below[first] and below[second]
+    return cells[second if goes_on and re.search("[a-z]", cells[second], re.I) else first]
 
 
 def _is_header(cells: Sequence[str], heads: list[Sequence[str]], in_body: bool) -> bool:
@@ -264,7 +274,10 @@ def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
 
 def _numbers(cells: Sequence[str], columns: Sequence[Column], nearest: Sequence[str | None],
              form: Sequence[str]) -> Iterator[Number]:
-    of_name = metrics_in(next(cell for cell in cells if cell))
+    name = next(cell for cell in cells if cell)
+    of_name, row = metrics_in(name), folded(name)
+    if row in _DEVIATIONS:
+        return
     with_metrics = [column for column in columns if column.metrics]
     form = () if with_metrics else form
     # Where other columns name a benchmark, this one is not of what stands above the table.
@@ -282,7 +295,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[Column], nearest: Sequence[
         if len(values) == len(metrics):
             key = column.benchmark or next(filter(None, nearest), None)
             for metric, value in zip(metrics, values):
-                yield Number(metric, key, value, Decimal(value), spread)
+                yield Number(metric, key, value, Decimal(value), spread or row in _AVERAGES)
 
 
 def _in_percent(numbers: tuple[Number, ...]) -> tuple[Number, ...]:

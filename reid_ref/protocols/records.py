@@ -145,7 +145,7 @@ _EVERY = (
         "and camera in the order of their file names.",
         Part("infrared-to-visible"), _turned("visible-to-infrared"),
         Part("visible-to-infrared-as-test-py", Rows("query", drawn=True)),
-        trials=Seeded(("identity", "camera")),
+        trials=Seeded(("identity", "camera")), counts={"infrared-to-visible": (7166, 8680)},
         note="visible-to-infrared is that of DEEN/train.py:399. DEEN/test.py:222-234 prints "
         "another number under that name: the drawn infrared images are the queries, and all "
         "visible ones the gallery."),
@@ -183,7 +183,7 @@ _EVERY = (
         "deepchange", f"{_SIMPLE_CCREID}, data/datasets/deepchange.py:161-164",
         _OF_CCREID.replace(ignored=("same identity, same video",)),
         f"{_LISTS} The column video is the tracklet, which stands in for the camera.",
-        needs=("video",)),
+        needs=("video",), counts={"all": (17527, 62956)}),
     _record(
         "last", f"{_SIMPLE_CCREID}, data/datasets/last.py:131", _OF_CCREID.replace(ignored=()),
         counts={"all": (10176, 125353)}, note=f"Nothing is ignored. {_UNHELD}"),

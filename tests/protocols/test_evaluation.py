@@ -20,6 +20,7 @@ from reid_ref.protocols import (
     PROTOCOLS, Part, Rows, average_trials, evaluate_ranked, find_protocol, permuted_galleries,
     read_protocol, read_trials)
 from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
+from reid_ref.protocols.records import protocols_of
 from reid_ref.result import headline
 from tests.documents import ROOT
 
@@ -280,6 +281,14 @@ class TestWrongInput:
                          (InputError, pytest.raises))
         with context(kind, match=message):
             evaluated(record, query, gallery, np.zeros((5, n_gallery)))
+
+    @pytest.mark.parametrize("name, n_query, n_gallery", [
+        ("llcm", 7166, 8680), ("deepchange", 17527, 62956)])
+    def test_the_counts_of_a_file_name_its_protocol(self, name, n_query, n_gallery):
+        for more, names in ((0, [name]), (1, [])):
+            sides = (Labels(*np.ones((2, n), int), video=np.ones(n, int))
+                     for n in (n_query, n_gallery + more))
+            assert protocols_of(*sides) == names
 
     def test_permutations_of_another_size(self):
         order = np.empty((1, 1), object)

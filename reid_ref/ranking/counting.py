@@ -118,18 +118,21 @@ class ExactTile(Tile):
         """
         near, values, is_near = self._near(images, counting, farthest)
         n_rows, width = self.values.shape
-        first, last = (np.empty(len(sought.row), np.int64) for _ in range(2))
+        first = np.zeros(len(sought.row), np.int64)
+        if not len(near):
+            return first, iter(())
         rows = np.arange(n_rows + 1)
-        start = np.searchsorted(near, width * rows).tolist()
-        pairs = np.searchsorted(sought.row, rows).tolist()
-        for k, end, pair, last_pair in zip(start, start[1:], pairs, pairs[1:]):
+        start = np.searchsorted(near, width * rows)
+        starts, pairs = start.tolist(), np.searchsorted(sought.row, rows).tolist()
+        for k, end, pair, last_pair in zip(starts, starts[1:], pairs, pairs[1:]):
             of_query = values[k:end]
             of_query.sort()
             first[pair:last_pair] = of_query.searchsorted(sought.low[pair:last_pair])
-            last[pair:last_pair] = of_query.searchsorted(sought.high[pair:last_pair], "right")
         column = places(sought.image - images.start, self.columns)
         itself = is_near[sought.row, column] & (column >= 0)
-        tied = np.flatnonzero(last - first > itself).tolist()
+        # Where an image is counted itself, its own value is first, and another equal one next.
+        place = start[sought.row] + first + itself
+        tied = np.flatnonzero(values.take(place, mode="clip") == sought.low).tolist()
         if len(tied) > 2 * n_rows:
             return super().among(images, counting, farthest, sought)
 

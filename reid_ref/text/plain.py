@@ -48,6 +48,8 @@ def plain(value: Any) -> Any:
     """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if type(value) in (int, str):  # most values
+        return value
     if is_dataclass(value):
         pairs = ((field, getattr(value, field.name)) for field in fields(value))
         return {key(field.name): plain(item) for field, item in pairs

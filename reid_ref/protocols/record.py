@@ -49,11 +49,11 @@ def sampled(generator: random.Random, labels: Labels, rows: Integers, unit: tupl
 def first_shuffled(generator: random.Random, labels: Labels, rows: Integers,
                    unit: tuple[str, ...], shots: int) -> Integers:
     """Return the first rows of each cell after a shuffle of all rows, in shuffled order."""
-    shuffled = rows.tolist()
-    generator.shuffle(shuffled)
-    images = cells(labels, np.array(shuffled, dtype=np.int64), unit)
-    chosen = np.concatenate([of_cell[:shots] for of_cell in images.values()])
-    return np.array([row for row in shuffled if row in set(chosen.tolist())], dtype=np.int64)
+    order = rows.tolist()
+    generator.shuffle(order)
+    shuffled = np.array(order, dtype=np.int64)
+    images = cells(labels, shuffled, unit).values()
+    return shuffled[np.isin(shuffled, np.concatenate([of_cell[:shots] for of_cell in images]))]
 
 
 class Given(NamedTuple):
@@ -112,9 +112,9 @@ class Rows(NamedTuple):
         chosen = np.ones(len(labels), dtype=bool)
         for column, values in self.where.items():
             of_images = column_of(labels, self.side, column)
-            absent = np.setdiff1d(values, of_images)
-            if column == "identity" and len(absent):
-                raise InputError(self.side, f"an image of identity {absent[0]}", "none")
+            for value in values if column == "identity" else ():
+                if value not in of_images:
+                    raise InputError(self.side, f"an image of identity {value}", "none")
             chosen &= np.isin(of_images, values)
         return np.flatnonzero(chosen)
 
@@ -143,12 +143,6 @@ class Part(NamedTuple):
     def counts(self, sides: Sides) -> tuple[int, int]:
         """Return how many images ask, and how many answer."""
         return len(self.query.of(sides)), len(self.gallery.of(sides))
-
-    def may_have(self, counts: tuple[int, int] | None, sides: Sides) -> bool:
-        """Return whether the sides are large enough for these counts; no column is looked at."""
-        return counts is not None and all(
-            n == len(sides[rows.side]) or (bool(rows.where) and n < len(sides[rows.side]))
-            for rows, n in zip((self.query, self.gallery), counts))
 
 
 @dataclass(frozen=True)
@@ -237,9 +231,10 @@ class Protocol:
 
     def labelled(self, labels: Labels, side: str) -> Labels:
         """Return the labels of a side with the columns that the protocol makes, checked."""
-        if self.cameras and len(strange := np.setdiff1d(labels.camera, self.cameras)):
+        strange = labels.camera[~np.isin(labels.camera, self.cameras)]
+        if self.cameras and len(strange):
             raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
-                             f"{self.name} numbers them", int(strange[0]))
+                             f"{self.name} numbers them", strange.min())
         if self.relabel is not None:
             labels = self.relabel(labels)
         for column in self.needs:

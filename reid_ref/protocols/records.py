@@ -322,11 +322,6 @@ _EVERY = (
 )
 
 
-def folded_name(name: str) -> str:
-    """Return a name as lookups compare it: any case, with - or _."""
-    return folded(name).replace(" ", "-")
-
-
 #: Name to protocol.
 PROTOCOLS: dict[str, Protocol] = {
     protocol.name: protocol for protocol in (*_EVERY, *PERSON_SEARCH)}
@@ -361,12 +356,10 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
     """
     sides, names = {"query": query, "gallery": gallery}, []
     for protocol in PROTOCOLS.values():
-        parts = [part for part in protocol.parts
-                 if part.may_have(protocol.counts.get(part.name), sides)]
         with contextlib.suppress(InputError):  # cameras or columns that are not the benchmark's
-            named = {side: protocol.labelled(labels, side) for side, labels in sides.items()
-                     if parts}
-            if any(part.counts(named) == protocol.counts[part.name] for part in parts):
+            named = {side: protocol.labelled(labels, side) for side, labels in sides.items()}
+            if any(part.counts(named) == protocol.counts.get(part.name)
+                   for part in protocol.parts):
                 names.append(protocol.name)
     return names
 
@@ -394,7 +387,7 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
         return protocol
     if not isinstance(protocol, str):
         raise InputError(argument, "a name or a Protocol", type(protocol).__name__)
-    name, key = folded_name(protocol), benchmark_named(protocol)
+    name, key = folded(protocol).replace(" ", "-"), benchmark_named(protocol)
     if name in PROTOCOLS:
         return PROTOCOLS[name]
     of_benchmark = [record for record in PROTOCOLS.values() if key and record.benchmark == key]

@@ -168,7 +168,7 @@ class TestEvaluation:
         with pytest.warns(UserWarning, match="only 3 units"):
             assert exact.interval(method="analytic").value == exact.mAP
         galleries = np.array([rows for rows in itertools.product(*of_identity)]).T
-        ranks = expectation([distances.astype(float)], labels, labels, 4, True, galleries)[1]
+        ranks = expectation([distances.astype(float)], labels, labels, 4, True, galleries).ranks
         for name, sd in sd_of_draws(ranks, 1).items():
             assert sd == pytest.approx(every.sd[name], abs=1e-14)
 
@@ -177,7 +177,7 @@ class TestEvaluation:
         query, gallery = (Labels(np.arange(n) % 9, np.full(n, camera))
                           for n, camera in ((20, 1), (40, 0)))
         distances = rng.random((20, 40))
-        drawn = drawn_galleries(gallery.identity)
+        drawn = drawn_galleries(gallery)
         trials = [(None, rows) for rows in drawn.T]
         exact, every = (evaluated("prcc-single-shot", query, gallery, distances, part="sc",
                                   trials=rows) for rows in (None, trials))
@@ -191,7 +191,7 @@ class TestEvaluation:
         rows = rng.random((12, 2000))
         rows[:6, ::700] -= .99 * rng.random((6, 1))  # near good images
         whole, short = (expectation([rows], Labels(np.zeros(12), np.zeros(12)), labels, length,
-                                    False, drawn_galleries(labels.identity, 2))[0]
+                                    False, drawn_galleries(labels, 2))
                         for length in (700, 20))
         for row, ap, match in zip(rows, whole.ap, whole.match):
             number = np.zeros((3, 700))
@@ -208,7 +208,7 @@ class TestEvaluation:
         """The good image is farther than all 6,000 others: 1 / rank is 1 / 6,001."""
         labels = Labels(np.arange(6001), np.zeros(6001))
         exact = expectation([-np.arange(6001.)[np.newaxis]], labels[:1], labels, 10, False,
-                            drawn_galleries(labels.identity, 2))[0]
+                            drawn_galleries(labels, 2))
         assert exact.ap[0] == pytest.approx(1 / 6001, abs=1e-13)
         np.testing.assert_allclose(exact.match, 0, atol=1e-13)
 

@@ -98,9 +98,9 @@ class Recognised:
         return f"{self.fingerprint.name}: every count agrees"
 
 
-def rows_of_table(name: str) -> list[dict[str, str]]:
-    """Return the rows of a table of this room."""
-    text = (resources.files("reid_ref.datasets") / name).read_text(encoding="utf-8")
+def rows_of_table(name: str, room: str = "reid_ref.datasets") -> list[dict[str, str]]:
+    """Return the rows of a table of a room."""
+    text = (resources.files(room) / name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 

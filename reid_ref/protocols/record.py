@@ -4,12 +4,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions import Convention, as_text
+from reid_ref.datasets.fingerprints import rows_of_table
 from reid_ref.labels import Labels
 from reid_ref.protocols.box_ranks import BoxRule
 
@@ -246,3 +247,15 @@ class Protocol:
         if part.ignored is None:
             return self.convention
         return self.convention.replace(name=f"{self.name}-{part.name}", ignored=part.ignored)
+
+
+#: Name to what protocols.csv says: benchmark, counts by part, source and words.
+_TEXTS = {row["name"]: row for row in rows_of_table("protocols.csv", "reid_ref.protocols")}
+
+
+def record_of_row(name: str, convention: Convention, *parts: Part, **fields: Any) -> Protocol:
+    """Return the protocol of a row of protocols.csv; its convention has its name."""
+    counts = (each.split() for each in _TEXTS[name]["counts"].split(";") if each)
+    return Protocol(**{
+        **_TEXTS[name], "convention": convention.replace(name=name), "parts": parts or (Part(),),
+        "counts": {part: (int(query), int(gallery)) for part, query, gallery in counts}, **fields})

@@ -13,6 +13,7 @@ from scipy.io import savemat
 
 import reid_ref
 from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
+from reid_ref.datasets.fingerprints import rows_of_table
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
@@ -222,6 +223,8 @@ class TestEvaluation:
             assert find_protocol(name.upper().replace("-", "_")) is protocol
             assert protocol.benchmark in reid_ref.datasets.benchmarks.BENCHMARKS
             assert protocol.source and protocol.prepare
+        assert [row["name"] for row in rows_of_table("protocols.csv", "reid_ref.protocols")] == [
+            *PROTOCOLS]
 
 
 @pytest.mark.filterwarnings(SMALL)

@@ -12,6 +12,7 @@ is read and of what is to be written, by identity, so that links deceive neither
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
 import json
 import os
@@ -120,6 +121,12 @@ def read_json(path: PathLike, expected: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
+
+
+def rows_of_table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a .csv file of this package, named below its folder."""
+    with (Path(__file__).parent / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def check_different(paths: list[Path]) -> None:

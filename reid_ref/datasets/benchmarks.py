@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.datasets.fingerprints import FINGERPRINTS, rows_of_table
+from reid_ref.datasets.fingerprints import FINGERPRINTS
+from reid_ref.disk import rows_of_table
 from reid_ref.labels import Labels
 
 
@@ -53,7 +54,7 @@ def _read(row: dict[str, str]) -> Benchmark:
 
 
 #: Key to benchmark; those of `FINGERPRINTS` have the same key.
-BENCHMARKS = {row["key"]: _read(row) for row in rows_of_table("benchmarks.csv")}
+BENCHMARKS = {row["key"]: _read(row) for row in rows_of_table("datasets/benchmarks.csv")}
 
 
 class Images(NamedTuple):
@@ -78,7 +79,7 @@ class Images(NamedTuple):
 
 #: Every part of every benchmark whose counts have a source.
 IMAGES = tuple(Images(row["key"], row["part"], int(row["query"]), int(row["gallery"]),
-                      row["source"], row["note"]) for row in rows_of_table("images.csv"))
+                      row["source"], row["note"]) for row in rows_of_table("datasets/images.csv"))
 
 _KEYS = {spelling.replace(" ", ""): benchmark.key for benchmark in BENCHMARKS.values()
          for spelling in benchmark.spellings}

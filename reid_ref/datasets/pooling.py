@@ -154,20 +154,15 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     array([[0.8944, 0.4472]])
     """
     check_choice(pooling, "pooling", POOLINGS)
-    with renamed({"gallery": "images", "query_features": "features"}):
+    with renamed({"gallery": "images"}):
         check_labels(query, images)
-        check_feature_shapes(features, features, images, images)
-    features = as_rows(features, "features")
-    check_finite_rows(features, "features")
-    features = working_precision(features)
+    features = _checked(features, images)
     if normalize:
         for k in np.flatnonzero(~features.any(axis=1))[:1]:
             raise InputError("features", "no row of zeros, which cannot be normalised",
                              f"one at {k}", "leave that image out")
         features = unit_rows(features)
-    rows_of: dict[tuple[int, int], list[int]] = {}
-    for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
-        rows_of.setdefault(label, []).append(row)
+    rows_of = images.cells("identity", "camera")
     pooled = np.empty((len(query), features.shape[1]), dtype=features.dtype)
     for k, label in enumerate(zip(query.identity.tolist(), query.camera.tolist())):
         if label not in rows_of:
@@ -219,20 +214,22 @@ def pool_frames(features: Any, labels: Labels, pooling: str = "mean") -> tuple[A
     check_choice(pooling, "pooling", POOLINGS)
     if labels.video is None:
         raise InputError("labels", "labels with video, the tracklet of each frame", "none")
+    features, columns = _checked(features, labels), labels.columns()
+    columns.pop("frame", None)
+    tracklets = sorted(labels.cells(*columns.keys() - {"name"}).values(),
+                       key=lambda frames: frames[0])
+    first = [frames[0] for frames in tracklets]
+    pooled = np.stack([POOLINGS[pooling](features[frames], axis=0) for frames in tracklets])
+    return pooled, Labels(**{name: column[first] for name, column in columns.items()})
+
+
+def _checked(features: Any, labels: Labels) -> Array:
+    """Return features, checked: finite, a row for each image; in a precision to work in."""
     with renamed({"query_features": "features", "gallery_features": "features"}):
         check_feature_shapes(features, features, labels, labels)
-    features = as_rows(features, "features")
-    check_finite_rows(features, "features")
-    features = working_precision(features)
-    columns = labels.columns()
-    columns.pop("frame", None)
-    keys = np.stack([column for name, column in columns.items() if name != "name"])
-    _, first, tracklet = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    rows = np.split(np.argsort(tracklet.reshape(-1), kind="stable"),
-                    np.cumsum(np.bincount(tracklet.reshape(-1)))[:-1])
-    order = np.argsort(first)
-    pooled = np.stack([POOLINGS[pooling](features[rows[k]], axis=0) for k in order])
-    return pooled, Labels(**{name: column[first[order]] for name, column in columns.items()})
+    rows = as_rows(features, "features")
+    check_finite_rows(rows, "features")
+    return working_precision(rows)
 
 
 def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:

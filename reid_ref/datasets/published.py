@@ -48,8 +48,8 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
-from reid_ref.datasets.fingerprints import good_and_same_camera, rows_of_table
-from reid_ref.disk import read_lines
+from reid_ref.datasets.fingerprints import good_and_same_camera
+from reid_ref.disk import read_lines, rows_of_table
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
@@ -492,7 +492,7 @@ def load() -> tuple[Published, ...]:
     >>> len(load()) > 700
     True
     """
-    return tuple(Published(**row) for row in rows_of_table("published.csv"))
+    return tuple(Published(**row) for row in rows_of_table("datasets/published.csv"))
 
 
 def by_key(key: str) -> Published:

@@ -14,7 +14,7 @@ from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, check_labels
 from reid_ref.protocols.expectation import drawn_galleries, expectation
-from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, cells, column_of
+from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import ProtocolResult, of_expectation, of_trials
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
@@ -182,8 +182,8 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
     Tracks are in the order of their first images.
     """
     column_of(gallery, "gallery", "video")
-    tracks = sorted(cells(gallery, np.arange(len(gallery)), ("identity", "camera", "video"))
-                    .values(), key=lambda images: images[0])
+    tracks = sorted(gallery.cells("identity", "camera", "video").values(),
+                    key=lambda images: images[0])
     images, first = np.concatenate(tracks), np.cumsum([0, *map(len, tracks[:-1])])
     least = [np.fmin.reduceat(block[:, images], first, axis=1)
              for block in ranked.rows(query, gallery, how)]

@@ -18,7 +18,6 @@ import numpy as np
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.arrays.optional import scipy_module
 from reid_ref.labels import Labels
-from reid_ref.protocols.record import cells
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.result import RANKS
 
@@ -153,7 +152,7 @@ def drawn_galleries(gallery: Labels, n: int = N_DRAWS, seed: int = 0) -> Integer
     array([[2, 2, 0, 0],
            [1, 1, 1, 1]])
     """
-    images = cells(gallery, np.arange(len(gallery)), ("identity",)).values()
+    images = gallery.cells("identity").values()
     shares = np.random.RandomState(seed).random_sample((n, len(images)))
     return np.array([rows[(share * len(rows)).astype(np.int64)]
                      for rows, share in zip(images, shares.T)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions import Convention, as_text
-from reid_ref.datasets.fingerprints import rows_of_table
+from reid_ref.disk import rows_of_table
 from reid_ref.labels import Labels
 from reid_ref.protocols.box_ranks import BoxRule
 
@@ -18,32 +18,16 @@ from reid_ref.protocols.box_ranks import BoxRule
 Sides = Mapping[str, Labels]
 
 
-def cells(labels: Labels, rows: Integers,
-          unit: tuple[str, ...]) -> dict[tuple[int, ...], Integers]:
-    """Return the rows of each identity, or identity and camera ...: in the order of their labels.
-
-    Examples
-    --------
-    >>> cells(Labels([7, 8, 7], [1, 1, 2]), np.arange(3), ("camera", "identity"))
-    {(1, 7): array([0]), (1, 8): array([1]), (2, 7): array([2])}
-    """
-    keys = np.stack([getattr(labels, column)[rows] for column in unit])
-    every, code = np.unique(keys, axis=1, return_inverse=True)
-    in_order = rows[np.argsort(code.reshape(-1), kind="stable")]
-    ends = np.cumsum(np.bincount(code.reshape(-1)))[:-1]
-    return dict(zip(map(tuple, every.T.tolist()), np.split(in_order, ends)))
-
-
 def sampled(generator: random.Random, labels: Labels, rows: Integers, unit: tuple[str, ...],
             shots: int) -> Integers:
     """Return `shots` rows of each cell, drawn cell after cell by `random.sample`."""
     drawn = []
-    for key, images in cells(labels, rows, unit).items():
+    for key, images in labels[rows].cells(*unit).items():
         if len(images) < shots:
             raise InputError(
                 "shots", f"at most {len(images)}, the images of "
                 + ", ".join(f"{column} {value}" for column, value in zip(unit, key)), shots)
-        drawn += generator.sample(images.tolist(), shots)
+        drawn += generator.sample(rows[images].tolist(), shots)
     return np.array(drawn, dtype=np.int64)
 
 
@@ -53,8 +37,8 @@ def first_shuffled(generator: random.Random, labels: Labels, rows: Integers,
     order = rows.tolist()
     generator.shuffle(order)
     shuffled = np.array(order, dtype=np.int64)
-    images = cells(labels, shuffled, unit).values()
-    return shuffled[np.isin(shuffled, np.concatenate([of_cell[:shots] for of_cell in images]))]
+    first = [images[:shots] for images in labels[shuffled].cells(*unit).values()]
+    return shuffled[np.sort(np.concatenate(first))]
 
 
 class Given(NamedTuple):
@@ -238,7 +222,8 @@ class Protocol:
                              f"{self.name} numbers them", strange.min())
         if self.relabel is not None:
             labels = self.relabel(labels)
-        for column in self.needs:
+        unit = self.trials.unit if isinstance(self.trials, Seeded) else ()
+        for column in (*self.needs, *unit):
             column_of(labels, side, column)
         return labels
 
@@ -250,7 +235,7 @@ class Protocol:
 
 
 #: Name to what protocols.csv says: benchmark, counts by part, source and words.
-_TEXTS = {row["name"]: row for row in rows_of_table("protocols.csv", "reid_ref.protocols")}
+_TEXTS = {row["name"]: row for row in rows_of_table("protocols/protocols.csv")}
 
 
 def record_of_row(name: str, convention: Convention, *parts: Part, **fields: Any) -> Protocol:

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from reid_ref import extensions
@@ -18,9 +19,11 @@ from reid_ref.arrays import InputError, warn
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
 from reid_ref.labels import Labels
+from reid_ref.protocols import box_ranks
+from reid_ref.protocols.box_ranks import BoxRule, by_first_overlap, by_labels
+from reid_ref.protocols.boxes import SIZES
 from reid_ref.protocols.record import (
     Exact, Given, Part, Protocol, Rows, Seeded, Sides, first_shuffled, record_of_row)
-from reid_ref.protocols.search_records import PERSON_SEARCH
 
 _CAMERA = "same identity, same camera"
 
@@ -81,6 +84,10 @@ _CLOTHES = (
     Part("cc", ignored=(_CAMERA, "same identity, same clothes"), unmatched=True))
 _PRCC = (Part("sc", *_of("camera", (1,))), Part("cc", *_of("camera", (2,))))
 _POOL = Part("all", Rows("query", drawn=False), Rows("gallery", drawn=True))
+_RIGHT = "the most similar detection that overlaps the annotated box enough is right"
+_FIRST_OVERLAP = CONVENTIONS["matlab"].replace(
+    source="serend1p1ty/SeqNet edec285, eval_func.py", also=(), ignored=(), ap="sklearn-0.19",
+    ties="reversed", unmatched="drop", metric="dot", normalize=False, measure="eval_func.py:170")
 
 _EVERY = (
     record_of_row("sysu-mm01", CONVENTIONS["sysu-mm01"], *_SYSU, cameras=_SYSU_CAMERAS,
@@ -149,12 +156,35 @@ _EVERY = (
       for name in ("p-dukemtmc", "occluded-reid", "partial-reid", "partial-ilids")),
     record_of_row("cuhk03-classic", CONVENTIONS["cuhk03-single-shot-function"],
                   trials=Given(20)),
+    record_of_row(
+        "cuhk-sysu", _FIRST_OVERLAP, *(Part(size) for size in (*SIZES, "whole")),
+        boxes=BoxRule(
+            partial(by_first_overlap, box_ranks.listed_images),
+            {**{size: f"the {int(size):,} images that the file lists for each query answer; "
+                f"{_RIGHT}" for size in SIZES},
+             "whole": f"all images but the query's own answer; {_RIGHT}"}, 0.5)),
+    record_of_row(
+        "prw", _FIRST_OVERLAP,
+        boxes=BoxRule(
+            partial(by_first_overlap, box_ranks.other_images),
+            {"all": f"all test frames but the query's own answer; {_RIGHT}"}, 0.5)),
+    record_of_row(
+        "prw-multi-view", _FIRST_OVERLAP.replace(ignored=("same camera",)),
+        boxes=BoxRule(
+            partial(by_first_overlap, box_ranks.images_of_other_cameras),
+            {"all": f"the test frames of other cameras answer; {_RIGHT}"}, 0.5)),
+    record_of_row(
+        "prw-matlab", CONVENTIONS["matlab"].replace(
+            top_k=1000, cmc_length=1000, unmatched="nan", normalize=False),
+        boxes=BoxRule(by_labels, {
+            "all": "frames of other cameras answer; a detection from an overlap of 0.5 on has the "
+            "identity of the box that it overlaps most, and is junk from 0.3 on or where another "
+            "one overlaps that person more"})),
 )
 
 
 #: Name to protocol.
-PROTOCOLS: dict[str, Protocol] = {
-    protocol.name: protocol for protocol in (*_EVERY, *PERSON_SEARCH)}
+PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY}
 
 
 def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> None:

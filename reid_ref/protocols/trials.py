@@ -13,7 +13,7 @@ from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.files.formats import read_contents
 from reid_ref.files.mat5 import read_array, variables
 from reid_ref.labels import Labels
-from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
+from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides
 
 
 class Pair(NamedTuple):
@@ -115,8 +115,7 @@ def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> li
     array([1])
     """
     orders = []
-    for (camera, identity), rows in cells(gallery, np.arange(len(gallery)),
-                                          ("camera", "identity")).items():
+    for (camera, identity), rows in gallery.cells("camera", "identity").items():
         try:
             order = np.asarray(permutations[camera - 1, 0][identity - 1, 0], dtype=np.int64)
         except (IndexError, TypeError, ValueError):

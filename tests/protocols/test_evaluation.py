@@ -13,7 +13,7 @@ from scipy.io import savemat
 
 import reid_ref
 from reid_ref import InputError, Labels, evaluate_distances, evaluate_protocol
-from reid_ref.datasets.fingerprints import rows_of_table
+from reid_ref.disk import rows_of_table
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import (
@@ -223,7 +223,7 @@ class TestEvaluation:
             assert find_protocol(name.upper().replace("-", "_")) is protocol
             assert protocol.benchmark in reid_ref.datasets.benchmarks.BENCHMARKS
             assert protocol.source and protocol.prepare
-        assert [row["name"] for row in rows_of_table("protocols.csv", "reid_ref.protocols")] == [
+        assert [row["name"] for row in rows_of_table("protocols/protocols.csv")] == [
             *PROTOCOLS]
 
 
@@ -354,6 +354,12 @@ class TestFiles:
         result = evaluated(protocol)
         assert result.mAP == evaluate_distances(DISTANCES, QUERY, GALLERY,
                                                 convention="torchreid").mAP
+
+    def test_galleries_are_drawn_by_columns_that_labels_have(self, tmp_path):
+        protocol = self.read(tmp_path, '{"name": "mine", "convention": "mars", "trials": '
+                                       '{"kind": "seeded", "unit": ["clothes"]}}')
+        with pytest.raises(InputError, match="query: expected labels with clothes, got none"):
+            evaluated(protocol)
 
     @pytest.mark.parametrize("text, message", [
         ("{", "expected a protocol in TOML"), ("[]", "the file: expected a table of name"),

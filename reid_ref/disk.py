@@ -17,7 +17,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -108,8 +108,8 @@ def read_lines(path: Path, expected: str) -> list[str]:
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
 
 
-def read_json(path: PathLike, expected: str) -> Any:
-    """Return what a JSON file holds.
+def read_json(path: PathLike, expected: str, pairs: Callable[..., Any] | None = None) -> Any:
+    """Return what a JSON file holds; `pairs` makes something else than a dict of an object's.
 
     Raises
     ------
@@ -118,7 +118,9 @@ def read_json(path: PathLike, expected: str) -> Any:
     """
     text = "\n".join(read_lines(Path(path), expected))
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=pairs)
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from reid_ref import extensions
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
 from reid_ref.conventions.convention import Convention
 from reid_ref.disk import rows_of_table
@@ -448,7 +448,5 @@ def changed(convention: Convention, changes: Mapping[str, Any], name: str) -> Co
     ['matlab[ap=step]', 'mars[ap=step]', 'torchreid']
     """
     new = {key: value for key, value in changes.items() if getattr(convention, key) != value}
-    try:
+    with errors_at(f"{name}, convention {convention.name}"):
         return convention.replace(**new) if new else convention
-    except InputError as error:
-        raise error.at(f"{name}, convention {convention.name}") from None

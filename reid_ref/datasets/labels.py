@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, as_integers, warn
+from reid_ref.arrays import InputError, Integers, as_integers, errors_at, warn
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.names import FOLDERS, folder_of_side
 from reid_ref.disk import check_different, check_regular, read_lines
@@ -105,10 +105,8 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     if not path.is_dir():
         return _of_names(path, _lines_of_words(path))
     names = names_in_folder(path, path)
-    try:
+    with errors_at(path):
         parsed = parse_names(names)
-    except InputError as error:
-        raise error.at(path) from None
     return Labels(parsed["identity"], parsed["camera"], name=names)
 
 

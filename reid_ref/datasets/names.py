@@ -136,7 +136,7 @@ def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: 
         lines = read_lines(Path(listed), "image names, one per line")
         return [line.strip() for line in lines if line.strip()], listed
     for path in map(Path, files):
-        # Text in a .mat file is not read: see mat5.py.
+        # Text in a .mat file is not read: see mat.py.
         stored = read_contents(path).values if path.suffix.lower() == ".npz" else {}
         array = next((stored[key] for key in stored if role_of(key) == f"{side}_paths"), None)
         if array and array.refusal:

@@ -45,7 +45,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
 from reid_ref.datasets.fingerprints import good_and_same_camera
@@ -133,12 +133,10 @@ def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str,
     figures = []
     for row in rows:
         cells = {name: (row[column] or "").strip() for name, column in columns.items()}
-        try:
+        with errors_at(f"{path}: line {rows.line_num}"):
             figures.append((cells.get("name", ""),
                             counted_benchmark(cells.get("dataset") or dataset or ""),
                             parse_figure(f"{cells['rank1']}/{cells['map']}")))
-        except InputError as error:
-            raise error.at(f"{path}: line {rows.line_num}") from None
     if not figures:
         raise InputError(path, "a row for each figure", "none")
     return figures

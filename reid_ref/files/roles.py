@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_integers, check_choice, check_length
+from reid_ref.arrays import InputError, as_integers, check_choice, check_length, errors_at
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import Contents
 from reid_ref.files.image_names import names_in_folder, parse_names
@@ -199,10 +199,8 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     if matrix is not None and len(names) not in matrix.shape:
         raise InputError(paths.where, "a name for each image", f"{len(names):,} names, where "
                          f"{matrix.where} has shape {matrix.shape}")
-    try:
+    with errors_at(paths.where):
         parsed = parse_names(names)
-    except InputError as error:
-        raise error.at(paths.where) from None
     arrays.update({f"{side}_{column}": StoredArray.of(paths.where, parsed[column])
                    for column in missing})
     return True

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from reid_ref.arrays import InputError, check_choice, check_count
+from reid_ref.arrays import InputError, check_choice, check_count, errors_at
 from reid_ref.conventions import CHOICES, Convention, find_convention
 from reid_ref.disk import PathLike, read_json, read_lines
 from reid_ref.labels import FURTHER
@@ -53,10 +53,8 @@ def read_protocol(path: PathLike) -> Protocol:
     """
     read = read_json if Path(path).suffix.lower() == ".json" else _read_toml
     values = read(path, "a protocol in TOML (Python 3.11 or later) or JSON")
-    try:
+    with errors_at(path):
         return _protocol(_table(values, "the file", _PROTOCOL))
-    except InputError as error:
-        raise error.at(path) from None
 
 
 def _read_toml(path: PathLike, expected: str) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.files.formats import read_contents
-from reid_ref.files.mat5 import read_array, variables
+from reid_ref.files.mat import read_array, variables
 from reid_ref.labels import Labels
 from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides
 

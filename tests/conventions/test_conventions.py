@@ -26,19 +26,14 @@ class TestRecord:
         assert hash(record) == hash(record.replace(name=name))
         assert record == record.replace(name=name)
 
-    def test_source_names_repository_and_commit(self, name):
-        source = CONVENTIONS[name].source
-        assert re.search(r"[\w.-]+/[\w.-]+ [0-9a-f]{7}\b", source), source
-
     def test_differences_are_numbered_and_have_a_direction(self, name):
         differences = CONVENTIONS[name].differences
+        assert re.search(r"[\w.-]+/[\w.-]+ [0-9a-f]{7}\b", CONVENTIONS[name].source)
         assert bool(differences) == (name != "matlab")
         for number, text in enumerate(differences, 1):
             assert text.startswith(f"{number}. ") and text.endswith(".")
             assert DIRECTION.search(text), text
-
-    def test_has_an_order_of_ties_on_every_machine(self, name):
-        assert CONVENTIONS[name].ties == "gallery-order"
+        assert CONVENTIONS[name].ties == "gallery-order"  # on every machine
 
 
 @pytest.mark.parametrize("choice", tables.CHOICES)

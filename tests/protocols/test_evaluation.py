@@ -2,7 +2,6 @@
 import dataclasses
 import itertools
 import json
-import random
 import re
 import struct
 import sys
@@ -131,9 +130,7 @@ class TestEvaluation:
 
     def test_seeds(self):
         result = evaluated(part="indoor", seed=3)
-        drawn = random.Random(3).choice([0, 1]), result.trials[0].counts.gallery
-        assert drawn[1] == 6
-        assert result.signature["seed"] == "3"
+        assert result.trials[0].counts.gallery == 6 and result.signature["seed"] == "3"
         assert evaluated(part="indoor", seed=3).mAP == result.mAP
         trial = evaluated(part="indoor", seed=4).trials[0]
         assert trial.fingerprints == result.trials[1].fingerprints
@@ -362,6 +359,7 @@ class TestFiles:
             evaluated(protocol)
 
     @pytest.mark.parametrize("text, message", [
+        pytest.param("[" * 100_000, "expected a protocol in TOML", id="deep"),
         ("{", "expected a protocol in TOML"), ("[]", "the file: expected a table of name"),
         ('{"nam": 1}', "the file: unknown 'nam'"), ('{"name": 1}', "name: expected a text"),
         ('{"name": "a|b", "convention": "mars"}', r"name: expected a text of one line without \|"),
@@ -448,11 +446,6 @@ def test_the_signature_of_an_expectation_says_what_was_measured():
     assert said["distances"] == "float64"
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("/dev/zero", "^/dev/zero: expected a file"),
-    ("deep.json", "^deep.json: expected a protocol")])
-def test_files_of_protocols_that_are_none(name, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "deep.json").write_text("[" * 100_000)
-    with pytest.raises(InputError, match=message):
-        read_protocol(name)
+def test_a_device_is_no_file():
+    with pytest.raises(InputError, match="^/dev/zero: expected a file"):
+        read_protocol("/dev/zero")

@@ -216,10 +216,9 @@ class Protocol:
 
     def labelled(self, labels: Labels, side: str) -> Labels:
         """Return the labels of a side with the columns that the protocol makes, checked."""
-        strange = labels.camera[~np.isin(labels.camera, self.cameras)]
-        if self.cameras and len(strange):
+        if self.cameras and not (fits := np.isin(labels.camera, self.cameras)).all():
             raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
-                             f"{self.name} numbers them", strange.min())
+                             f"{self.name} numbers them", labels.camera[~fits].min())
         if self.relabel is not None:
             labels = self.relabel(labels)
         unit = self.trials.unit if isinstance(self.trials, Seeded) else ()

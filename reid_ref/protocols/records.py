@@ -215,7 +215,7 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
     ['mars-torchreid']
     """
     sides, names = {"query": query, "gallery": gallery}, []
-    for protocol in PROTOCOLS.values():
+    for protocol in (each for each in PROTOCOLS.values() if each.counts):
         with contextlib.suppress(InputError):  # cameras or columns that are not the benchmark's
             named = {side: protocol.labelled(labels, side) for side, labels in sides.items()}
             if any(part.counts(named) == protocol.counts.get(part.name)

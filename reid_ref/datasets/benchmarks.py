@@ -36,15 +36,15 @@ class Benchmark(NamedTuple):
     sizes: tuple[str, ...]
 
 
-def folded(text: str) -> str:
-    """Return a text in small letters, words and numbers apart by one space.
+def folded(text: str, between: str = " ") -> str:
+    """Return a text in small letters, with one space or something else between words and numbers.
 
     Examples
     --------
-    >>> folded("MSMT17_V1"), folded("Market-1501")
-    ('msmt17 v1', 'market 1501')
+    >>> folded("MSMT17_V1"), folded("Market-1501", "-")
+    ('msmt17 v1', 'market-1501')
     """
-    return re.sub(r"[^a-z0-9]+", " ", text.casefold()).strip()
+    return re.sub(r"[^a-z0-9]+", between, text.casefold()).strip(between)
 
 
 def _read(row: dict[str, str]) -> Benchmark:
@@ -109,7 +109,7 @@ def benchmark_named(name: str) -> str | None:
     >>> benchmark_named("Market-1501"), benchmark_named("DukeMTMC-reID"), benchmark_named("mine")
     ('market1501', 'dukemtmc', None)
     """
-    return _KEYS.get(folded(name).replace(" ", ""))
+    return _KEYS.get(folded(name, ""))
 
 
 def counted_benchmark(name: str, argument: str = "dataset") -> str:

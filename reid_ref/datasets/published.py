@@ -547,8 +547,8 @@ def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Publi
     if not rows:
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
     if protocol:
-        name = folded(protocol).replace(" ", "-")
-        known = {folded(row.protocol).replace(" ", "-"): row.protocol for row in rows}
+        name = folded(protocol, "-")
+        known = {folded(row.protocol, "-"): row.protocol for row in rows}
         check_choice(name, "protocol", sorted(filter(None, known)))
         rows = [row for row in rows if row.protocol == known[name]]
     wanted = method.casefold()

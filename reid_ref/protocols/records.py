@@ -247,7 +247,7 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
         return protocol
     if not isinstance(protocol, str):
         raise InputError(argument, "a name or a Protocol", type(protocol).__name__)
-    name, key = folded(protocol).replace(" ", "-"), benchmark_named(protocol)
+    name, key = folded(protocol, "-"), benchmark_named(protocol)
     if name in PROTOCOLS:
         return PROTOCOLS[name]
     of_benchmark = [record for record in PROTOCOLS.values() if key and record.benchmark == key]

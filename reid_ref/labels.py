@@ -97,24 +97,25 @@ class Labels(Value):
         return {name: value for name, value in every.items()
                 if value is not None or name not in FURTHER}
 
-    def cells(self, *columns: str) -> dict[tuple[int, ...], Integers]:
-        """Return the images of each value of a column, or values of several, in their order.
-
-        Examples
-        --------
-        >>> Labels([7, 8, 7], [1, 1, 2]).cells("camera", "identity")
-        {(1, 7): array([0]), (1, 8): array([1]), (2, 7): array([2])}
-        """
-        keys = np.stack([getattr(self, column) for column in columns])
-        every, code = np.unique(keys, axis=1, return_inverse=True)
-        images = np.argsort(code.reshape(-1), kind="stable")
-        ends = np.cumsum(np.bincount(code.reshape(-1)))[:-1]
-        return dict(zip(map(tuple, every.T.tolist()), np.split(images, ends)))
-
     def fingerprint(self) -> str:
         """Return eight hexadecimal digits that identify identities and cameras, in this order."""
         both = np.concatenate([self.identity, self.camera])
         return f"{zlib.crc32(both.astype('<i8').tobytes()):08x}"
+
+
+def cells(labels: Labels, *columns: str) -> dict[tuple[int, ...], Integers]:
+    """Return the images of each value of a column, or values of several, in their order.
+
+    Examples
+    --------
+    >>> cells(Labels([7, 8, 7], [1, 1, 2]), "camera", "identity")
+    {(1, 7): array([0]), (1, 8): array([1]), (2, 7): array([2])}
+    """
+    keys = np.stack([getattr(labels, column) for column in columns])
+    every, code = np.unique(keys, axis=1, return_inverse=True)
+    images = np.argsort(code.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(code.reshape(-1)))[:-1]
+    return dict(zip(map(tuple, every.T.tolist()), np.split(images, ends)))
 
 
 @dataclass(frozen=True, eq=False)

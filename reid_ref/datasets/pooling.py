@@ -46,7 +46,8 @@ from reid_ref.disk import renamed
 from reid_ref.distances import unit_rows, working_precision
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredLabels
-from reid_ref.labels import Labels, check_feature_shapes, check_features, check_labels
+from reid_ref.labels import (
+    Labels, cells, check_feature_shapes, check_features, check_labels)
 
 
 def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
@@ -162,7 +163,7 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
             raise InputError("features", "no row of zeros, which cannot be normalised",
                              f"one at {k}", "leave that image out")
         features = unit_rows(features)
-    rows_of = images.cells("identity", "camera")
+    rows_of = cells(images, "identity", "camera")
     pooled = np.empty((len(query), features.shape[1]), dtype=features.dtype)
     for k, label in enumerate(zip(query.identity.tolist(), query.camera.tolist())):
         if label not in rows_of:
@@ -216,7 +217,7 @@ def pool_frames(features: Any, labels: Labels, pooling: str = "mean") -> tuple[A
         raise InputError("labels", "labels with video, the tracklet of each frame", "none")
     features, columns = _checked(features, labels), labels.columns()
     columns.pop("frame", None)
-    tracklets = sorted(labels.cells(*columns.keys() - {"name"}).values(),
+    tracklets = sorted(cells(labels, *columns.keys() - {"name"}).values(),
                        key=lambda frames: frames[0])
     first = [frames[0] for frames in tracklets]
     pooled = np.stack([POOLINGS[pooling](features[frames], axis=0) for frames in tracklets])

@@ -12,7 +12,7 @@ from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How, documented
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
-from reid_ref.labels import Labels, check_labels
+from reid_ref.labels import Labels, cells, check_labels
 from reid_ref.protocols.expectation import drawn_galleries, expectation
 from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
@@ -182,7 +182,7 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
     Tracks are in the order of their first images.
     """
     column_of(gallery, "gallery", "video")
-    tracks = sorted(gallery.cells("identity", "camera", "video").values(),
+    tracks = sorted(cells(gallery, "identity", "camera", "video").values(),
                     key=lambda images: images[0])
     images, first = np.concatenate(tracks), np.cumsum([0, *map(len, tracks[:-1])])
     least = [np.fmin.reduceat(block[:, images], first, axis=1)

@@ -17,7 +17,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.arrays.optional import scipy_module
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, cells
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.result import RANKS
 
@@ -152,7 +152,7 @@ def drawn_galleries(gallery: Labels, n: int = N_DRAWS, seed: int = 0) -> Integer
     array([[2, 2, 0, 0],
            [1, 1, 1, 1]])
     """
-    images = gallery.cells("identity").values()
+    images = cells(gallery, "identity").values()
     shares = np.random.RandomState(seed).random_sample((n, len(images)))
     return np.array([rows[(share * len(rows)).astype(np.int64)]
                      for rows, share in zip(images, shares.T)])

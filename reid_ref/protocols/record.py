@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions import Convention, as_text
 from reid_ref.disk import rows_of_table
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, cells
 from reid_ref.protocols.box_ranks import BoxRule
 
 #: The labels of both sides by "query" and "gallery".
@@ -22,7 +22,7 @@ def sampled(generator: random.Random, labels: Labels, rows: Integers, unit: tupl
             shots: int) -> Integers:
     """Return `shots` rows of each cell, drawn cell after cell by `random.sample`."""
     drawn = []
-    for key, images in labels[rows].cells(*unit).items():
+    for key, images in cells(labels[rows], *unit).items():
         if len(images) < shots:
             raise InputError(
                 "shots", f"at most {len(images)}, the images of "
@@ -37,7 +37,7 @@ def first_shuffled(generator: random.Random, labels: Labels, rows: Integers,
     order = rows.tolist()
     generator.shuffle(order)
     shuffled = np.array(order, dtype=np.int64)
-    first = [images[:shots] for images in labels[shuffled].cells(*unit).values()]
+    first = [images[:shots] for images in cells(labels[shuffled], *unit).values()]
     return shuffled[np.sort(np.concatenate(first))]
 
 

@@ -12,7 +12,7 @@ from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.files.formats import read_contents
 from reid_ref.files.mat import read_array, variables
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, cells
 from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides
 
 
@@ -42,8 +42,10 @@ def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any,
         for trial in range(trials.n):
             drawn = trials.draw(random.Random(trials.seed + trial), sides[rows_of.side], rows,
                                 trials.unit, shots)
-            yield ((drawn, answers) if part.query.drawn else
-                   (asks if part.query.drawn is None else np.setdiff1d(asks, drawn), drawn))
+            if part.query.drawn:
+                yield drawn, answers
+            else:
+                yield asks if part.query.drawn is None else np.setdiff1d(asks, drawn), drawn
     else:
         n, file = trials if isinstance(trials, Given) else Given()
         if file:
@@ -115,7 +117,7 @@ def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> li
     array([1])
     """
     orders = []
-    for (camera, identity), rows in gallery.cells("camera", "identity").items():
+    for (camera, identity), rows in cells(gallery, "camera", "identity").items():
         try:
             order = np.asarray(permutations[camera - 1, 0][identity - 1, 0], dtype=np.int64)
         except (IndexError, TypeError, ValueError):

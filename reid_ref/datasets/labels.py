@@ -15,10 +15,10 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, as_integers, errors_at, warn
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.names import FOLDERS, folder_of_side
 from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import Contents, read_contents
-from reid_ref.files.image_names import FORMS, form_of, names_in_folder, parse_names
+from reid_ref.files.image_names import (
+    FOLDERS, FORMS, folder_of_side, form_of, names_in_folder, parse_names)
 from reid_ref.files.layouts import role_of
 from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels

@@ -145,6 +145,12 @@ def form_of(name: str) -> str | None:
 SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
 
+def listed_names(path: Path) -> list[str]:
+    """Return the names in a text file, one per line."""
+    lines = read_lines(path, "image names, one per line")
+    return [line.strip() for line in lines if line.strip()]
+
+
 def names_in_folder(folder: Path, root: Path) -> list[str]:
     """Return the names of the images of a folder, relative to a root, in the order of features."""
     classes = sorted(path for path in folder.iterdir() if path.is_dir())
@@ -269,8 +275,7 @@ def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: 
                       known: list[str] | None) -> tuple[list[str], object]:
     """Return names, and where they are from."""
     if listed is not None:
-        lines = read_lines(Path(listed), "image names, one per line")
-        return [line.strip() for line in lines if line.strip()], listed
+        return listed_names(Path(listed)), listed
     for path in map(Path, files):
         # Text in a .mat file is not read: see mat.py.
         stored = read_contents(path).values if path.suffix.lower() == ".npz" else {}

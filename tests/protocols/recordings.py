@@ -58,18 +58,15 @@ def sysu(recorded):
     images, probe = Labels(identity, camera), recorded["probe"]
     part = "all" if (camera == 5).any() else "indoor"
     shots = 10 if recorded["matlab_gallery"].shape[1] > 1000 else 1
-    for line, protocol in (("matlab", "sysu-mm01"), ("python", "sysu-mm01-python")):
+    for protocol, galleries, key in (
+            ("sysu-mm01", "matlab", "matlab_"), ("sysu-mm01-python", "python", "python_"),
+            ("sysu-mm01-python", "matlab", "python_on_matlab_")):
         result = evaluate_protocol(
             protocol, recorded["features"][probe], recorded["features"], images[probe], images,
             part=part, shots=shots,
-            trials=[(None, rows) for rows in recorded[f"{line}_gallery"]])
-        yield from numbers(result, recorded, f"{line}_")
-        if line == "matlab":
-            as_python = evaluate_protocol(
-                "sysu-mm01-python", recorded["features"][probe], recorded["features"],
-                images[probe], images, part=part, shots=shots,
-                trials=[(None, rows) for rows in recorded["matlab_gallery"]])
-            yield from numbers(as_python, recorded, "python_on_matlab_")
+            trials=[(None, rows) for rows in recorded[f"{galleries}_gallery"]])
+        yield from numbers(result, recorded, key)
+        if key == "matlab_":
             yield result.cmc, recorded["matlab_cmc_mean"]
             yield result.mAP, recorded["matlab_map_mean"]
 

@@ -16,6 +16,7 @@ import csv
 import errno
 import json
 import os
+import pkgutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -127,8 +128,8 @@ def read_json(path: PathLike, expected: str, pairs: Callable[..., Any] | None = 
 
 def rows_of_table(name: str) -> list[dict[str, str]]:
     """Return the rows of a .csv file of this package, named below its folder."""
-    with (Path(__file__).parent / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    content = pkgutil.get_data("reid_ref", name) or b""
+    return list(csv.DictReader(content.decode().splitlines()))
 
 
 def check_different(paths: list[Path]) -> None:

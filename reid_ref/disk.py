@@ -12,11 +12,13 @@ is read and of what is to be written, by identity, so that links deceive neither
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
 import json
 import os
+import pkgutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,8 +109,8 @@ def read_lines(path: Path, expected: str) -> list[str]:
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
 
 
-def read_json(path: PathLike, expected: str) -> Any:
-    """Return what a JSON file holds.
+def read_json(path: PathLike, expected: str, pairs: Callable[..., Any] | None = None) -> Any:
+    """Return what a JSON file holds; `pairs` makes something else than a dict of an object's.
 
     Raises
     ------
@@ -117,9 +119,17 @@ def read_json(path: PathLike, expected: str) -> Any:
     """
     text = "\n".join(read_lines(Path(path), expected))
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=pairs)
+    except InputError:
+        raise
     except (ValueError, RecursionError) as error:
         raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
+
+
+def rows_of_table(name: str) -> list[dict[str, str]]:
+    """Return the rows of a .csv file of this package, named below its folder."""
+    content = pkgutil.get_data("reid_ref", name) or b""
+    return list(csv.DictReader(content.decode().splitlines()))
 
 
 def check_different(paths: list[Path]) -> None:

@@ -103,6 +103,21 @@ class Labels(Value):
         return f"{zlib.crc32(both.astype('<i8').tobytes()):08x}"
 
 
+def cells(labels: Labels, *columns: str) -> dict[tuple[int, ...], Integers]:
+    """Return the images of each value of a column, or values of several, in their order.
+
+    Examples
+    --------
+    >>> cells(Labels([7, 8, 7], [1, 1, 2]), "camera", "identity")
+    {(1, 7): array([0]), (1, 8): array([1]), (2, 7): array([2])}
+    """
+    keys = np.stack([getattr(labels, column) for column in columns])
+    every, code = np.unique(keys, axis=1, return_inverse=True)
+    images = np.argsort(code.reshape(-1), kind="stable")
+    ends = np.cumsum(np.bincount(code.reshape(-1)))[:-1]
+    return dict(zip(map(tuple, every.T.tolist()), np.split(images, ends)))
+
+
 @dataclass(frozen=True, eq=False)
 class IndexLists(Value):
     """Good and junk gallery images of every query, for conventions that list them.

@@ -55,6 +55,15 @@ class InputError(ValueError):
         return type(self)(argument, *self.args[1:])
 
 
+@contextlib.contextmanager
+def errors_at(place: object) -> Iterator[None]:
+    """Let errors name a file, a system or a side before the argument."""
+    try:
+        yield
+    except InputError as error:
+        raise error.at(place) from None
+
+
 def warn(message: str) -> None:
     """Warn of valid but suspect input, at the line of the first caller outside this package."""
     package = os.path.dirname(os.path.dirname(__file__)) + os.sep

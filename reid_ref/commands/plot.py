@@ -13,7 +13,6 @@ from reid_ref.console import options as common, systems
 from reid_ref.console.files import add_images, check_images, evaluate_file, image_names
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
-from reid_ref.datasets.names import path_below
 from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
@@ -24,6 +23,7 @@ from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
+from reid_ref.files.image_names import path_below
 from reid_ref.labels import IndexLists
 from reid_ref.result import Result
 from reid_ref.text import percent, row

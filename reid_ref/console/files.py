@@ -15,10 +15,10 @@ from reid_ref.console import options as common
 from reid_ref.console.terminal import about, names_of_arguments, phase
 from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
-from reid_ref.datasets.names import check_names, names_of_side
 from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files.image_names import check_names, names_of_side
 from reid_ref.files.lists import read_n_good, read_ranked_lists
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result

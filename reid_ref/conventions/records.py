@@ -2,7 +2,7 @@
 
 A toolbox is one record of its evaluators, their files, and the lines of its loader. A new one is
 one entry of `TOOLBOX_RECORDS`: names, bare functions and differences are derived. A toolbox with
-the code of another is an `Also` of that one.
+the code of another is a row of copies.csv.
 """
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from reid_ref import extensions
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
 from reid_ref.conventions.convention import Convention
+from reid_ref.disk import rows_of_table
 
 
 class Measure(NamedTuple):
@@ -25,27 +26,22 @@ class Measure(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True)
-class Also:
-    """Further names of an evaluator.
+class Copy(NamedTuple):
+    """Another toolbox with the code of an evaluator: repository, commit, evaluator and loader.
 
-    Parameters
-    ----------
-    names : tuple of str
-        Found in any case, with - or _.
-    source : str
-        Another toolbox with the same code: repository, commit, evaluator and loader. Empty for
-        another name of the toolbox itself.
-    measure : Measure, optional
-        The distances of that toolbox. Default: those of this one.
+    Its names are known in any case, with - or _.
     """
 
+    evaluator: str
     names: tuple[str, ...]
-    source: str = ""
-    measure: Measure | None = None
+    source: str
+    measure: Measure
 
-    def __str__(self) -> str:
-        return ", ".join(self.names) + (f" ({self.source})" if self.source else "")
+
+#: The rows of copies.csv.
+COPIES = [Copy(row["evaluator"], tuple(row["names"].split(";")), row["source"],
+               Measure(row["metric"], row["normalize"] == "yes", row["measure"]))
+          for row in rows_of_table("conventions/copies.csv")]
 
 
 @dataclass(frozen=True)
@@ -61,14 +57,12 @@ class Procedure:
         Where it is not `matlab`: fields of `Convention`.
     oddities : tuple of str
         Its differences that no choice says, with the direction.
-    also : tuple of Also
     """
 
     name: str
     file: str
     choices: Mapping[str, Any] = field(default_factory=dict)
     oddities: tuple[str, ...] = ()
-    also: tuple[Also, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -110,11 +104,6 @@ _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
 
 
-def _copy(names: tuple[str, ...], repository: str, evaluator: str, loader: str,
-          measure: Measure) -> Also:
-    return Also(names, f"{repository}, {evaluator}; loader {loader}", measure)
-
-
 def _raw(source: str) -> Measure:
     return Measure("euclidean", False, source)
 
@@ -123,47 +112,16 @@ def _unit(source: str) -> Measure:
     return Measure("euclidean", True, source)
 
 
-def _copy_of_open_reid(names: tuple[str, ...], repository: str, package: str,
-                       lines: str, line: int) -> Also:
-    return _copy(names, repository, f"{package}/evaluation_metrics/ranking.py",
-                 f"{package}/datasets/market1501.py:{lines}",
-                 _raw(f"{package}/evaluators.py:{line}"))
-
-
 def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities: tuple[str, ...],
-                     also: tuple[Also, ...] = (),
-                     also_018: tuple[Also, ...] = ()) -> tuple[Procedure, Procedure]:
+                     ) -> tuple[Procedure, Procedure]:
     """Return an evaluator with the AP of scikit-learn since 0.19, and with that of 0.18."""
     return (Procedure(name, f"{file}; scikit-learn >= 0.19", {**choices, "ap": "sklearn-0.19"},
-                      oddities, also),
+                      oddities),
             Procedure(f"{name}-sklearn-0.18", f"{file}; scikit-learn 0.18",
-                      {**choices, "ap": "sklearn-0.18"}, oddities, also_018))
+                      {**choices, "ap": "sklearn-0.18"}, oddities))
 
 
-_OF_FASTREID = Measure("cosine", False, "fastreid/config/defaults.py:299")
 _OF_TORCHREID = _raw("torchreid/engine/engine.py:124-125")
-
-#: The toolboxes whose eval_func or eval_market1501 is that of torchreid.
-_LIKE_TORCHREID = (
-    _copy(("fast-reid",), "JDAI-CV/fast-reid c9bc3ce",
-          "fastreid/evaluation/rank.py, eval_market1501, with mINP",
-          "fastreid/data/datasets/market1501.py:79", _OF_FASTREID),
-    _copy(("reid-strong-baseline", "BoT", "bag-of-tricks"),
-          "michuanhaohao/reid-strong-baseline 3da7e6f", "data/datasets/eval_reid.py",
-          "data/datasets/market1501.py:71,78", _unit("config/defaults.py:155")),
-    _copy(("reid-survey", "AGW"), "mangye16/ReID-Survey 38f5912",
-          "data/datasets/eval_reid.py, with mINP", "data/datasets/market1501.py:67,74",
-          _unit("config/defaults.py:136")),
-    *(_copy(names, repository, "utils/metrics.py, eval_func", "datasets/market1501.py:71,77",
-            _unit(f"config/defaults.py:{line}")) for names, repository, line in (
-          (("TransReID",), "damo-cv/TransReID dec5504", 179),
-          (("CLIP-ReID",), "Syliz517/CLIP-ReID eb1898b", 227),
-          (("SOLIDER", "SOLIDER-REID"), "tinyvision/SOLIDER-REID 8c08e1c", 194))),
-    _copy(("OpenUnReID",), "open-mmlab/OpenUnReID c3e3ada", "openunreid/core/metrics/rank.py",
-          "openunreid/data/datasets/market1501.py:90,106",
-          _unit("tools/strong_baseline/config.yaml:126-127")),
-    _copy(("AlignedReID++",), "michuanhaohao/AlignedReID fca9620", "util/eval_metrics.py",
-          "util/data_manager.py:86,93", _unit("train_alignedreid.py:323-328")))
 
 TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
@@ -186,37 +144,20 @@ TOOLBOX_RECORDS = (
         "KaiyangZhou/deep-person-reid f8cd150", (
             Procedure(
                 "torchreid", "torchreid/metrics/rank.py, eval_market1501",
-                _EVAL_MARKET1501, (_ARGSORT,), _LIKE_TORCHREID),
+                _EVAL_MARKET1501, (_ARGSORT,)),
             Procedure(
                 "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx",
                 {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
                     _ARGSORT,
                     "Its CMC buffer is not cleared, which is not reproduced here: a query that "
                     "keeps fewer than 50 images gets the end of the curve of the query before: "
-                    "CMC either way"),
-                (_copy(("fast-reid-cython",), "JDAI-CV/fast-reid c9bc3ce",
-                       "fastreid/evaluation/rank_cylib/rank_cy.pyx",
-                       "fastreid/data/datasets/market1501.py:79", _OF_FASTREID),))),
+                    "CMC either way"))),
         loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID),
     Toolbox(
         "Cysu/open-reid 3293ca7", (
             *_by_scikit_learn(
                 "open-reid", f"{_RANKING}, mean_ap and cmc with first_match_break (its "
-                "Market-1501 setting)", _OPEN_REID, (_ARGSORT,), (
-                    _copy_of_open_reid(("MMT",), "yxgeee/MMT 057e1ea", "mmt", "68,75", 65),
-                    _copy_of_open_reid(("SpCL",), "yxgeee/SpCL 01a486e", "spcl", "68,75", 68),
-                    _copy_of_open_reid(
-                        ("cluster-contrast", "cluster-contrast-reid"),
-                        "alibaba/cluster-contrast-reid 57b62e9", "clustercontrast", "64,72",
-                        71)), (
-                    _copy(("CamStyle",), "zhunzhong07/CamStyle e3e6784",
-                          f"{_RANKING}, which brings the AP of scikit-learn 0.18",
-                          "reid/datasets/market.py:30", _raw("reid/evaluators.py:66")),
-                    _copy(("AlignedReID-Re-Production-Pytorch",),
-                          "huanghoujing/AlignedReID-Re-Production-Pytorch 2e2d454",
-                          "aligned_reid/utils/metric.py, which asks for scikit-learn 0.18.1",
-                          "script/dataset/transform_market1501.py:64",
-                          _unit("script/experiment/train.py:61")))),
+                "Market-1501 setting)", _OPEN_REID, (_ARGSORT,)),
             *_by_scikit_learn(
                 "open-reid-allshots", f"{_RANKING}, mean_ap and cmc without first_match_break "
                 "(its default)", {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
@@ -304,7 +245,8 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
     for evaluator in toolbox.evaluators:
         fields: dict[str, Any] = dict(
             evaluator.choices, source=f"{toolbox.repository}, {evaluator.file}",
-            also=tuple(map(str, evaluator.also)), **_fields_of(toolbox.measure))
+            also=tuple(f"{', '.join(copy.names)} ({copy.source})" for copy in COPIES
+                       if copy.evaluator == evaluator.name), **_fields_of(toolbox.measure))
         if toolbox.loader:
             conventions.append(Convention(
                 evaluator.name, **fields, loads="without label -1",
@@ -316,9 +258,8 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
     return conventions
 
 
-def _fields_of(measure: Measure | None) -> dict[str, Any]:
-    return {} if measure is None else dict(
-        metric=measure.metric, normalize=measure.normalize, measure=measure.source)
+def _fields_of(measure: Measure) -> dict[str, Any]:
+    return dict(metric=measure.metric, normalize=measure.normalize, measure=measure.source)
 
 
 class _Conventions(dict[str, Convention]):
@@ -331,7 +272,7 @@ class _Conventions(dict[str, Convention]):
         if name not in NAMES and (record := extensions.find("convention", name, Convention)):
             return record
         return replace(self[NAMES[name]], name=name,
-                       **_fields_of(_MEASURES.get(name.removesuffix("-function"))))
+                       **_fields_of(_MEASURES[name.removesuffix("-function")]))
 
 
 CONVENTIONS: dict[str, Convention] = _Conventions(
@@ -350,13 +291,10 @@ NOT_IN_ALL = {**LEFT_OUT, **{function: LEFT_OUT.get(
     name, "the evaluator without its toolbox's loader; ask for it by name")
     for name, function in FUNCTIONS.items()}}
 
-_FURTHER = [(alias, evaluator.name, also.measure) for toolbox in TOOLBOX_RECORDS
-            for evaluator in toolbox.evaluators for also in evaluator.also for alias in also.names]
-
 #: Further names, and the record that each means.
-ALIASES = {alias: name for alias, name, _ in _FURTHER}
+ALIASES = {alias: copy.evaluator for copy in COPIES for alias in copy.names}
 
-_MEASURES = {alias: measure for alias, _, measure in _FURTHER}
+_MEASURES = {alias: copy.measure for copy in COPIES for alias in copy.names}
 
 #: Every name, those of bare functions too, and the record that it means.
 NAMES = {
@@ -510,7 +448,5 @@ def changed(convention: Convention, changes: Mapping[str, Any], name: str) -> Co
     ['matlab[ap=step]', 'mars[ap=step]', 'torchreid']
     """
     new = {key: value for key, value in changes.items() if getattr(convention, key) != value}
-    try:
+    with errors_at(f"{name}, convention {convention.name}"):
         return convention.replace(**new) if new else convention
-    except InputError as error:
-        raise error.at(f"{name}, convention {convention.name}") from None

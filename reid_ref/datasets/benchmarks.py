@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.datasets.fingerprints import FINGERPRINTS, rows_of_table
+from reid_ref.datasets.fingerprints import FINGERPRINTS
+from reid_ref.disk import rows_of_table
 from reid_ref.labels import Labels
 
 
@@ -35,15 +36,15 @@ class Benchmark(NamedTuple):
     sizes: tuple[str, ...]
 
 
-def folded(text: str) -> str:
-    """Return a text in small letters, words and numbers apart by one space.
+def folded(text: str, between: str = " ") -> str:
+    """Return a text in small letters, with one space or something else between words and numbers.
 
     Examples
     --------
-    >>> folded("MSMT17_V1"), folded("Market-1501")
-    ('msmt17 v1', 'market 1501')
+    >>> folded("MSMT17_V1"), folded("Market-1501", "-")
+    ('msmt17 v1', 'market-1501')
     """
-    return re.sub(r"[^a-z0-9]+", " ", text.casefold()).strip()
+    return re.sub(r"[^a-z0-9]+", between, text.casefold()).strip(between)
 
 
 def _read(row: dict[str, str]) -> Benchmark:
@@ -53,7 +54,7 @@ def _read(row: dict[str, str]) -> Benchmark:
 
 
 #: Key to benchmark; those of `FINGERPRINTS` have the same key.
-BENCHMARKS = {row["key"]: _read(row) for row in rows_of_table("benchmarks.csv")}
+BENCHMARKS = {row["key"]: _read(row) for row in rows_of_table("datasets/benchmarks.csv")}
 
 
 class Images(NamedTuple):
@@ -78,7 +79,7 @@ class Images(NamedTuple):
 
 #: Every part of every benchmark whose counts have a source.
 IMAGES = tuple(Images(row["key"], row["part"], int(row["query"]), int(row["gallery"]),
-                      row["source"], row["note"]) for row in rows_of_table("images.csv"))
+                      row["source"], row["note"]) for row in rows_of_table("datasets/images.csv"))
 
 _KEYS = {spelling.replace(" ", ""): benchmark.key for benchmark in BENCHMARKS.values()
          for spelling in benchmark.spellings}
@@ -108,7 +109,7 @@ def benchmark_named(name: str) -> str | None:
     >>> benchmark_named("Market-1501"), benchmark_named("DukeMTMC-reID"), benchmark_named("mine")
     ('market1501', 'dukemtmc', None)
     """
-    return _KEYS.get(folded(name).replace(" ", ""))
+    return _KEYS.get(folded(name, ""))
 
 
 def counted_benchmark(name: str, argument: str = "dataset") -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, check_choice, check_finite_rows
+from reid_ref.arrays import InputError, check_choice, check_finite_rows, errors_at
 from reid_ref.datasets.labels import CUHK03_KEYS, read_cuhk03, read_indices, read_tracks
 from reid_ref.datasets.pooling import pool_tracklets
 from reid_ref.disk import check_different
@@ -263,11 +263,9 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     for side in ("train", "test"):
         tracks, features = by_role[side, "tracks"], by_role[side, "features"]
         info = read_tracks(tracks)
-        try:
+        with errors_at(f"{tracks}, {features}"):
             frames = _all_rows(features, int(info.last.max()) + 1, exactly=False).lazy()
             pooled = pool_tracklets(frames, info.first, info.last)
-        except InputError as error:
-            raise error.at(f"{tracks}, {features}") from None
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
     train, gallery = sides
     index = read_indices(by_role["query", "tracks"], len(gallery))

@@ -11,16 +11,15 @@ of images are also those that the documents print.
 """
 from __future__ import annotations
 
-import csv
 import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
-from importlib import resources
 
 import numpy as np
 
 from reid_ref.arrays import Integers, check_choice, read_only
+from reid_ref.disk import rows_of_table
 from reid_ref.labels import Labels, check_labels, count_distractors
 
 
@@ -98,17 +97,11 @@ class Recognised:
         return f"{self.fingerprint.name}: every count agrees"
 
 
-def rows_of_table(name: str) -> list[dict[str, str]]:
-    """Return the rows of a table of this room."""
-    text = (resources.files("reid_ref.datasets") / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
-
-
 #: Key to the counts of a data set.
 FINGERPRINTS: Mapping[str, Fingerprint] = {row["key"]: Fingerprint(
     row["name"], SetCounts(*(int(row[field.name]) for field in fields(SetCounts))),
     row["source"], row["queries_in_gallery"] == "yes")
-    for row in rows_of_table("fingerprints.csv")}
+    for row in rows_of_table("datasets/fingerprints.csv")}
 
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",
@@ -286,7 +279,7 @@ def good_and_wrong(key: str) -> tuple[Integers, Integers]:
     (3368, 49649)
     """
     check_choice(key, "dataset", FINGERPRINTS)
-    rows = [tuple(row.values())[1:] for row in rows_of_table("good_images.csv")
+    rows = [tuple(row.values())[1:] for row in rows_of_table("datasets/good_images.csv")
             if row["dataset"] == key]
     good, wrong, queries = np.array(rows, dtype=np.int64).T
     return read_only(np.repeat(good, queries)), read_only(np.repeat(wrong, queries))

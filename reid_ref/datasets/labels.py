@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, as_integers, warn
+from reid_ref.arrays import InputError, Integers, as_integers, errors_at, warn
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.names import FOLDERS, folder_of_side
 from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import Contents, read_contents
-from reid_ref.files.image_names import FORMS, form_of, names_in_folder, parse_names
+from reid_ref.files.image_names import (
+    FOLDERS, FORMS, folder_of_side, form_of, names_in_folder, parse_names)
 from reid_ref.files.layouts import role_of
 from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
@@ -105,10 +105,8 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     if not path.is_dir():
         return _of_names(path, _lines_of_words(path))
     names = names_in_folder(path, path)
-    try:
+    with errors_at(path):
         parsed = parse_names(names)
-    except InputError as error:
-        raise error.at(path) from None
     return Labels(parsed["identity"], parsed["camera"], name=names)
 
 

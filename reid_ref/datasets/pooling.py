@@ -46,7 +46,8 @@ from reid_ref.disk import renamed
 from reid_ref.distances import unit_rows, working_precision
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredLabels
-from reid_ref.labels import Labels, check_feature_shapes, check_features, check_labels
+from reid_ref.labels import (
+    Labels, cells, check_feature_shapes, check_features, check_labels)
 
 
 def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
@@ -154,20 +155,15 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     array([[0.8944, 0.4472]])
     """
     check_choice(pooling, "pooling", POOLINGS)
-    with renamed({"gallery": "images", "query_features": "features"}):
+    with renamed({"gallery": "images"}):
         check_labels(query, images)
-        check_feature_shapes(features, features, images, images)
-    features = as_rows(features, "features")
-    check_finite_rows(features, "features")
-    features = working_precision(features)
+    features = _checked(features, images)
     if normalize:
         for k in np.flatnonzero(~features.any(axis=1))[:1]:
             raise InputError("features", "no row of zeros, which cannot be normalised",
                              f"one at {k}", "leave that image out")
         features = unit_rows(features)
-    rows_of: dict[tuple[int, int], list[int]] = {}
-    for row, label in enumerate(zip(images.identity.tolist(), images.camera.tolist())):
-        rows_of.setdefault(label, []).append(row)
+    rows_of = cells(images, "identity", "camera")
     pooled = np.empty((len(query), features.shape[1]), dtype=features.dtype)
     for k, label in enumerate(zip(query.identity.tolist(), query.camera.tolist())):
         if label not in rows_of:
@@ -219,20 +215,22 @@ def pool_frames(features: Any, labels: Labels, pooling: str = "mean") -> tuple[A
     check_choice(pooling, "pooling", POOLINGS)
     if labels.video is None:
         raise InputError("labels", "labels with video, the tracklet of each frame", "none")
+    features, columns = _checked(features, labels), labels.columns()
+    columns.pop("frame", None)
+    tracklets = sorted(cells(labels, *columns.keys() - {"name"}).values(),
+                       key=lambda frames: frames[0])
+    first = [frames[0] for frames in tracklets]
+    pooled = np.stack([POOLINGS[pooling](features[frames], axis=0) for frames in tracklets])
+    return pooled, Labels(**{name: column[first] for name, column in columns.items()})
+
+
+def _checked(features: Any, labels: Labels) -> Array:
+    """Return features, checked: finite, a row for each image; in a precision to work in."""
     with renamed({"query_features": "features", "gallery_features": "features"}):
         check_feature_shapes(features, features, labels, labels)
-    features = as_rows(features, "features")
-    check_finite_rows(features, "features")
-    features = working_precision(features)
-    columns = labels.columns()
-    columns.pop("frame", None)
-    keys = np.stack([column for name, column in columns.items() if name != "name"])
-    _, first, tracklet = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    rows = np.split(np.argsort(tracklet.reshape(-1), kind="stable"),
-                    np.cumsum(np.bincount(tracklet.reshape(-1)))[:-1])
-    order = np.argsort(first)
-    pooled = np.stack([POOLINGS[pooling](features[rows[k]], axis=0) for k in order])
-    return pooled, Labels(**{name: column[first[order]] for name, column in columns.items()})
+    rows = as_rows(features, "features")
+    check_finite_rows(rows, "features")
+    return working_precision(rows)
 
 
 def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:

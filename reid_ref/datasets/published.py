@@ -45,11 +45,11 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice
+from reid_ref.arrays import Doubles, InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
-from reid_ref.datasets.fingerprints import good_and_same_camera, rows_of_table
-from reid_ref.disk import read_lines
+from reid_ref.datasets.fingerprints import good_and_same_camera
+from reid_ref.disk import read_lines, rows_of_table
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
@@ -133,12 +133,10 @@ def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str,
     figures = []
     for row in rows:
         cells = {name: (row[column] or "").strip() for name, column in columns.items()}
-        try:
+        with errors_at(f"{path}: line {rows.line_num}"):
             figures.append((cells.get("name", ""),
                             counted_benchmark(cells.get("dataset") or dataset or ""),
                             parse_figure(f"{cells['rank1']}/{cells['map']}")))
-        except InputError as error:
-            raise error.at(f"{path}: line {rows.line_num}") from None
     if not figures:
         raise InputError(path, "a row for each figure", "none")
     return figures
@@ -492,7 +490,7 @@ def load() -> tuple[Published, ...]:
     >>> len(load()) > 700
     True
     """
-    return tuple(Published(**row) for row in rows_of_table("published.csv"))
+    return tuple(Published(**row) for row in rows_of_table("datasets/published.csv"))
 
 
 def by_key(key: str) -> Published:
@@ -549,8 +547,8 @@ def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Publi
     if not rows:
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
     if protocol:
-        name = folded(protocol).replace(" ", "-")
-        known = {folded(row.protocol).replace(" ", "-"): row.protocol for row in rows}
+        name = folded(protocol, "-")
+        known = {folded(row.protocol, "-"): row.protocol for row in rows}
         check_choice(name, "protocol", sorted(filter(None, known)))
         rows = [row for row in rows if row.protocol == known[name]]
     wanted = method.casefold()

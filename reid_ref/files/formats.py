@@ -25,7 +25,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError
 from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular, read_lines
-from reid_ref.files import mat4, mat5
+from reid_ref.files import mat
 from reid_ref.files.saved_tensors import read_tensors
 from reid_ref.files.stored_arrays import StoredArray, pickled
 
@@ -92,16 +92,14 @@ def read_mat(path: Path) -> Contents:
     if _HDF5_SIGNATURE in (head[:8], head[512:520]):
         return read_hdf5(path)
     with _reading(path, "a MAT file"), path.open("rb") as file:
-        version = mat4 if 0 in head[:4] else mat5
-        arrays = version.variables(file)
-        values = {variable.name: _mat_array(path, variable, version.read_array)
-                  for variable in arrays}
+        arrays = mat.variables(file)
+        values = {variable.name: _mat_array(path, variable) for variable in arrays}
         if len(values) < len(arrays):
             raise ValueError("Duplicate variable name")
     return Contents(values, MAT)
 
 
-def _mat_array(path: Path, variable: mat5.Variable, reader: Callable[..., Any]) -> StoredArray:
+def _mat_array(path: Path, variable: mat.Variable) -> StoredArray:
     where = f"{path}: {variable.name}"
     dtype = _MATLAB_NUMBERS.get(variable.kind)
     if dtype is None:
@@ -111,7 +109,7 @@ def _mat_array(path: Path, variable: mat5.Variable, reader: Callable[..., Any]) 
 
     def read() -> Any:
         with _reading(path, "a MAT file"), path.open("rb") as file:
-            return reader(file, variable)
+            return mat.read_array(file, variable)
 
     return StoredArray(where, variable.shape, dtype, read, size=variable.size)
 

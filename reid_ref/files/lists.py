@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers
-from reid_ref.disk import read_lines
+from reid_ref.disk import read_json, read_lines
 from reid_ref.evaluation.lists import (
     SUFFIX, check_matrix, in_order_of_queries, place, places_of)
 from reid_ref.files.formats import read_contents
@@ -164,13 +164,7 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
 
 def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
                gallery_names: Sequence[str] | None, first: int) -> RankedLists:
-    text = "\n".join(read_lines(path, "ranked lists as JSON"))
-    try:
-        value = json.loads(text, object_pairs_hook=partial(_unique, path))
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, "JSON", f"something else ({error})", "write it again") from None
+    value = read_json(path, "ranked lists as JSON", partial(_unique, path))
     where: Callable[[int], str] = partial(_numbered, f"{path}: list ", 1)
     by_id = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
     if by_id:

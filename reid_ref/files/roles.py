@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_integers, check_choice, check_length
-from reid_ref.disk import read_lines
+from reid_ref.arrays import InputError, as_integers, check_choice, check_length, errors_at
 from reid_ref.files.formats import Contents
-from reid_ref.files.image_names import names_in_folder, parse_names
+from reid_ref.files.image_names import listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
     BOXES, COLUMNS, FEATURES, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
 from reid_ref.files.stored_arrays import StoredArray
@@ -136,8 +135,7 @@ def _mapped(role: str, name: str, keys: Mapping[str, StoredArray]) -> StoredArra
     if name not in keys and role == "num_query" and name.isdecimal():
         return StoredArray.of(name, np.array(int(name)))
     if name not in keys and role.endswith("paths") and path.exists():
-        listed = names_in_folder(path, path) if path.is_dir() else [
-            line.strip() for line in read_lines(path, "image names, one per line") if line.strip()]
+        listed = names_in_folder(path, path) if path.is_dir() else listed_names(path)
         return StoredArray.of(name, np.array(listed, dtype=np.str_))
     check_choice(name, f"names: {role}", keys)
     return keys[name]
@@ -199,10 +197,8 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     if matrix is not None and len(names) not in matrix.shape:
         raise InputError(paths.where, "a name for each image", f"{len(names):,} names, where "
                          f"{matrix.where} has shape {matrix.shape}")
-    try:
+    with errors_at(paths.where):
         parsed = parse_names(names)
-    except InputError as error:
-        raise error.at(paths.where) from None
     arrays.update({f"{side}_{column}": StoredArray.of(paths.where, parsed[column])
                    for column in missing})
     return True

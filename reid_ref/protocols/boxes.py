@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, as_names, as_vector, check_choice, check_length,
-    warn)
+    errors_at, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.disk import PathLike, read_json
 from reid_ref.files.formats import read_contents
@@ -232,12 +232,10 @@ def read_boxes(path: PathLike) -> Boxes:
     if missing:
         raise InputError(path, f"boxes of person search: {', '.join(known[:9])}",
                          f"no {missing[0]}", "docs/person-search.md says what each holds")
-    try:
+    with errors_at(path):
         return Boxes(**{name: given[name] for name in known if name in given}, galleries={
             name.removeprefix(_GALLERY): value for name, value in given.items()
             if name.startswith(_GALLERY)})
-    except InputError as error:
-        raise error.at(path) from None
 
 
 def _from_json(path: PathLike) -> dict[str, Any]:

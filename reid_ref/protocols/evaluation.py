@@ -12,9 +12,9 @@ from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How, documented
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
-from reid_ref.labels import Labels, check_labels
-from reid_ref.protocols.expectation import drawn_galleries, expectation, sd_of_draws
-from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, cells, column_of
+from reid_ref.labels import Labels, cells, check_labels
+from reid_ref.protocols.expectation import drawn_galleries, expectation
+from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import ProtocolResult, of_expectation, of_trials
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
@@ -130,21 +130,21 @@ def average_trials(protocol: str | Protocol,
         raise InputError("results", "at least one", "none")
     n_expected = check_averaged(record, "results", len(results))
     parts = list(results[0])
+    expected = {**results[0][parts[0]].signature, "protocol": record.name}
     for k, result in enumerate(results):
         if list(result) != parts:
             raise InputError(f"results[{k}]", ", ".join(parts), ", ".join(result))
-        first, signature = (each[parts[0]].signature for each in (results[0], result))
-        for field in {**first, **signature, "protocol": ""}:
-            expected = record.name if field == "protocol" else first.get(field, "none")
-            if field not in _OF_TRIALS and signature.get(field) != expected:
-                raise InputError(f"results[{k}]", f"{field} {expected}", signature.get(
-                    field, "none"), "evaluate all trials in the same way")
+        got = result[parts[0]].signature
+        for field in {**expected, **got}:
+            if field not in _OF_TRIALS and got.get(field) != expected.get(field):
+                raise InputError(f"results[{k}]", f"{field} {expected.get(field, 'none')}",
+                                 got.get(field, "none"), "evaluate all trials in the same way")
     n_trials = sum(len(result[parts[0]].trials) for result in results)
     if n_trials != n_expected:
         warn(f"{record.name} is the mean of {n_expected} trials, and these are {n_trials}")
     return ProtocolResult({part: of_trials(
-        [trial for result in results for trial in result[part].trials], record.average,
-        record.signed(part, trials=n_trials)) for part in parts})
+        record, part, [trial for result in results for trial in result[part].trials],
+        trials=n_trials) for part in parts})
 
 
 def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gallery: Labels,
@@ -156,12 +156,14 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         raise InputError("protocol", "a protocol of images", f"{record.name}, which is of boxes",
                          "evaluate_person_search takes it")
     check_labels(query, gallery)
-    how = replace(how, conventions=(record.convention,))
+    if seed is not None and isinstance(record.trials, Seeded):
+        record = replace(record, trials=record.trials._replace(seed=seed))
     sides = {"query": record.labelled(query, "query"),
              "gallery": record.labelled(gallery, "gallery")}
     ranked.check(query, gallery)
     if record.tracks:
-        ranked, sides["gallery"] = _nearest_of_tracks(ranked, **sides, how=how)
+        ranked, sides["gallery"] = _nearest_of_tracks(
+            ranked, **sides, how=replace(how, conventions=(record.convention,)))
     shots = record.shots[0] if shots is None else shots
     if shots not in record.shots:
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
@@ -170,7 +172,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         if trials is None or trials is ONE_OF_SEVERAL:
             check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
-            record, each, ranked, sides, how, trials, shots, seed) for each in parts})
+            record, each, ranked, sides, how, trials, shots) for each in parts})
 
 
 def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
@@ -180,8 +182,8 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
     Tracks are in the order of their first images.
     """
     column_of(gallery, "gallery", "video")
-    tracks = sorted(cells(gallery, np.arange(len(gallery)), ("identity", "camera", "video"))
-                    .values(), key=lambda images: images[0])
+    tracks = sorted(cells(gallery, "identity", "camera", "video").values(),
+                    key=lambda images: images[0])
     images, first = np.concatenate(tracks), np.cumsum([0, *map(len, tracks[:-1])])
     least = [np.fmin.reduceat(block[:, images], first, axis=1)
              for block in ranked.rows(query, gallery, how)]
@@ -190,22 +192,18 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
 
 
 def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
-             trials: Any, shots: int, seed: int | None) -> Result:
-    convention = record.convention_of(part)
-    how = replace(how, conventions=(convention,))
+             trials: Any, shots: int) -> Result:
+    how = replace(how, conventions=(record.convention_of(part),))
     if part.query.drawn is False and not np.array_equal(sides["query"].identity,
                                                         sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
                          "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
     if trials is None and isinstance(record.trials, Exact):
         return _expected(record, part, ranked, sides, how)
-    rows = list(rows_of_trials(record, part, sides, trials, shots, seed))
-    drawn: dict[str, object] = {} if record.shots == (1,) else {"shots": shots}
-    drawn["trials"] = len(rows)
-    if trials is None and isinstance(record.trials, Seeded):
-        drawn["seed"] = record.trials.seed if seed is None else seed
-    return of_trials(_of_trials(part, ranked, sides, how, rows), record.average,
-                     record.signed(part.name, **drawn))
+    rows = list(rows_of_trials(record, part, sides, trials, shots))
+    seed = record.trials.seed if trials is None and isinstance(record.trials, Seeded) else ""
+    return of_trials(record, part.name, _of_trials(part, ranked, sides, how, rows),
+                     shots="" if record.shots == (1,) else shots, trials=len(rows), seed=seed)
 
 
 def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
@@ -247,17 +245,15 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     query, gallery = _labels(part, sides, rows)
     convention, is_pool = how.conventions[0], part.query.drawn is False
     chosen = ranked.between(part.query.side, rows[0], part.gallery.side, rows[1])
-    n_identity = len(np.unique(gallery.identity))
-    expected, ranks = expectation(
-        chosen.rows(query, gallery, how), query, gallery,
-        min(convention.curve_length(gallery.identity), n_identity), is_pool,
-        drawn_galleries(gallery.identity))
-    if not expected.weight.sum():
+    length = min(convention.curve_length(gallery.identity), len(np.unique(gallery.identity)))
+    expected = expectation(chosen.rows(query, gallery, how), query, gallery, length, is_pool,
+                           drawn_galleries(gallery))
+    n_unmatched = np.count_nonzero(np.isnan(expected.ap))
+    if n_unmatched == len(query):
         raise InputError("gallery", "an identity that query and gallery share", "none")
-    if not is_pool and len(expected.ap) < len(query):
-        warn(f"{len(query) - len(expected.ap)} of {len(query)} queries have no good image: they "
-             "are left out; check that identities are numbered alike on both sides")
-    draws = sd_of_draws(ranks, expected.match.shape[1])
-    return of_expectation(expected, draws, query, gallery, convention, signature(
+    if n_unmatched and not is_pool:
+        warn(f"{n_unmatched} of {len(query)} queries have no good image: they are left out; check "
+             "that identities are numbered alike on both sides")
+    return of_expectation(expected, query, gallery, convention, signature(
         {**fields_of(convention), **chosen.provenance_of(how),
          **record.signed(part.name, trials="expectation")}, query, gallery))

@@ -17,7 +17,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.arrays.optional import scipy_module
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, cells
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.result import RANKS
 
@@ -35,23 +35,23 @@ _AT_ONCE = 2048
 
 
 class Expected(NamedTuple):
-    """The expectation for each query over all galleries.
+    """The expectation for each query over all galleries; NaN where it has no good image.
 
     Parameters
     ----------
-    query : int64, shape (n,)
-        Which queries have a good image.
-    weight : float64, shape (n,)
+    weight : float64, shape (n_query,)
         How often the query asks: an image of a pool is drawn into the gallery at times.
-    ap : float64, shape (n,)
-    match : float64, shape (n, length)
+    ap : float64, shape (n_query,)
+    match : float64, shape (n_query, length)
         The probability of a match at rank k or before.
+    ranks : int64, shape (n_query, n_draws)
+        The rank of the good image in some galleries; 0 where a query does not ask, or has none.
     """
 
-    query: Integers
     weight: Doubles
     ap: Doubles
     match: Doubles
+    ranks: Integers
 
 
 class Identities(NamedTuple):
@@ -74,26 +74,6 @@ class Identities(NamedTuple):
     shares: Doubles
     share: Integers
     start: Integers
-
-
-class Near(NamedTuple):
-    """What is as near to a query as its farthest good image, or nearer.
-
-    Parameters
-    ----------
-    query : int
-    row : float64, shape (n_gallery,)
-        What ranks the gallery, without ties of good images with others.
-    good : int64, shape (n_good,)
-    image, nth : int64, shape (n,)
-        Gallery images, and how many good images are nearer.
-    """
-
-    query: int
-    row: Doubles
-    good: Integers
-    image: Integers
-    nth: Integers
 
 
 class Chances(NamedTuple):
@@ -135,7 +115,7 @@ class Tables(NamedTuple):
 
 
 def expectation(rows: Iterable[Doubles], query: Labels, gallery: Labels, length: int,
-                is_pool: bool, drawn: Integers) -> tuple[Expected, Integers]:
+                is_pool: bool, drawn: Integers) -> Expected:
     """Return what every query has on average over all galleries, and its ranks in some of them.
 
     Parameters
@@ -149,45 +129,33 @@ def expectation(rows: Iterable[Doubles], query: Labels, gallery: Labels, length:
         Query k is gallery image k: it asks where it is not drawn itself.
     drawn : int64, shape (n_identity, n_draws)
         Some galleries: an image of each identity, in their order.
-
-    Returns
-    -------
-    Expected
-    int64, shape (n_query, n_draws)
-        The rank of the good image; 0 where a query does not ask, or has none.
     """
     identities = _by_identity(gallery)
     tables = _tables(identities.shares, len(identities.images), length)
-    number = np.searchsorted(np.unique(gallery.identity), query.identity)
-    number[~np.isin(query.identity, gallery.identity)] = -1
-    ap, match = np.full(len(query), np.nan), np.full((len(query), length), np.nan)
-    ranks = np.zeros((len(query), drawn.shape[1]), dtype=np.int64)
-    for batch in _batches(
-            Chances(near.query, len(near.good), _cells(near, number[near.query], identities),
-                    _ranks(near, number[near.query], identities, is_pool, drawn))
-            for near in _near(rows, number, identities, is_pool)):
+    weight, ap = np.full((2, len(query)), np.nan)
+    expected = Expected(weight, ap, np.full((len(query), length), np.nan),
+                        np.zeros((len(query), drawn.shape[1]), dtype=np.int64))
+    for batch in _batches(_chances(rows, query, gallery, identities, is_pool, drawn)):
         queries = [chances.query for chances in batch]
-        ranks[queries] = [chances.ranks for chances in batch]
-        ap[queries], match[queries] = _means(batch, len(identities.shares), tables)
-    matched = ~np.isnan(ap)
-    n_images = np.array([len(identities.images[j]) for j in number[matched]])
-    weight = 1 - 1 / n_images if is_pool else np.ones(len(n_images))
-    return Expected(np.flatnonzero(matched), weight, ap[matched], match[matched]), ranks
+        weight[queries] = [1 - 1 / (chances.n_good + 1) if is_pool else 1 for chances in batch]
+        expected.ranks[queries] = [chances.ranks for chances in batch]
+        ap[queries], expected.match[queries] = _means(batch, len(identities.shares), tables)
+    return expected
 
 
-def drawn_galleries(identity: Integers, n: int = N_DRAWS, seed: int = 0) -> Integers:
+def drawn_galleries(gallery: Labels, n: int = N_DRAWS, seed: int = 0) -> Integers:
     """Return galleries of one image of each identity: int64, shape (n_identity, n).
 
     Examples
     --------
-    >>> drawn_galleries(np.array([7, 8, 7]), n=4)
+    >>> drawn_galleries(Labels([7, 8, 7], [1, 1, 1]), n=4)
     array([[2, 2, 0, 0],
            [1, 1, 1, 1]])
     """
-    code, sizes = np.unique(identity, return_inverse=True, return_counts=True)[1:]
-    place = (np.random.RandomState(seed).random_sample((n, len(sizes))) * sizes).astype(np.int64)
-    images = np.argsort(code.reshape(-1), kind="stable")
-    return np.ascontiguousarray(images[np.cumsum(sizes) - sizes + place].T)
+    images = cells(gallery, "identity").values()
+    shares = np.random.RandomState(seed).random_sample((n, len(images)))
+    return np.array([rows[(share * len(rows)).astype(np.int64)]
+                     for rows, share in zip(images, shares.T)])
 
 
 def sd_of_draws(ranks: Integers, length: int) -> dict[str, float]:
@@ -217,26 +185,38 @@ def _by_identity(gallery: Labels) -> Identities:
     return Identities(code.reshape(-1), images, shares, share.reshape(-1), start)
 
 
-def _near(rows: Iterable[Doubles], number: Integers, identities: Identities,
-          is_pool: bool) -> Iterator[Near]:
-    """Yield what is near to each query with a good image."""
+def _chances(rows: Iterable[Doubles], query: Labels, gallery: Labels, identities: Identities,
+             is_pool: bool, drawn: Integers) -> Iterator[Chances]:
+    """Yield what is left of the row of each query with a good image."""
+    number = np.searchsorted(np.unique(gallery.identity), query.identity)
+    is_shown = np.isin(query.identity, gallery.identity)
     for k, row in enumerate(row for block in rows for row in block):
-        good = identities.images[number[k]] if number[k] >= 0 else number[:0]
+        good = identities.images[number[k]] if is_shown[k] else number[:0]
         good = good[good != k] if is_pool else good
         if len(good):
-            yield _near_to(k, row, good)
+            row, image, nth = _near(row, good)
+            code, chosen = identities.code[image], drawn[number[k]]
+            others = drawn[np.flatnonzero(np.bincount(code))]
+            nearer = np.count_nonzero(row[others] < row[chosen], axis=0)
+            is_wrong = code != number[k]
+            yield Chances(k, len(good),
+                          _cells(code[is_wrong], nth[is_wrong], len(good), identities),
+                          np.where(is_pool & (chosen == k), 0, 1 + nearer))
 
 
-def _near_to(k: int, row: Doubles, good: Integers) -> Near:
-    """Return what is near to a query; where others tie with good images, or are NaN, by places."""
+def _near(row: Doubles, good: Integers) -> tuple[Doubles, Integers, Integers]:
+    """Return the row, the images up to the farthest good one, and how many good ones are nearer.
+
+    Where others tie with good images, or are NaN, the row is that of their places.
+    """
     farness = np.sort(row[good])
     image = np.flatnonzero(row <= farness[-1])
     nth = np.searchsorted(farness, row[image])
     if np.count_nonzero(farness[nth] == row[image]) == len(good):
-        return Near(k, row, good, image, nth)
+        return row, image, nth
     places = np.empty(len(row))
     places[stable_order(row)] = np.arange(len(row))
-    return _near_to(k, places, good)
+    return _near(places, good)
 
 
 def _tables(shares: Doubles, n_identity: int, length: int) -> Tables:
@@ -270,9 +250,9 @@ def _means(batch: list[Chances], n_shares: int, tables: Tables) -> tuple[Doubles
     """Return AP and CMC of each query, the mean over its good images."""
     n_good = np.array([chances.n_good for chances in batch])
     start = np.cumsum(n_good) - n_good
-    cells = np.concatenate([first * n_shares + chances.cells
-                            for first, chances in zip(start.tolist(), batch)])
-    cell, n_identities = np.unique(cells, return_counts=True)
+    cell, n_identities = np.unique(
+        np.concatenate([first * n_shares + chances.cells
+                        for first, chances in zip(start.tolist(), batch)]), return_counts=True)
     ends = np.searchsorted(cell, np.arange(n_good.sum() + 1) * n_shares)
     shape = len(ends) - 1, n_shares
     csr_matrix = scipy_module("sparse", "an expectation over all galleries").csr_matrix
@@ -287,23 +267,14 @@ def _means(batch: list[Chances], n_shares: int, tables: Tables) -> tuple[Doubles
     return np.minimum(ap, 1), np.clip(np.cumsum(match, axis=1), 0, 1)
 
 
-def _ranks(near: Near, number: int, identities: Identities, is_pool: bool,
-           drawn: Integers) -> Integers:
-    """Return the rank of the good image in the galleries that are drawn."""
-    chosen = drawn[number]
-    others = drawn[np.flatnonzero(np.bincount(identities.code[near.image]))]
-    nearer = np.count_nonzero(near.row[others] < near.row[chosen], axis=0)
-    return np.where(is_pool & (chosen == near.query), 0, 1 + nearer)
+def _cells(code: Integers, nth: Integers, n_good: int, identities: Identities) -> Integers:
+    """Return for each good image and identity a number: that of the image, and of the share.
 
-
-def _cells(near: Near, number: int, identities: Identities) -> Integers:
-    """Return for each good image and identity a number: that of the image, and of the share."""
-    n_good, code = len(near.good), identities.code[near.image]
-    is_wrong = code != number
-    counts = np.bincount(code[is_wrong] * n_good + near.nth[is_wrong],
-                         minlength=len(identities.images) * n_good)
+    `code` and `nth` are the identity of each wrong image, and how many good ones are nearer.
+    """
+    counts = np.bincount(code * n_good + nth, minlength=len(identities.images) * n_good)
     nearer = np.cumsum(counts.reshape(-1, n_good), axis=1)
     identity, good = np.nonzero(nearer)
     share = identities.share[identities.start[identity] + nearer[identity, good]]
-    cells: Integers = good * len(identities.shares) + share
-    return cells
+    every: Integers = good * len(identities.shares) + share
+    return every

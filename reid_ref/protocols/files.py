@@ -1,20 +1,27 @@
 """A protocol of one's own, as a TOML or JSON file with the fields of `Protocol`."""
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from reid_ref.arrays import InputError, check_choice, check_count
+from reid_ref.arrays import InputError, check_choice, check_count, errors_at
 from reid_ref.conventions import CHOICES, Convention, find_convention
 from reid_ref.disk import PathLike, read_json, read_lines
 from reid_ref.labels import FURTHER
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded, Trials
 
 _COLUMNS = ("identity", "camera", *FURTHER[:-1])
-_FIELDS = ("name", "source", "convention", "prepare", "parts", "trials", "shots", "needs",
-           "cameras", "tracks", "average", "note")
+_WORDS = {str: "a text", bool: "true or false", int: "whole numbers", dict: "tables"}
+#: The fields of each table, with the type of a value, or that of a list's values in a list.
+_PROTOCOL = {"name": str, "source": str, "convention": object, "prepare": str, "parts": [dict],
+             "trials": object, "shots": [int], "needs": [str], "cameras": [int], "tracks": bool,
+             "average": object, "note": str}
+_PART = {"name": str, "query": object, "gallery": object, "ignored": [str], "unmatched": bool}
+_ROWS = {"side": object, "where": object, "drawn": bool}
+_TRIALS = {"kind": object, "n": object, "seed": object, "unit": [str]}
+_CONVENTION = dict.fromkeys(("base", *CHOICES, "top_k", "metric", "normalize"), object)
 
 
 def read_protocol(path: PathLike) -> Protocol:
@@ -46,10 +53,8 @@ def read_protocol(path: PathLike) -> Protocol:
     """
     read = read_json if Path(path).suffix.lower() == ".json" else _read_toml
     values = read(path, "a protocol in TOML (Python 3.11 or later) or JSON")
-    try:
-        return _protocol(_table(values, "the file", _FIELDS))
-    except InputError as error:
-        raise error.at(path) from None
+    with errors_at(path):
+        return _protocol(_table(values, "the file", _PROTOCOL))
 
 
 def _read_toml(path: PathLike, expected: str) -> Any:
@@ -60,41 +65,30 @@ def _read_toml(path: PathLike, expected: str) -> Any:
         raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
 
 
-def _table(value: Any, name: str, fields: Collection[str]) -> dict[str, Any]:
+def _table(value: Any, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table, checked; lists are tuples, and empty ones as if they were left out."""
     if not isinstance(value, Mapping):
         raise InputError(name, f"a table of {', '.join(fields)}", type(value).__name__)
-    for key in value:
+    for key, each in value.items():
         check_choice(key, name, fields)
-    return dict(value)
-
-
-def _list(values: Mapping[str, Any], name: str, kind: type,
-          choices: Collection[str] = ()) -> tuple[Any, ...]:
-    given = values.get(name, [])
-    if not isinstance(given, list) or not all(type(value) is kind for value in given):
-        raise InputError(name, "a list of " + {int: "whole numbers", str: "texts",
-                                               dict: "tables"}[kind], repr(given))
-    for value in given if choices else ():
-        check_choice(value, name, choices)
-    return tuple(given)
-
-
-def _value(values: Mapping[str, Any], name: str, default: Any, kind: type = bool) -> Any:
-    value = values.get(name, default)
-    if value is not default and type(value) is not kind:
-        raise InputError(name, "a text" if kind is str else "true or false", repr(value))
-    return value
+        kind = fields[key]
+        if isinstance(kind, list):
+            if not isinstance(each, list) or not all(type(entry) is kind[0] for entry in each):
+                raise InputError(key, f"a list of {_WORDS[kind[0]]}", repr(each))
+        elif kind is not object and type(each) is not kind:
+            raise InputError(key, _WORDS[kind], repr(each))
+    return {key: tuple(each) if isinstance(each, list) else each for key, each in value.items()}
 
 
 def _protocol(values: dict[str, Any]) -> Protocol:
-    texts = {name: _value(values, name, "", str) for name in ("name", "source", "prepare", "note")}
-    protocol = Protocol(
-        **texts, benchmark="", convention=_convention(values.get("convention"), texts["name"]),
-        parts=tuple(map(_part, _list(values, "parts", dict))) or (Part(),),
-        trials=_trials(values.get("trials", {"kind": "given"})),
-        shots=_list(values, "shots", int) or (1,), needs=_list(values, "needs", str, _COLUMNS),
-        cameras=_list(values, "cameras", int), tracks=_value(values, "tracks", False),
-        average=values.get("average", "trials"))
+    for column in values.get("needs", ()):
+        check_choice(column, "needs", _COLUMNS)
+    protocol = Protocol(**{
+        **dict.fromkeys(("name", "benchmark", "source", "prepare"), ""), **values,
+        "convention": _convention(values.get("convention"), values.get("name", "")),
+        "parts": tuple(map(_part, values.get("parts", ()))) or (Part(),),
+        "trials": _trials(values.get("trials", {"kind": "given"})),
+        "shots": values.get("shots") or (1,)})
     for part in protocol.parts:
         protocol.convention_of(part)  # refuses an unknown rule
     return protocol
@@ -103,33 +97,29 @@ def _protocol(values: dict[str, Any]) -> Protocol:
 def _convention(value: Any, name: str) -> Convention:
     if isinstance(value, str):
         return find_convention(value)
-    choices = _table(value, "convention", ("base", *CHOICES, "top_k", "metric", "normalize"))
-    base = find_convention(choices.pop("base", "matlab"))
-    return base.replace(name=name, **choices)
+    choices = _table(value, "convention", _CONVENTION)
+    return find_convention(choices.pop("base", "matlab")).replace(name=name, **choices)
 
 
 def _part(value: dict[str, Any]) -> Part:
-    values = _table(value, "parts", ("name", "query", "gallery", "ignored", "unmatched"))
-    return Part(_value(values, "name", "all", str),
-                _rows(values.get("query", {"side": "query"}), "query"),
-                _rows(values.get("gallery", {"side": "gallery"}), "gallery"),
-                _list(values, "ignored", str) if "ignored" in values else None,
-                _value(values, "unmatched", False))
+    values = _table(value, "parts", _PART)
+    return Part(**{**values, **{side: _rows(values.get(side, {}), side)
+                                for side in ("query", "gallery")}})
 
 
 def _rows(value: Any, name: str) -> Rows:
-    values = _table(value, name, ("side", "where", "drawn"))
-    side = values.get("side", name)
-    check_choice(side, "side", ("query", "gallery"))
-    where = _table(values.get("where", {}), "where", _COLUMNS)
-    return Rows(side, {column: _list(where, column, int) for column in where},
-                _value(values, "drawn", None))
+    values = {"side": name, "where": {}, **_table(value, name, _ROWS)}
+    check_choice(values["side"], "side", ("query", "gallery"))
+    values["where"] = _table(values["where"], "where", dict.fromkeys(_COLUMNS, [int]))
+    return Rows(**values)
 
 
 def _trials(value: Any) -> Trials:
-    values = _table(value, "trials", ("kind", "n", "seed", "unit"))
+    values = _table(value, "trials", _TRIALS)
     check_choice(values.get("kind", ""), "kind", ("given", "seeded", "exact"))
-    unit = _list(values, "unit", str, _COLUMNS) or ("identity",)
+    unit = values.get("unit") or ("identity",)
+    for column in unit:
+        check_choice(column, "unit", _COLUMNS)
     n = check_count(values.get("n", 1), "n")
     kinds: dict[str, Trials] = {
         "given": Given(n), "exact": Exact(),

@@ -113,8 +113,8 @@ def _of_part(record: Protocol, rule: BoxRule, part: Part, boxes: Boxes, kept: Ma
         warn(f"{record.name}, part {part.name}: {len(unmatched):,} of {len(searched.query):,} "
              f"queries show a person whom no image of their gallery shows (first: {unmatched[0]}):"
              f" they {'count as NaN' if np.isnan(result.mAP) else 'are left out'}")
-    return of_trials([result], record.average, record.signed(
-        part.name, boxes=boxes.fingerprint(part.name), detections=words))
+    return of_trials(record, part.name, [result], boxes=boxes.fingerprint(part.name),
+                     detections=words)
 
 
 def _kept(boxes: Boxes, min_score: Scores, boxes_per_image: Scores,

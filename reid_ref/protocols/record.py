@@ -4,56 +4,41 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions import Convention, as_text
-from reid_ref.labels import Labels
+from reid_ref.disk import rows_of_table
+from reid_ref.labels import Labels, cells
 from reid_ref.protocols.box_ranks import BoxRule
 
 #: The labels of both sides by "query" and "gallery".
 Sides = Mapping[str, Labels]
 
 
-def cells(labels: Labels, rows: Integers,
-          unit: tuple[str, ...]) -> dict[tuple[int, ...], Integers]:
-    """Return the rows of each identity, or identity and camera ...: in the order of their labels.
-
-    Examples
-    --------
-    >>> cells(Labels([7, 8, 7], [1, 1, 2]), np.arange(3), ("camera", "identity"))
-    {(1, 7): array([0]), (1, 8): array([1]), (2, 7): array([2])}
-    """
-    keys = np.stack([getattr(labels, column)[rows] for column in unit])
-    every, code = np.unique(keys, axis=1, return_inverse=True)
-    in_order = rows[np.argsort(code.reshape(-1), kind="stable")]
-    ends = np.cumsum(np.bincount(code.reshape(-1)))[:-1]
-    return dict(zip(map(tuple, every.T.tolist()), np.split(in_order, ends)))
-
-
 def sampled(generator: random.Random, labels: Labels, rows: Integers, unit: tuple[str, ...],
             shots: int) -> Integers:
     """Return `shots` rows of each cell, drawn cell after cell by `random.sample`."""
     drawn = []
-    for key, images in cells(labels, rows, unit).items():
+    for key, images in cells(labels[rows], *unit).items():
         if len(images) < shots:
             raise InputError(
                 "shots", f"at most {len(images)}, the images of "
                 + ", ".join(f"{column} {value}" for column, value in zip(unit, key)), shots)
-        drawn += generator.sample(images.tolist(), shots)
+        drawn += generator.sample(rows[images].tolist(), shots)
     return np.array(drawn, dtype=np.int64)
 
 
 def first_shuffled(generator: random.Random, labels: Labels, rows: Integers,
                    unit: tuple[str, ...], shots: int) -> Integers:
     """Return the first rows of each cell after a shuffle of all rows, in shuffled order."""
-    shuffled = rows.tolist()
-    generator.shuffle(shuffled)
-    images = cells(labels, np.array(shuffled, dtype=np.int64), unit)
-    chosen = np.concatenate([of_cell[:shots] for of_cell in images.values()])
-    return np.array([row for row in shuffled if row in set(chosen.tolist())], dtype=np.int64)
+    order = rows.tolist()
+    generator.shuffle(order)
+    shuffled = np.array(order, dtype=np.int64)
+    first = [images[:shots] for images in cells(labels[shuffled], *unit).values()]
+    return shuffled[np.sort(np.concatenate(first))]
 
 
 class Given(NamedTuple):
@@ -112,9 +97,9 @@ class Rows(NamedTuple):
         chosen = np.ones(len(labels), dtype=bool)
         for column, values in self.where.items():
             of_images = column_of(labels, self.side, column)
-            absent = np.setdiff1d(values, of_images)
-            if column == "identity" and len(absent):
-                raise InputError(self.side, f"an image of identity {absent[0]}", "none")
+            for value in values if column == "identity" else ():
+                if value not in of_images:
+                    raise InputError(self.side, f"an image of identity {value}", "none")
             chosen &= np.isin(of_images, values)
         return np.flatnonzero(chosen)
 
@@ -143,12 +128,6 @@ class Part(NamedTuple):
     def counts(self, sides: Sides) -> tuple[int, int]:
         """Return how many images ask, and how many answer."""
         return len(self.query.of(sides)), len(self.gallery.of(sides))
-
-    def may_have(self, counts: tuple[int, int] | None, sides: Sides) -> bool:
-        """Return whether the sides are large enough for these counts; no column is looked at."""
-        return counts is not None and all(
-            n == len(sides[rows.side]) or (bool(rows.where) and n < len(sides[rows.side]))
-            for rows, n in zip((self.query, self.gallery), counts))
 
 
 @dataclass(frozen=True)
@@ -237,12 +216,13 @@ class Protocol:
 
     def labelled(self, labels: Labels, side: str) -> Labels:
         """Return the labels of a side with the columns that the protocol makes, checked."""
-        if self.cameras and len(strange := np.setdiff1d(labels.camera, self.cameras)):
+        if self.cameras and not (fits := np.isin(labels.camera, self.cameras)).all():
             raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
-                             f"{self.name} numbers them", int(strange[0]))
+                             f"{self.name} numbers them", labels.camera[~fits].min())
         if self.relabel is not None:
             labels = self.relabel(labels)
-        for column in self.needs:
+        unit = self.trials.unit if isinstance(self.trials, Seeded) else ()
+        for column in (*self.needs, *unit):
             column_of(labels, side, column)
         return labels
 
@@ -251,3 +231,15 @@ class Protocol:
         if part.ignored is None:
             return self.convention
         return self.convention.replace(name=f"{self.name}-{part.name}", ignored=part.ignored)
+
+
+#: Name to what protocols.csv says: benchmark, counts by part, source and words.
+_TEXTS = {row["name"]: row for row in rows_of_table("protocols/protocols.csv")}
+
+
+def record_of_row(name: str, convention: Convention, *parts: Part, **fields: Any) -> Protocol:
+    """Return the protocol of a row of protocols.csv; its convention has its name."""
+    counts = (each.split() for each in _TEXTS[name]["counts"].split(";") if each)
+    return Protocol(**{
+        **_TEXTS[name], "convention": convention.replace(name=name), "parts": parts or (Part(),),
+        "counts": {part: (int(query), int(gallery)) for part, query, gallery in counts}, **fields})

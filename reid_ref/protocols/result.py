@@ -8,33 +8,37 @@ import numpy as np
 
 from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
-from reid_ref.protocols.expectation import Expected
-from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result, spread
+from reid_ref.protocols.expectation import Expected, sd_of_draws
+from reid_ref.protocols.record import Protocol
+from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result
 from reid_ref.result.expectation import NO_RANKS, Expectation, weighted_means
 from reid_ref.result.trials import over_trials
 from reid_ref.signature import Signature
 
 
-def of_trials(trials: Sequence[Result], average: str, said: Mapping[str, object]) -> Result:
-    """Return the mean over trials, signed by what is said of them."""
-    return over_trials(trials, average, trials[0].signature.changed(said))
+def of_trials(protocol: Protocol, part: str, results: Sequence[Result],
+              **said: object) -> Result:
+    """Return the mean over trials of a part, signed by what is said of them."""
+    return over_trials(results, protocol.average,
+                       results[0].signature.changed(protocol.signed(part, **said)))
 
 
-def of_expectation(expected: Expected, draws: dict[str, float], query: Labels, gallery: Labels,
-                   convention: Convention, signature: Signature) -> Expectation:
+def of_expectation(expected: Expected, query: Labels, gallery: Labels, convention: Convention,
+                   signature: Signature) -> Expectation:
     """Return the means of what every query has on average."""
-    mAP, curve = weighted_means(expected.ap, expected.weight, expected.match)
-    n, size = len(expected.ap), len(np.unique(gallery.identity))
-    matched = np.isin(np.arange(len(query)), expected.query)
-    ap, none = spread(expected.ap, matched, np.nan), np.zeros(len(query), dtype=np.int64)
+    matched, none = ~np.isnan(expected.ap), np.zeros(len(query), dtype=np.int64)
+    weight, match = expected.weight[matched], expected.match[matched]
+    mAP, curve = weighted_means(expected.ap[matched], weight, match)
+    n, size = len(weight), len(np.unique(gallery.identity))
     per_query = PerQuery(  # of each gallery's one good image AP and INP are the same
-        ap, ap, none, matched.astype(np.int64), none, np.where(matched, "ok", "identity absent"),
-        query.identity, query.camera)
+        expected.ap, expected.ap, none, matched.astype(np.int64), none,
+        np.where(matched, "ok", "identity absent"), query.identity, query.camera)
     status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(query) - n}
     return Expectation(
         mAP=mAP, cmc=curve, mINP=mAP, per_query=per_query, counted=n, signature=signature,
         counts=Counts(len(query), size, 0, 0, 0, size, n, 0, 0, status), convention=convention,
-        ranks=NO_RANKS, weight=expected.weight, match=expected.match, draws=draws,
+        ranks=NO_RANKS, weight=weight, match=match,
+        draws=sd_of_draws(expected.ranks, match.shape[1]),
         fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
 
 

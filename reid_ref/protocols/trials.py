@@ -11,9 +11,9 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, as_integers, warn
 from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.files.formats import read_contents
-from reid_ref.files.mat5 import read_array, variables
-from reid_ref.labels import Labels
-from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides, cells
+from reid_ref.files.mat import read_array, variables
+from reid_ref.labels import Labels, cells
+from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides
 
 
 class Pair(NamedTuple):
@@ -29,42 +29,33 @@ _TRIALS = ("rand_perm_cam.mat, an .npz file with gallery (and query) of shape (t
            "JSON pairs")
 
 
-def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any, shots: int,
-                   seed: int | None) -> Iterator[tuple[Integers, Integers]]:
+def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any,
+                   shots: int) -> Iterator[tuple[Integers, Integers]]:
     """Yield the rows of who asks and who answers in each trial, each of its own side."""
-    asks, answers = part.query.of(sides), part.gallery.of(sides)
+    asks, answers, trials = part.query.of(sides), part.gallery.of(sides), protocol.trials
     if given is not None:
-        for pair in checked(given, sides):
+        for pair in _checked(given, sides):
             yield (_among(getattr(pair, part.query.side), asks),
                    _among(getattr(pair, part.gallery.side), answers))
-        return
-    trials = protocol.trials
-    if isinstance(trials, Seeded):
-        yield from _drawn(trials, part, sides, asks, answers, shots, seed)
-        return
-    if isinstance(trials, Given) and trials.file:
-        raise InputError("trials", f"{trials.file}, for {protocol.name} is the mean of "
-                         f"{trials.n} given galleries", "none",
-                         f"trials=read_trials({trials.file!r}, gallery), or --trials "
-                         f"{trials.file}")
-    if isinstance(trials, Given) and trials.n > 1:
-        warn(f"{protocol.name} is the mean of {trials.n} trials, and this is one: give the rows "
-             "of each, or the files of all (average_trials in Python)")
-    yield asks, answers
-
-
-def _drawn(trials: Seeded, part: Part, sides: Sides, asks: Integers, answers: Integers,
-           shots: int, seed: int | None) -> Iterator[tuple[Integers, Integers]]:
-    first = trials.seed if seed is None else seed
-    by_query = part.query.drawn is True
-    labels, rows = ((sides[part.query.side], asks) if by_query else
-                    (sides[part.gallery.side], answers))
-    for trial in range(trials.n):
-        drawn = trials.draw(random.Random(first + trial), labels, rows, trials.unit, shots)
-        if by_query:
-            yield drawn, answers
-        else:
-            yield np.setdiff1d(asks, drawn) if part.query.drawn is False else asks, drawn
+    elif isinstance(trials, Seeded):
+        rows_of, rows = (part.query, asks) if part.query.drawn else (part.gallery, answers)
+        for trial in range(trials.n):
+            drawn = trials.draw(random.Random(trials.seed + trial), sides[rows_of.side], rows,
+                                trials.unit, shots)
+            if part.query.drawn:
+                yield drawn, answers
+            else:
+                yield asks if part.query.drawn is None else np.setdiff1d(asks, drawn), drawn
+    else:
+        n, file = trials if isinstance(trials, Given) else Given()
+        if file:
+            raise InputError("trials", f"{file}, for {protocol.name} is the mean of {n} given "
+                             "galleries", "none", f"trials=read_trials({file!r}, gallery), or "
+                             f"--trials {file}")
+        if n > 1:
+            warn(f"{protocol.name} is the mean of {n} trials, and this is one: give the rows of "
+                 "each, or the files of all (average_trials in Python)")
+        yield asks, answers
 
 
 def _among(rows: Integers | None, chosen: Integers) -> Integers:
@@ -72,32 +63,30 @@ def _among(rows: Integers | None, chosen: Integers) -> Integers:
     return chosen if rows is None else rows[np.isin(rows, chosen)]
 
 
-def checked(given: Any, sides: Sides) -> list[Pair]:
-    """Return pairs of rows, checked: in range, each row once."""
+def _checked(given: Any, sides: Sides) -> Iterator[Pair]:
+    """Yield pairs of rows, checked: in range, each row once."""
     pairs = list(given)
     if not pairs:
         raise InputError("trials", "at least one pair of query rows and gallery rows", "none")
-    return [Pair(*_checked_pair(pair, f"trials[{k}]", sides)) for k, pair in enumerate(pairs)]
+    for k, pair in enumerate(pairs):
+        if not isinstance(pair, Sequence) or len(pair) != 2:
+            raise InputError(f"trials[{k}]", "a pair: query rows or None, gallery rows or None",
+                             type(pair).__name__)
+        yield Pair(*(None if rows is None else _checked_rows(rows, f"trials[{k}], {side}",
+                                                             len(sides[side]))
+                     for side, rows in zip(sides, pair)))
 
 
-def _checked_pair(pair: Any, name: str, sides: Sides) -> Iterator[Integers | None]:
-    if not isinstance(pair, Sequence) or len(pair) != 2:
-        raise InputError(name, "a pair: query rows or None, gallery rows or None",
-                         type(pair).__name__)
-    for (side, labels), rows in zip(sides.items(), pair):
-        if rows is None:
-            yield None
-            continue
-        rows = as_integers(rows, f"{name}, {side}")
-        if len(rows) == 0 or rows.min() < 0 or rows.max() >= len(labels):
-            raise InputError(f"{name}, {side}", f"rows from 0, below {len(labels)}",
-                             "no row" if len(rows) == 0 else f"{rows.min()} to {rows.max()}",
-                             "trials of another file?")
-        every, count = np.unique(rows, return_counts=True)
-        if len(every) < len(rows):
-            raise InputError(f"{name}, {side}", "each row once",
-                             f"row {every[count > 1][0]} twice")
-        yield rows
+def _checked_rows(given: Any, name: str, n: int) -> Integers:
+    rows = as_integers(given, name)
+    if len(rows) == 0 or rows.min() < 0 or rows.max() >= n:
+        raise InputError(name, f"rows from 0, below {n}",
+                         f"{rows.min()} to {rows.max()}" if len(rows) else "no row",
+                         "trials of another file?")
+    repeated = np.flatnonzero(np.bincount(rows) > 1)
+    if len(repeated):
+        raise InputError(name, "each row once", f"row {repeated[0]} twice")
+    return rows
 
 
 def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> list[Pair]:
@@ -128,8 +117,7 @@ def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> li
     array([1])
     """
     orders = []
-    for (camera, identity), rows in cells(gallery, np.arange(len(gallery)),
-                                          ("camera", "identity")).items():
+    for (camera, identity), rows in cells(gallery, "camera", "identity").items():
         try:
             order = np.asarray(permutations[camera - 1, 0][identity - 1, 0], dtype=np.int64)
         except (IndexError, TypeError, ValueError):

@@ -4,7 +4,7 @@ import pytest
 import scipy.io
 
 from reid_ref import InputError, Labels
-from reid_ref.datasets.names import check_names, names_of_side, path_below
+from reid_ref.files.image_names import check_names, names_of_side, path_below
 
 
 def touch(root, *names):

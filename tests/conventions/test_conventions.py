@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NO_CHOICES, Convention
-from reid_ref.conventions.records import Also, Procedure, Toolbox, conventions_of
+from reid_ref.conventions.records import Procedure, Toolbox, conventions_of
 from reid_ref.evaluation.functions import evaluate_distances
 
 #: How every difference ends: what it does to the numbers.
@@ -26,19 +26,14 @@ class TestRecord:
         assert hash(record) == hash(record.replace(name=name))
         assert record == record.replace(name=name)
 
-    def test_source_names_repository_and_commit(self, name):
-        source = CONVENTIONS[name].source
-        assert re.search(r"[\w.-]+/[\w.-]+ [0-9a-f]{7}\b", source), source
-
     def test_differences_are_numbered_and_have_a_direction(self, name):
         differences = CONVENTIONS[name].differences
+        assert re.search(r"[\w.-]+/[\w.-]+ [0-9a-f]{7}\b", CONVENTIONS[name].source)
         assert bool(differences) == (name != "matlab")
         for number, text in enumerate(differences, 1):
             assert text.startswith(f"{number}. ") and text.endswith(".")
             assert DIRECTION.search(text), text
-
-    def test_has_an_order_of_ties_on_every_machine(self, name):
-        assert CONVENTIONS[name].ties == "gallery-order"
+        assert CONVENTIONS[name].ties == "gallery-order"  # on every machine
 
 
 @pytest.mark.parametrize("choice", tables.CHOICES)
@@ -132,11 +127,11 @@ def test_a_toolbox_is_one_entry():
     """What one entry says is evaluated behind its loader and alone, and tells its differences."""
     toolbox = Toolbox("me/toolbox 1234567", (
         Procedure("mine", "rank.py", {"ap": "step", "cmc_length": 2},
-                  ("It rounds to one digit: either way",), (Also(("Mine too",), "a copy"),)),),
+                  ("It rounds to one digit: either way",)),),
         loader="data.py:7")
     mine, function = conventions_of(toolbox)
     assert mine.source == "me/toolbox 1234567, rank.py"
-    assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ("Mine too (a copy)",)
+    assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ()
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 8, 7, 7], [2, 2, 2, 3])
     results = evaluate_distances(
         *problem, convention=[mine, function.replace(name="bare", ignored=())])

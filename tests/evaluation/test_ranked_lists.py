@@ -245,7 +245,7 @@ BAD = {
     "a missing query": ("t.txt", "1 2\n3\n", r"line 3: expected 3 lines, .*got 2; a query is mi"),
     "an empty line": ("t.txt", "1 2\n\n3\n", r"t\.txt: line 2: .*list of query 2, got an empty"),
     "an empty file": ("t.txt", "", r"t\.txt: expected ranked lists, .*empty file"),
-    "no JSON": ("t.json", "[[1], [2]", r"t\.json: expected JSON"),
+    "no JSON": ("t.json", "[[1], [2]", r"t\.json: expected ranked lists as JSON"),
     "floats in JSON": ("t.json", "[[1], [2], [0, 2.5]]", r"list 3: expected whole.*got 2\.5"),
     "a query missing in JSON": ("t.json", '{"a": [1], "c": [2]}',
                                 r"none for 1 of them, the first 'b.jpg'"),

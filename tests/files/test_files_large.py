@@ -77,38 +77,23 @@ def test_features_with_labels_of_other_files(tmp_path):
 # ---- HDF5 -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("write", [write_hdf5, write_chunked])
-@pytest.mark.parametrize("layout", ROWS)
-def test_hdf5_is_not_read(tmp_path, layout, write):
-    h5py = pytest.importorskip("h5py")
-    write(tmp_path / "r.h5", {**stored(layout), "train_f": np.eye(3)})
-    result = read_result(tmp_path / "r.h5")
-    assert_is_made(result)
-    assert kinds(result) == {h5py.Dataset} and all(map(is_lazy, matrices(result)))
-    for matrix in matrices(result):
-        assert len(matrix) == matrix.shape[0] and matrix.ndim == 2
-        np.testing.assert_array_equal(read_rows(matrix, 1, 3), np.asarray(matrix)[1:3])
-    assert result.extra == ("train_f",)
-
-
-@pytest.mark.parametrize("layout", COLUMNS)
-def test_v73_is_not_read_where_the_file_keeps_rows_together(tmp_path, layout):
+@pytest.mark.parametrize("write, layouts, stays", [
+    (write_hdf5, ROWS, True), (write_chunked, ROWS, True), (write_v73, COLUMNS, True),
+    (write_v73, ROWS, False), (write_hdf5, COLUMNS, False)])
+def test_hdf5_is_read_only_where_it_has_to_be_turned(tmp_path, write, layouts, stays):
     """MATLAB's gallery x query lies in the file query after query."""
     h5py = pytest.importorskip("h5py")
-    write_v73(tmp_path / "r.mat", stored(layout))
-    result = read_result(tmp_path / "r.mat")
-    assert_is_made(result)
-    assert kinds(result) == {h5py.Dataset}
-
-
-@pytest.mark.parametrize("write, layouts", [(write_v73, ROWS), (write_hdf5, COLUMNS)])
-def test_what_has_to_be_turned_is_read(tmp_path, write, layouts):
     for layout in layouts:
         path = tmp_path / f"{layout}.mat"
         write(path, {**stored(layout), "more": np.array([[1., 2., 3.]])})
         result = read_result(path)
         assert_is_made(result)
-        assert kinds(result) == {np.ndarray} and not any(map(is_lazy, matrices(result)))
+        assert kinds(result) == {h5py.Dataset if stays else np.ndarray}
+        for matrix in matrices(result):
+            assert is_lazy(matrix) == stays
+            assert len(matrix) == matrix.shape[0] and matrix.ndim == 2
+            np.testing.assert_array_equal(read_rows(matrix, 1, 3), np.asarray(matrix)[1:3])
+        assert result.extra == ("more",)
 
 
 def test_file_is_closed_with_the_last_array(tmp_path):

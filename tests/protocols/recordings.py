@@ -58,18 +58,15 @@ def sysu(recorded):
     images, probe = Labels(identity, camera), recorded["probe"]
     part = "all" if (camera == 5).any() else "indoor"
     shots = 10 if recorded["matlab_gallery"].shape[1] > 1000 else 1
-    for line, protocol in (("matlab", "sysu-mm01"), ("python", "sysu-mm01-python")):
+    for protocol, galleries, key in (
+            ("sysu-mm01", "matlab", "matlab_"), ("sysu-mm01-python", "python", "python_"),
+            ("sysu-mm01-python", "matlab", "python_on_matlab_")):
         result = evaluate_protocol(
             protocol, recorded["features"][probe], recorded["features"], images[probe], images,
             part=part, shots=shots,
-            trials=[(None, rows) for rows in recorded[f"{line}_gallery"]])
-        yield from numbers(result, recorded, f"{line}_")
-        if line == "matlab":
-            as_python = evaluate_protocol(
-                "sysu-mm01-python", recorded["features"][probe], recorded["features"],
-                images[probe], images, part=part, shots=shots,
-                trials=[(None, rows) for rows in recorded["matlab_gallery"]])
-            yield from numbers(as_python, recorded, "python_on_matlab_")
+            trials=[(None, rows) for rows in recorded[f"{galleries}_gallery"]])
+        yield from numbers(result, recorded, key)
+        if key == "matlab_":
             yield result.cmc, recorded["matlab_cmc_mean"]
             yield result.mAP, recorded["matlab_map_mean"]
 
@@ -95,34 +92,31 @@ def llcm(recorded):
         yield from numbers(result[part], recorded, key)
 
 
-def msmt17(recorded):
-    result = evaluate_protocol("msmt17", *sides(recorded, "identity", "camera"), normalize=False)
-    yield result.trials[0].per_query.ap, recorded["ap"]
-    yield result.cmc[:100], recorded["cmc"]
-    yield result.mAP, recorded["ap"].mean()
-    step = evaluate(*sides(recorded, "identity", "camera"), convention="torchreid-function")
-    yield step.cmc, recorded["step_cmc"]
-    yield step.per_query.ap[step.per_query.n_good > 0], recorded["step_ap"]
-    yield step.mINP, recorded["step_minp"]
-
-
-def occluded_duke(recorded):
-    result = evaluate_protocol("occluded-duke", *sides(recorded, "identity", "camera"),
-                               normalize=False)
-    matched = result.trials[0].per_query.n_good > 0
-    yield result.trials[0].per_query.ap[matched], recorded["ap"][matched]
-    yield result.cmc[:100], recorded["cmc"]
-    yield result.mAP, recorded["map"]
-    step = evaluate(*sides(recorded, "identity", "camera"), convention="torchreid-function")
-    yield step.cmc, recorded["step_cmc"]
-    yield step.mAP, recorded["step_map"]
-
-
-def clothes(protocol):
+def trapezoid(protocol):
+    """The authors' trapezoid by a protocol, and the step rule."""
     def of_file(recorded):
-        result = evaluate_protocol(protocol, *sides(recorded, "identity", "camera", "clothes"))
+        given = list(sides(recorded, "identity", "camera"))
+        result = evaluate_protocol(protocol, *given)
+        of_query = result.trials[0].per_query
+        answered = (of_query.n_good > 0) | np.isnan(recorded["ap"])
+        yield of_query.ap[answered], recorded["ap"][answered]
+        yield result.cmc[:100], recorded["cmc"]
+        yield result.mAP, recorded["map"] if "map" in recorded else recorded["ap"].mean()
+        step = evaluate(*given, convention="torchreid-function")
+        yield step.cmc, recorded["step_cmc"]
+        for name, ours in (("map", step.mAP), ("minp", step.mINP), (
+                "ap", step.per_query.ap[step.per_query.n_good > 0])):
+            if f"step_{name}" in recorded:
+                yield ours, recorded[f"step_{name}"]
+    return of_file
+
+
+def whole(protocol, *columns):
+    """Every part of a protocol on both sides of a file."""
+    def of_file(recorded):
+        result = evaluate_protocol(protocol, *sides(recorded, "identity", "camera", *columns))
         for part in result:
-            yield from numbers(result[part], recorded, f"{part}_")
+            yield from numbers(result[part], recorded, f"{part}_" if len(result) > 1 else "")
     return of_file
 
 
@@ -144,11 +138,6 @@ def prcc(recorded):
         result = evaluate_protocol(protocol, *given, trials=trials)
         for part in ("sc", "cc"):
             yield from numbers(result[part], recorded, f"{part}{end}")
-
-
-def celeb(recorded):
-    yield from numbers(evaluate_protocol("celeb-reid", *sides(recorded, "identity", "camera")),
-                       recorded, "")
 
 
 def text(recorded):
@@ -425,14 +414,14 @@ KINDS = {
     "sysu_indoor": (sysu, "sysu-mm01, sysu-mm01-python"),
     "regdb": (regdb, "regdb"),
     "llcm": (llcm, "llcm"),
-    "msmt17": (msmt17, "msmt17"),
-    "occluded_duke": (occluded_duke, "occluded-duke"),
-    "ltcc": (clothes("ltcc"), "ltcc"),
-    "ccvid": (clothes("ccvid"), "ccvid"),
+    "msmt17": (trapezoid("msmt17"), "msmt17"),
+    "occluded_duke": (trapezoid("occluded-duke"), "occluded-duke"),
+    "ltcc": (whole("ltcc", "clothes"), "ltcc"),
+    "ccvid": (whole("ccvid", "clothes"), "ccvid"),
     "prcc": (prcc, "prcc, prcc-single-shot"),
-    "vcclothes": (clothes("vc-clothes"), "vc-clothes"),
+    "vcclothes": (whole("vc-clothes", "clothes"), "vc-clothes"),
     "deepchange": (deepchange, "deepchange"),
-    "celeb": (celeb, "celeb-reid"),
+    "celeb": (whole("celeb-reid"), "celeb-reid"),
     "text": (text, "cuhk-pedes, icfg-pedes, rstpreid, cuhk-pedes-trapezoid, icfg-pedes-trapezoid, "
              "rstpreid-trapezoid"),
     "vehicleid_draws": (vehicleid_draws, "vehicleid-draws"),

@@ -111,10 +111,40 @@ class TestOverTrials:
             reid_ref.compare(part(), second)
 
 
+def pool(seed):
+    rng = np.random.default_rng(seed)
+    labels = Labels(np.array([3, 3, 3, 5, 5, 8, 8, 8, 8, 9]), np.zeros(10))
+    return evaluate_protocol("vehicleid", None, None, labels, labels,
+                             distances=rng.random((10, 10)))["all"]
+
+
+#: Changes of a saved file, and what is said of them.
+OF_TRIALS = [
+    (lambda file: file.update(mAP=.5), "mAP: contradicts what the trials give"),
+    (lambda file: file["trials"][1].update(mAP=.5), "trial 2: mAP: contradicts"),
+    (lambda file: file["trials"][2]["queries"]["ap"].pop(), "trial 3: queries: ap: expected"),
+    (lambda file: file.update(trials=[]), "trials: expected .*, got none"),
+    (lambda file: file.update(trials=3), "trials: expected .*, got 3"),
+    (lambda file: file.update(trials=[3]), "trials: expected an object, got 3 in entry 0"),
+    (lambda file: file.update(trials=[dict(file)]), "trial 1: average: no key"),
+    (lambda file: file.update(average="best"), "average: unknown 'best'"),
+    (lambda file: file.update(queries={}), "queries: no key"),
+    (lambda file: file["trials"].pop(), "contradicts what the trials give")]
+OF_EXPECTATIONS = [
+    (lambda file: file["expected"]["match"].pop(), "match: expected 36 values, got 35"),
+    (lambda file: file["expected"]["weight"].__setitem__(0, 1.5), "weight: expected numbers"),
+    (lambda file: file["expected"]["weight"].__setitem__(0, None), "weight: expected numbers"),
+    (lambda file: file["expected"]["match"].__setitem__(0, 0.0), "cmc: contradicts what the"),
+    (lambda file: file["queries"]["ap"].__setitem__(0, .99), "mAP: contradicts what the exp"),
+    (lambda file: file["expected"]["sd"].pop("mAP"), "sd: mAP: expected what"),
+    (lambda file: file.update(ranks={}), "ranks: no key of a saved result")]
+
+
 class TestSaved:
-    @pytest.mark.parametrize("trials", [None, TRIALS, TRIALS[:1]])
+    @pytest.mark.parametrize("trials", [None, TRIALS, TRIALS[:1], "pooled"])
     def test_saved_is_fresh(self, trials, tmp_path):
-        result = part(trials=trials)
+        result = (part(pooled_protocol(tmp_path), trials=TRIALS) if trials == "pooled" else
+                  part(trials=trials))
         result.save(tmp_path / "part.json")
         loaded = reid_ref.load(tmp_path / "part.json")
         assert loaded == result
@@ -122,26 +152,12 @@ class TestSaved:
         stored = read_stored(tmp_path / "part.json")
         assert all(check.agrees for check in checks(stored))
 
-    def test_saved_pooled(self, tmp_path):
-        result = part(pooled_protocol(tmp_path), trials=TRIALS)
-        result.save(tmp_path / "part.json")
-        assert reid_ref.load(tmp_path / "part.json") == result
-
-    @pytest.mark.parametrize("change, message", [
-        (lambda file: file.update(mAP=.5), "mAP: contradicts what the trials give"),
-        (lambda file: file["trials"][1].update(mAP=.5), "trial 2: mAP: contradicts"),
-        (lambda file: file["trials"][2]["queries"]["ap"].pop(), "trial 3: queries: ap: expected"),
-        (lambda file: file.update(trials=[]), "trials: expected .*, got none"),
-        (lambda file: file.update(trials=3), "trials: expected .*, got 3"),
-        (lambda file: file.update(trials=[3]), "trials: expected an object, got 3 in entry 0"),
-        (lambda file: file.update(trials=[dict(file)]), "trial 1: average: no key"),
-        (lambda file: file.update(average="best"), "average: unknown 'best'"),
-        (lambda file: file.update(queries={}), "queries: no key"),
-        (lambda file: file["trials"].pop(), "contradicts what the trials give"),
-    ])
-    def test_a_spoilt_file_is_named(self, change, message, tmp_path):
+    @pytest.mark.parametrize("saved, change, message", [
+        *((lambda: part(trials=TRIALS), *case) for case in OF_TRIALS),
+        *((lambda: pool(0), *case) for case in OF_EXPECTATIONS)])
+    def test_a_changed_file_is_refused(self, saved, change, message, tmp_path):
         path = tmp_path / "part.json"
-        part(trials=TRIALS).save(path)
+        saved().save(path)
         file = json.loads(path.read_text())
         change(file)
         path.write_text(json.dumps(file))
@@ -150,14 +166,8 @@ class TestSaved:
 
 
 class TestExpectation:
-    def pool(self, seed):
-        rng = np.random.default_rng(seed)
-        labels = Labels(np.array([3, 3, 3, 5, 5, 8, 8, 8, 8, 9]), np.zeros(10))
-        return evaluate_protocol("vehicleid", None, None, labels, labels,
-                                 distances=rng.random((10, 10)))["all"]
-
     def test_values_are_weighted(self):
-        result = self.pool(0)
+        result = pool(0)
         # An image of three asks in two of three galleries; the only image of 9 never asks.
         weight = np.repeat([2 / 3, 1 / 2, 3 / 4, 0], [3, 2, 4, 1])
         by_hand = np.nansum(result.per_query.ap * weight) / weight.sum()
@@ -168,14 +178,14 @@ class TestExpectation:
             assert values.values[values.counted].mean() == pytest.approx(values.mean, abs=1e-15)
 
     def test_two_are_compared(self):
-        before, after = self.pool(0), self.pool(1)
+        before, after = pool(0), pool(1)
         for metric in ("mAP", "Rank-1"):
             found, = reid_ref.compare(before, after, metrics=[metric]).comparisons
             assert found.difference == pytest.approx(
                 after.query_values(metric).mean - before.query_values(metric).mean, abs=1e-15)
 
     def test_is_loaded_as_it_was_saved(self, tmp_path):
-        result, path = self.pool(0), tmp_path / "x.json"
+        result, path = pool(0), tmp_path / "x.json"
         result.save(path)
         loaded = reid_ref.load(path)
         assert loaded == result and type(loaded) is type(result)
@@ -185,22 +195,6 @@ class TestExpectation:
         assert {check.name for check in every} >= {"mAP", "mINP", "cmc", "Rank-1", "counted"}
         assert all(check.agrees for check in every)
 
-    @pytest.mark.parametrize("change, message", [
-        (lambda file: file["expected"]["match"].pop(), "match: expected 36 values, got 35"),
-        (lambda file: file["expected"]["weight"].__setitem__(0, 1.5), "weight: expected numbers"),
-        (lambda file: file["expected"]["weight"].__setitem__(0, None), "weight: expected numbers"),
-        (lambda file: file["expected"]["match"].__setitem__(0, 0.0), "cmc: contradicts what the"),
-        (lambda file: file["queries"]["ap"].__setitem__(0, .99), "mAP: contradicts what the exp"),
-        (lambda file: file["expected"]["sd"].pop("mAP"), "sd: mAP: expected what"),
-        (lambda file: file.update(ranks={}), "ranks: no key of a saved result")])
-    def test_a_changed_file_is_refused(self, change, message, tmp_path):
-        self.pool(0).save(tmp_path / "x.json")
-        file = json.loads((tmp_path / "x.json").read_text())
-        change(file)
-        (tmp_path / "x.json").write_text(json.dumps(file))
-        with pytest.raises(InputError, match=message):
-            reid_ref.load(tmp_path / "x.json")
-
     @pytest.mark.parametrize("use", [
         lambda result: result.precision_recall(0), lambda result: result.at(3),
         lambda result: result.query_values("P@3"), reid_ref.by_group])
@@ -208,7 +202,7 @@ class TestExpectation:
         monkeypatch.chdir(tmp_path)
         with pytest.raises(InputError, match="expected trials, whose ranked lists this needs, got "
                                              "an expectation over all galleries"):
-            use(self.pool(0))
+            use(pool(0))
         assert not list(tmp_path.iterdir())
 
 

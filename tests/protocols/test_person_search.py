@@ -9,11 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from reid_ref import Labels
 from reid_ref.arrays import InputError
-from reid_ref.protocols import (
-    PROTOCOLS, Boxes, evaluate_person_search, evaluate_protocol, read_boxes)
-from reid_ref.protocols.box_ranks import identities_of_detections, least_overlap, overlaps
+from reid_ref.protocols import PROTOCOLS, Boxes, evaluate_person_search, read_boxes
+from reid_ref.protocols.box_ranks import identities_of_detections, overlaps
 from tests.documents import ROOT, command
 from tests.shared import shared
 
@@ -33,6 +31,13 @@ def boxes_of(**changes):
         similarity=[[.5, .7, .6, .8, 1., .1], [.1, .2, .3, .9, .8, .4]],
         galleries={"50": [[1, 2, 3], [2, 3, -1]]})
     return Boxes(**{**given, **changes})
+
+
+def arrays_of(boxes, **changes):
+    """The arrays of a file."""
+    return {**{name: value for name, value in vars(boxes).items()
+               if value is not None and name != "galleries"},
+            "gallery_50": boxes.galleries["50"], **changes}
 
 
 def by_brute_force(boxes, images, query, least=.5):
@@ -162,10 +167,6 @@ class TestByHand:
     def test_overlap_with_and_without_the_last_pixel(self):
         boxes = boxes_of(truth_box=[[0, 0, 9, 9]] * 6, detection_box=[[0, 0, 9, 4]] * 6)
         assert overlaps(boxes)[2][0] == 36 / 81 and overlaps(boxes, 1)[2][0] == 50 / 100
-
-    def test_small_boxes_need_less(self):
-        least = least_overlap(np.array([[0, 0, 10, 20], [0, 0, 30, 60]]))
-        assert least.tolist() == [200 / 600, .5]
 
 
 @pytest.mark.filterwarnings("ignore:image:UserWarning")
@@ -315,11 +316,6 @@ class TestWrongInput:
             result = evaluate_person_search("cuhk-sysu", boxes)["50"]
         assert result.mAP == result.trials[0].per_query.ap[0] and result.counted == 1
 
-    def test_protocols_of_boxes_take_no_images(self):
-        labels = Labels([1], [1])
-        with pytest.raises(InputError, match="protocol: expected a protocol of images, got prw"):
-            evaluate_protocol("prw", None, None, labels, labels, distances=[[1.]])
-
 
 class Annotations:
     """The annotations of SeqNet's data sets, and its file of galleries, made of `Boxes`."""
@@ -342,10 +338,7 @@ class Annotations:
 class TestCommand:
     @pytest.fixture
     def file(self, tmp_path):
-        boxes = boxes_of()
-        values = {name: value for name, value in vars(boxes).items()
-                  if value is not None and name != "galleries"}
-        np.savez(tmp_path / "boxes.npz", gallery_50=boxes.galleries["50"], **values)
+        np.savez(tmp_path / "boxes.npz", **arrays_of(boxes_of()))
         return tmp_path / "boxes.npz"
 
     def test_without_a_protocol(self, file):
@@ -378,6 +371,7 @@ class TestCommand:
         ("--protocol prw --part 50", "--part: unknown '50'; known: all"),
         ("--protocol mars --min-score .5", "--min-score: expected a protocol of person search"),
         ("--min-score .5", "--min-score: expected --protocol with it, got none"),
+        ("absent.json --protocol prw", "FILE: expected one file of boxes, got 2"),
     ])
     def test_wrong_options(self, file, options, message):
         answer = command("evaluate", file, *options.split())
@@ -391,10 +385,6 @@ class TestCommand:
         answers = [json.loads(command("evaluate", path, "--protocol", "prw", "--json").stdout)
                    for path in (file, file.with_suffix(".json"))]
         assert answers[0]["parts"] == answers[1]["parts"]
-
-    def test_one_file(self, file):
-        answer = command("evaluate", file, "absent.json", "--protocol", "prw")
-        assert answer.returncode == 2 and ", got 2" in answer.stderr
 
     @pytest.mark.parametrize("text", ["x", "-1", "0.5,0.5", "nan"])
     def test_numbers_that_are_none(self, file, text):
@@ -433,12 +423,9 @@ class TestFiles:
 
     def test_npz_and_json_give_the_same(self, tmp_path):
         boxes = boxes_of()
-        values = {name: value for name, value in vars(boxes).items()
-                  if value is not None and name != "galleries"}
-        values["gallery_50"] = boxes.galleries["50"]
-        np.savez(tmp_path / "boxes.npz", other=[1], **values)
+        np.savez(tmp_path / "boxes.npz", other=[1], **arrays_of(boxes))
         (tmp_path / "boxes.json").write_text(json.dumps(
-            {name: value.tolist() for name, value in values.items()}))
+            {name: value.tolist() for name, value in arrays_of(boxes).items()}))
         assert read_boxes(tmp_path / "boxes.npz") == boxes
         assert read_boxes(tmp_path / "boxes.json") == boxes
 
@@ -455,18 +442,11 @@ class TestFiles:
         with pytest.raises(InputError, match=f"{name}: {message}"):
             read_boxes(tmp_path / name)
 
-    def test_what_is_wrong_in_a_file_is_named_with_the_file(self, tmp_path):
-        values = {name: value.tolist() for name, value in vars(boxes_of()).items()
-                  if value is not None and name != "galleries"}
-        values["query_identity"] = [7, 9]
-        (tmp_path / "boxes.json").write_text(json.dumps(values))
-        with pytest.raises(InputError, match="boxes.json: query_identity: expected identities"):
-            read_boxes(tmp_path / "boxes.json")
-
-    def test_objects_are_not_unpickled(self, tmp_path):
-        values = {name: value for name, value in vars(boxes_of()).items()
-                  if value is not None and name != "galleries"}
-        values["truth_box"] = np.array([print, 1], dtype=object)
-        np.savez(tmp_path / "boxes.npz", **values)
-        with pytest.raises(InputError, match="truth_box: expected plain arrays, got pickled"):
+    @pytest.mark.parametrize("changes, message", [
+        ({"query_identity": [7, 9]}, "boxes.npz: query_identity: expected identities"),
+        ({"truth_box": np.array([print, 1], dtype=object)},
+         "boxes.npz: truth_box: expected plain arrays, got pickled")])
+    def test_what_is_wrong_in_a_file_is_named_with_the_file(self, tmp_path, changes, message):
+        np.savez(tmp_path / "boxes.npz", **arrays_of(boxes_of(), **changes))
+        with pytest.raises(InputError, match=message):
             read_boxes(tmp_path / "boxes.npz")

@@ -49,7 +49,7 @@ def test_galleries_of_sysu_mm01(part, shots):
 
     def drawn(name, trials):
         protocol = find_protocol(name)
-        rows = list(rows_of_trials(protocol, protocol.part(part), sides, trials, shots, None))
+        rows = list(rows_of_trials(protocol, protocol.part(part), sides, trials, shots))
         assert all(len(query) == counts[0] for query, _ in rows)
         return np.array([images[chosen] for _, chosen in rows])
 
@@ -71,7 +71,7 @@ def test_galleries_of_llcm(name):
     sides = {side: images[chosen] for side, chosen in rows.items()}
     for part, side, key in ((0, "gallery", "gallery_vis"), (1, "query", "gallery_nir")):
         drawn = [rows[side][chosen] for _, chosen in rows_of_trials(
-            protocol, protocol.parts[part], sides, None, 1, None)]
+            protocol, protocol.parts[part], sides, None, 1)]
         np.testing.assert_array_equal(drawn, recorded[key])
 
 

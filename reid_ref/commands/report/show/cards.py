@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reid_ref.console.terminal import phase
-from reid_ref.datasets.names import path_below
 from reid_ref.drawing.rank_lists import MARKS, read_image
 from reid_ref.evaluation.rank_lists import Entry, RankList
+from reid_ref.files.image_names import path_below
 
 #: The folder of the images, and their names below it: of each system those of both sides.
 Images = tuple[str, Mapping[str, tuple[Sequence[str], Sequence[str]]]]

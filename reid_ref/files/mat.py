@@ -1,11 +1,13 @@
-"""Numbers, and cells of them, in MAT v5 files: headers first, an array when it is needed.
+"""Numbers in MAT files of version 4 and 5, and cells of them: headers first, an array when needed.
 
-scipy's reader is compiled code that looks up array classes and element types without a bound
-(scipy 1.17, `_mio5_utils.pyx`: `class_dtypes[mc]`, `dtypes[mdtype]`; its pull request #25349),
-so one changed byte in an element's tag or flags can crash the process. Data are skipped while
-headers are read, so a large file takes a few small reads.
+scipy's reader of version 5 is compiled code that looks up array classes and element types without
+a bound (scipy 1.17, `_mio5_utils.pyx`: `class_dtypes[mc]`, `dtypes[mdtype]`; its pull request
+#25349), so one changed byte in an element's tag or flags can crash the process. That of version 4
+never returns from some damaged headers (`_mio4.py`, `list_variables`: a negative size leads back
+to an array that was read before). Data are skipped while headers are read, so a large file takes a
+few small reads.
 
-Source: MathWorks, "MAT-File Format", chapter 1, level 5.
+Source: MathWorks, "MAT-File Format", chapter 1, levels 4 and 5.
 """
 from __future__ import annotations
 
@@ -29,14 +31,19 @@ _CLASSES = (
 _COMPLEX = 0x0800
 _MOST_PACKED = 1100     # zlib makes at most 1,032 bytes of one
 _WINDOW = 1 << 16     # bytes at the start of a compressed array that hold its whole header
+#: The classes of version 4 by their numbers, from 0.
+_OF_VERSION_4 = {"double": "f8", "single": "f4", "int32": "i4", "int16": "i2", "uint16": "u2",
+                 "uint8": "u1"}
+_KINDS_OF_VERSION_4 = ("", "char", "sparse matrix of version 4")     # "" is a matrix of numbers
 
 
 @dataclass(frozen=True)
 class Variable:
-    """The header of an array in a MAT file and, in version 5, where the array is.
+    """The header of an array, and where it is in the file.
 
     `packed`: its compressed bytes, or 0. `size`: its bytes with the header, decompressed. `body`:
-    where the elements after its name begin.
+    where the elements after its name begin. In version 4 `size` and `body` are of its numbers, in
+    the file.
     """
 
     name: str
@@ -48,6 +55,7 @@ class Variable:
     size: int = 0
     body: int = 0
     order: str = "<"
+    version: int = 5
 
 
 def variables(file: BinaryIO) -> list[Variable]:
@@ -59,6 +67,8 @@ def variables(file: BinaryIO) -> list[Variable]:
         The file is damaged.
     """
     head = file.read(128)
+    if 0 in head[:4]:
+        return _variables_of_version_4(file)
     if len(head) < 128:
         raise ValueError("truncated: no header of 128 bytes")
     order = "<" if head[126:128] == b"IM" else ">"
@@ -81,6 +91,29 @@ def variables(file: BinaryIO) -> list[Variable]:
         if variable and variable.name:
             arrays.append(variable)
         start += length
+    return arrays
+
+
+def _variables_of_version_4(file: BinaryIO) -> list[Variable]:
+    end, start, arrays = file.seek(0, os.SEEK_END), 0, []
+    while start < end:
+        file.seek(start)
+        head = file.read(20)
+        order = "<" if struct.unpack_from("<I", head)[0] < 5000 else ">"
+        code, rows, columns, is_complex, length = struct.unpack(f"{order}5i", head)
+        _, zero, number, kind = (code // n % 10 for n in (1000, 100, 10, 1))
+        if (zero or number >= len(_OF_VERSION_4) or kind >= len(_KINDS_OF_VERSION_4)
+                or min(rows, columns) < 0):
+            raise ValueError(f"no array starts at byte {start}")
+        name = file.read(max(length, 0))[:-1].decode("latin1")
+        body, (numbers, dtype) = start + 20 + length, list(_OF_VERSION_4.items())[number]
+        size = rows * columns * np.dtype(dtype).itemsize * (2 if is_complex else 1)
+        if not name or body + size > end:
+            raise ValueError(f"an array without its name or numbers at byte {start}")
+        arrays.append(Variable(
+            name, _KINDS_OF_VERSION_4[kind] or numbers, (rows, columns), bool(is_complex), start,
+            size=size, body=body, order=order, version=4))
+        start = body + size
     return arrays
 
 
@@ -125,6 +158,12 @@ def read_array(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
     ValueError, struct.error, zlib.error
         The array is damaged.
     """
+    if variable.version == 4:
+        file.seek(variable.body)
+        dtype = np.dtype(variable.order + _OF_VERSION_4[variable.kind])
+        numbers = np.frombuffer(bytearray(file.read(variable.size)), dtype)
+        parts = np.split(numbers, 2) if variable.is_complex else [numbers]
+        return _joined(*parts).reshape(variable.shape, order="F")
     file.seek(variable.start)
     if variable.packed:
         data, at = _decompress(file, variable), 8 + variable.body
@@ -149,27 +188,33 @@ def _cells(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
 
 
 def _numbers(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
-    parts = []
-    for _ in range((3 if variable.kind == "sparse" else 1) + variable.is_complex):
+    parts, rest = [], 2 if variable.kind == "sparse" else 0
+    for _ in range(rest + 1 + variable.is_complex):
         kind, start, length, at = _element(data, at, variable.order)
         if kind not in _NUMBERS:
             raise ValueError(f"no numbers in an array of class {variable.kind} at byte "
                              f"{variable.start}")
         dtype = np.dtype(variable.order + _NUMBERS[kind])
         parts.append(np.frombuffer(data, dtype, length // dtype.itemsize, start))
-    numbers = parts.pop()
-    if variable.is_complex:
-        imaginary, numbers = numbers, parts.pop().astype(np.result_type(numbers, np.complex64))
-        numbers.imag = imaginary
+    numbers = _joined(*parts[rest:])
     if variable.kind != "sparse":
         return numbers.reshape(variable.shape, order="F")
-    rows, ends = (part.astype(np.int64) for part in parts)
+    rows, ends = (part.astype(np.int64) for part in parts[:rest])
     n = int(ends[-1])
     if n > len(rows) or ends[0] or rows.min(initial=0) < 0:
         raise ValueError(f"a sparse array with impossible indices at byte {variable.start}")
     dense = np.zeros(variable.shape, numbers.dtype)     # numpy checks all other indices
     dense[rows[:n], np.repeat(np.arange(variable.shape[1]), np.diff(ends))] = numbers[:n]
     return dense
+
+
+def _joined(real: npt.NDArray[Any], imaginary: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+    """Return complex numbers, or where there is no imaginary part real ones."""
+    if imaginary is None:
+        return real
+    numbers = real.astype(np.result_type(imaginary, np.complex64))
+    numbers.imag = imaginary
+    return numbers
 
 
 def _decompress(file: BinaryIO, variable: Variable) -> bytearray:

@@ -422,8 +422,13 @@ def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
 def _make_distances(block: Doubles, features: Array, metric: str, normalized: bool) -> None:
     """Put distances in the place of what ranks, in the same order and with the same ties."""
     for row, square in zip(block, squares(features).tolist()):
-        ranked, image = np.unique(row, return_inverse=True, equal_nan=False)
-        row[:] = _rising(_distances(ranked, square, metric, normalized))[image.reshape(-1)]
+        ranked = np.sort(row)
+        values = _distances(ranked, square, metric, normalized)
+        if ((values[1:] == values[:-1]) & (ranked[1:] != ranked[:-1])).any():
+            ranked, image = np.unique(row, return_inverse=True, equal_nan=False)
+            row[:] = _rising(_distances(ranked, square, metric, normalized))[image.reshape(-1)]
+        else:  # nearly always, and in a quarter of the time
+            row[:] = _distances(row, square, metric, normalized) + 0.0  # no negative zero
 
 
 def _distances(ranked: Any, square: Any, metric: str, normalized: bool) -> Doubles:

@@ -30,7 +30,7 @@ from reid_ref.commands.table import MainTable
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
-from reid_ref.console.options import SCHEMA
+from reid_ref.console.answers import SCHEMA
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reid_ref.arrays import check_choice
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
@@ -83,8 +83,6 @@ def run(args: argparse.Namespace) -> int:
     pairs = camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))
     if args.plot is not None:
         saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), args.plot)
-    if args.format == "json":
-        common.print_json(as_answer(pairs, args.files, data.layout))
-    else:
-        show(as_text(pairs, source(args.files, data.layout)))
+    show_answer(args.format, json=lambda: as_answer(pairs, args.files, data.layout),
+                table=lambda: as_text(pairs, source(args.files, data.layout)))
     return 0

@@ -5,8 +5,7 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
     UNMATCHED, Convention, every_convention, find_convention)
@@ -88,19 +87,16 @@ def add(command: argparse.ArgumentParser) -> None:
         "List the named conventions, or show one: its choices, its source and its "
         "differences from matlab, with their direction.")
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.name is not None:
         convention = find_convention(args.name, "NAME")
-        if args.json:
-            common.print_json(record_of(convention))
-        else:
-            show(as_page(convention))
-    elif args.json:
-        common.print_json(Records({name: record_of(convention)
-                                   for name, convention in every_convention().items()}))
+        show_answer(args.format, json=lambda: record_of(convention),
+                    table=lambda: as_page(convention))
     else:
-        show(as_list(every_convention()))
+        every = every_convention()
+        show_answer(args.format, table=lambda: as_list(every), json=lambda: Records(
+            {name: record_of(convention) for name, convention in every.items()}))
     return 0

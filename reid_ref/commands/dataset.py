@@ -4,9 +4,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
-from reid_ref.console import options as common
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import hint
-from reid_ref.console.terminal import show
 from reid_ref.datasets import Recognised, read_labels, recognise
 from reid_ref.datasets.fingerprints import SetCounts, count, table
 from reid_ref.protocols.records import protocols_of
@@ -61,14 +60,12 @@ def add(command: argparse.ArgumentParser) -> None:
         "four label vectors of the MATLAB drivers, or a result file with labels. The exit "
         "code is 1 when something is off.")
     command.add_argument("files", nargs="+", metavar="FILE", help="files with labels")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
     labels = read_labels(*args.files)
     counts, benchmark = count(*labels), recognise(*labels)
-    if args.json:
-        common.print_json(as_answer(args.files, counts, benchmark, protocols_of(*labels)))
-    else:
-        show(as_table(args.files, counts, benchmark, hint(*labels)))
+    show_answer(args.format, table=lambda: as_table(args.files, counts, benchmark, hint(*labels)),
+                json=lambda: as_answer(args.files, counts, benchmark, protocols_of(*labels)))
     return 1 if benchmark and benchmark.off else 0

@@ -5,9 +5,8 @@ import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reid_ref.console import options as common
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import is_file, named, option_of_trials
-from reid_ref.console.terminal import show
 from reid_ref.conventions import IGNORED, METRICS, UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
@@ -142,15 +141,16 @@ def add(command: argparse.ArgumentParser) -> None:
         "List the benchmarks that can be evaluated by their names, or show one: the code that "
         "it follows, its parts and trials, and what goes into the file.")
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
     protocol = None if args.name is None else named(args.name, "NAME")
-    if args.json:
-        common.print_json(record_of(protocol) if protocol is not None else ProtocolRecords(
-            {name: record_of(record) for name, record in every_protocol().items()}))
+    if protocol is not None:
+        given = args.name if is_file(args.name) else ""
+        show_answer(args.format, json=lambda: record_of(protocol),
+                    table=lambda: as_page(protocol, given))
     else:
-        show(as_list() if protocol is None else
-             as_page(protocol, args.name if is_file(args.name) else ""))
+        show_answer(args.format, table=as_list, json=lambda: ProtocolRecords(
+            {name: record_of(record) for name, record in every_protocol().items()}))
     return 0

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from reid_ref.arrays import InputError
-from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
 from reid_ref.datasets.benchmarks import IMAGES, Images, benchmark_named
 from reid_ref.datasets.published import (
@@ -191,7 +190,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--check", action="store_true",
                          help="only those that are impossible: a Rank-k that is not k/N, or an "
                               "mAP out of reach with that Rank-1")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -204,17 +203,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("KEY", got=f"{key!r} names one figure already", remedy="leave out "
                          "--dataset, --method and --protocol, or the key")
     rows = find(dataset, args.method, args.protocol) if key is None else (by_key(key),)
-    answer: Checked | Figures | Published = Figures(list(rows))
     if args.check:
         answer = check_all(rows)
-        text = as_doubts(answer, rows)
-    elif key is not None:
-        answer, text = rows[0], as_page(rows[0])
-    else:
-        text = as_list(rows)
-    if args.json:
-        common.print_json(answer)
-    else:
-        show(text)
-    return int(isinstance(answer, Checked) and any(
-        doubt.verdict == "impossible" for doubt in answer.doubts))
+        show_answer(args.format, json=lambda: answer, table=lambda: as_doubts(answer, rows))
+        return int(any(doubt.verdict == "impossible" for doubt in answer.doubts))
+    show_answer(args.format, json=lambda: Figures(list(rows)) if key is None else rows[0],
+                table=lambda: as_list(rows) if key is None else as_page(rows[0]))
+    return 0

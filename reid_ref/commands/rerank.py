@@ -9,9 +9,8 @@ from typing import Any
 from reid_ref.arrays import InputError, check_choice, each_warning_once, warn
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, options as common
-from reid_ref.console.answers import Origin, dataset_of
+from reid_ref.console.answers import Origin, dataset_of, show_answer
 from reid_ref.console.files import evaluate_file
-from reid_ref.console.terminal import show
 from reid_ref.conventions import Convention
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
@@ -94,15 +93,15 @@ def run(args: argparse.Namespace) -> int:
                        if args.multi_query is None else _multi_query(args, data, convention))
         results, intervals = confidence.find(args, results, options)
     findings = gates.examine(args, data, [convention])
-    if args.format == "json":
-        dataset = dataset_of(common.recognised(data))
-        common.print_json(Rerank([Reranked(
+    dataset = dataset_of(common.recognised(data)) if args.format == "json" else None
+    show_answer(
+        args.format,
+        table=lambda: as_table(results, source(args.files, data.layout), ranks, intervals),
+        json=lambda: Rerank([Reranked(
             name=name, files=args.files, layout=data.layout, dataset=dataset,
             convention=convention.name, **numbers_of(result, length),
             confidence=None if intervals is None else intervals[name])
             for name, result in results.items()]))
-    else:
-        show(as_table(results, source(args.files, data.layout), ranks, intervals))
     return gates.of_findings(args, findings)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from reid_ref.arrays import each_warning_once
 from reid_ref.arrays.value import Value
 from reid_ref.console import options as common, systems as files_of
+from reid_ref.console.answers import show_answer
 from reid_ref.console.confidence import drawn, ends, sentence
 from reid_ref.result import QueryValues, Result, unit_of_queries
 from reid_ref.result.systems import (
@@ -214,9 +215,8 @@ def run(args: argparse.Namespace) -> int:
     systems = files_of.read(args)
     answer = args.spread(systems, metrics, **options)
     signatures = files_of.signatures(systems)
-    files_of.show_answer(args.format, {
-        "json": lambda: Spread(args.files, answer, signatures),
-        "table": lambda: as_text(answer, signatures, args.words),
-        "csv": lambda: as_csv(answer, signatures, args.words),
-        "paper": lambda: as_table(answer, signatures, args.words)})
+    show_answer(args.format, json=lambda: Spread(args.files, answer, signatures),
+                table=lambda: as_text(answer, signatures, args.words),
+                csv=lambda: as_csv(answer, signatures, args.words),
+                paper=lambda: as_table(answer, signatures, args.words))
     return 0

@@ -25,8 +25,7 @@ from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.arrays.optional import scipy_module
 from reid_ref.console import options as common
-from reid_ref.console.answers import NamedCurve, curve_of
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import NamedCurve, curve_of, show_answer
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
@@ -304,10 +303,8 @@ def run(args: argparse.Namespace) -> int:
             options = {"matlab_dir": args.matlab_dir} if name == "octave" else {}
             answers[name] = program(distances, data.query, data.gallery, convention, **options)
     difference = largest_difference(answers)
-    if args.format == "json":
-        common.print_json(Scripts(args.files, data.layout, convention.name, [
-            curve_of(name, answer.mAP, answer.cmc, length) for name, answer in answers.items()],
-            difference))
-    else:
-        show(as_table(answers, difference, ranks))
+    show_answer(args.format, table=lambda: as_table(answers, difference, ranks),
+                json=lambda: Scripts(args.files, data.layout, convention.name, [
+                    curve_of(name, answer.mAP, answer.cmc, length)
+                    for name, answer in answers.items()], difference))
     return 0 if difference == 0 else 1

@@ -15,6 +15,7 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import cell, legend, marks_of
 from reid_ref.console import options as common, systems
+from reid_ref.console.answers import show_answer
 from reid_ref.console.files import said_of
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.result.saved import EXPECTED, read_stored
@@ -54,9 +55,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("methods", "a name of its own for each", ", ".join(args.methods))
     answer = MainTable({benchmark: _compared(benchmark, by_method, metrics)
                         for benchmark, by_method in columns_of(rows).items()})
-    systems.show_answer(args.format, {
-        "json": lambda: answer, "table": lambda: as_text(answer, list(rows)),
-        "csv": lambda: as_csv(answer, list(rows)), "paper": lambda: as_table(answer, list(rows))})
+    show_answer(args.format, json=lambda: answer, table=lambda: as_text(answer, list(rows)),
+                csv=lambda: as_csv(answer, list(rows)), paper=lambda: as_table(answer, list(rows)))
     return 0
 
 

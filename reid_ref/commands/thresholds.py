@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reid_ref.console import confidence, options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, source
@@ -167,10 +167,7 @@ def run(args: argparse.Namespace) -> int:
     with common.progress_bar(len(data.query), doing) as bar:
         found = thresholds_of(data.input, data.query, data.gallery,
                               common.how(args, [convention], lists, bar), args.far, options)
-    if args.format == "json":
-        common.print_json(as_answer(found, args.files, data.layout))
-    elif args.format == "csv":
-        show(as_rows(found))
-    else:
-        show(as_text(found, source(args.files, data.layout)))
+    show_answer(args.format, json=lambda: as_answer(found, args.files, data.layout),
+                csv=lambda: as_rows(found),
+                table=lambda: as_text(found, source(args.files, data.layout)))
     return 0

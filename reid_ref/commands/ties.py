@@ -20,8 +20,7 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.console import options as common
-from reid_ref.console.answers import NamedCurve, curve_of
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import NamedCurve, curve_of, show_answer
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
@@ -236,10 +235,8 @@ def run(args: argparse.Namespace) -> int:
     with common.progress_bar(len(data.query)) as bar:
         bounds = tie_bounds_of(data.input, data.query, data.gallery,
                                common.how(args, [convention], lists, bar))
-    if args.format == "json":
-        common.print_json(TieAnswer(args.files, data.layout, convention.name, bounds.tied, [
-            curve_of(name, mAP, cmc, length) for name, (mAP, cmc) in columns_of(bounds).items()],
-            str(bounds.signature)))
-    else:
-        show(as_table(bounds, len(data.query), ranks))
+    show_answer(args.format, table=lambda: as_table(bounds, len(data.query), ranks),
+                json=lambda: TieAnswer(args.files, data.layout, convention.name, bounds.tied, [
+                    curve_of(name, mAP, cmc, length)
+                    for name, (mAP, cmc) in columns_of(bounds).items()], str(bounds.signature)))
     return 0

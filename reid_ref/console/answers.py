@@ -1,12 +1,36 @@
-"""What the JSON of several commands has: where numbers are from, and numbers without a Result."""
+"""How answers are printed, and what the JSON of several commands has."""
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from reid_ref.arrays import Doubles
+from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
 from reid_ref.result import Ranks, ranks_of
-from reid_ref.text.plain import Share
+from reid_ref.text.plain import Share, plain
+from reid_ref.text.table import PAPER
+
+#: The version of every JSON object; it rises when a key is renamed or means another thing.
+SCHEMA = 1
+
+
+def add_json(command: Any) -> None:
+    """Take --json where there is no --format."""
+    command.add_argument("--json", dest="format", action="store_const", const="json",
+                         default="table", help="print JSON")
+
+
+def show_answer(wanted: str, **writers: Callable[[], Any]) -> None:
+    """Print an answer in a format; `writers` make the text, the Table or the dataclass of each."""
+    answer = writers["paper" if wanted in PAPER else wanted]()
+    if wanted == "json":  # one object, with its version and the warnings
+        values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
+        show_plain(json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f"))
+    else:
+        show(PAPER[wanted](answer) if wanted in PAPER else answer)
 
 
 @dataclass(frozen=True)

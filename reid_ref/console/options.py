@@ -1,9 +1,8 @@
-"""Options that several commands share, what they mean, and what is printed."""
+"""Options that several commands share, and what they mean."""
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import math
 import os
 import sys
@@ -13,13 +12,12 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.console.terminal import WARNINGS, phase, show_plain, shows_progress
+from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
-    CONVENTIONS, NAMES, Convention, changed, check_known, choices_of_text, known_as)
+    CONVENTIONS, METRICS, NAMES, Convention, changed, check_known, choices_of_text, known_as)
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import recognise
-from reid_ref.conventions import METRICS
 from reid_ref.datasets.pooling import POOLINGS, pool_frames
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
@@ -28,7 +26,6 @@ from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
 from reid_ref.result import RANKS
 from reid_ref.signature import Signature
-from reid_ref.text.plain import plain
 
 
 def numbers(text: str, least: int = 1) -> list[int]:
@@ -55,9 +52,6 @@ def decimals(text: str) -> list[float]:
             f"expected different numbers from 0, e.g. 0.2,0.5, got {text!r}")
     return given
 
-
-#: The version of every JSON object; it rises when a key is renamed or means another thing.
-SCHEMA = 1
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Options of the commands that rank: where a command takes one, it means the same.
@@ -298,11 +292,3 @@ def progress_bar(total: int, what: str = "") -> Any:
     from tqdm import tqdm
 
     return tqdm(desc=what, total=total, unit="query", delay=2, leave=False, file=sys.stderr)
-
-
-def print_json(answer: Any) -> None:
-    """Print an answer, a dataclass or a mapping, as one JSON object with its version and the
-    warnings.
-    """
-    values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
-    show_plain(json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f"))

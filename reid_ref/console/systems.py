@@ -11,14 +11,13 @@ from reid_ref.arrays import InputError
 from reid_ref.console import (
     confidence, files as ranked_lists, options as common, protocols)
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
-from reid_ref.console.terminal import phase, show
+from reid_ref.console.terminal import phase
 from reid_ref.conventions import Convention
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result, kind_of_metric
 from reid_ref.result.saved import SUFFIXES, load, read_stored
 from reid_ref.result.systems import System
 from reid_ref.statistics.units import RESAMPLES
-from reid_ref.text.table import PAPER
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
          "lists, with --labels; or .json and .csv files that reid-ref evaluate --save or "
@@ -69,15 +68,6 @@ def read(args: argparse.Namespace) -> dict[str, System]:
 def signatures(by_name: Mapping[str, System]) -> dict[str, str]:
     """Return the signature of each system, as text."""
     return {name: str(system.signature) for name, system in by_name.items()}
-
-
-def show_answer(wanted: str, writers: Mapping[str, Callable[[], Any]]) -> None:
-    """Print an answer in a format; `writers` make the text, the Table or the dataclass of each."""
-    answer = writers["paper" if wanted in PAPER else wanted]()
-    if wanted == "json":
-        common.print_json(answer)
-    else:
-        show(PAPER[wanted](answer) if wanted in PAPER else answer)
 
 
 def check_not_evaluated(args: argparse.Namespace) -> None:

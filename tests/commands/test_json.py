@@ -155,8 +155,7 @@ def test_every_command_and_shape_is_here():
     folder = ROOT / "reid_ref/commands"
     prints_json = {path.relative_to(folder).parts[0].removesuffix(".py").replace("_", "-")
                    for path in folder.rglob("*.py")
-                   if re.search(r"print_json\(|show_answer\(|add_files\(command, ",
-                                path.read_text())}
+                   if re.search(r"show_answer\(|add_files\(command, ", path.read_text())}
     assert {words.split()[0] for _, words, _ in COMMANDS} == prints_json
     shapes = {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["anyOf"]}
     assert {shape for shape, _, _ in COMMANDS} | {

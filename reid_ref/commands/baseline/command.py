@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from reid_ref.arrays import check_choice, check_count, each_warning_once
 from reid_ref.commands.baseline.compute import Baseline, LineNumbers, baseline
 from reid_ref.console import options as common
-from reid_ref.console.answers import Dataset, dataset_of
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import Dataset, add_json, dataset_of, show_answer
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver, read_inputs
 from reid_ref.datasets.published import Published, load
@@ -33,7 +32,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="market1501, cuhk03, mars or ide")
     command.add_argument("--seed", type=int, default=0, metavar="N",
                          help="of the training pairs; default 0")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,10 +47,8 @@ def run(args: argparse.Namespace) -> int:
             bar.update(queries)
 
         answer = baseline(args.driver, inputs, args.seed, None if bar is None else progress)
-    if args.json:
-        common.print_json(as_answer(args.files, answer))
-    else:
-        show(as_table(args.files, answer))
+    show_answer(args.format, json=lambda: as_answer(args.files, answer),
+                table=lambda: as_table(args.files, answer))
     return int(any(why != DRIVERS[args.driver].without_training
                    for why in answer.left_out.values()))
 

@@ -6,6 +6,7 @@ import argparse
 from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import as_csv, as_table, as_text
 from reid_ref.console import options as common, systems
+from reid_ref.console.answers import show_answer
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -25,8 +26,9 @@ def run(args: argparse.Namespace) -> int:
     by_name = systems.read(args)
     answer = compare_systems(by_name, metrics, **options, all_pairs=args.all_pairs)
     signatures = systems.signatures(by_name)
-    systems.show_answer(args.format, {
-        "json": lambda: Compared(**vars(answer), files=args.files, signatures=signatures),
-        "table": lambda: as_text(answer, signatures), "csv": lambda: as_csv(answer, signatures),
-        "paper": lambda: as_table(answer, signatures)})
+    show_answer(
+        args.format,
+        json=lambda: Compared(**vars(answer), files=args.files, signatures=signatures),
+        table=lambda: as_text(answer, signatures), csv=lambda: as_csv(answer, signatures),
+        paper=lambda: as_table(answer, signatures))
     return 0

@@ -8,7 +8,7 @@ from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
 from reid_ref.commands.crosscheck.compute.comparison import LEVELS
 from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.result import RANKS
 from reid_ref.text import row, source
 from reid_ref.text.table import lines as table_lines
@@ -50,10 +50,8 @@ def run(args: argparse.Namespace) -> int:
         metric, normalize = how.distance()
         check = crosscheck(data, args.evaluator, metric=metric, normalize=normalize,
                            timeout=args.timeout, queries=args.queries, progress=how.progress)
-    if args.format == "json":
-        common.print_json(Answered(**vars(check), files=args.files, layout=data.layout))
-    else:
-        show(as_text(check, source(args.files, data.layout)))
+    show_answer(args.format, table=lambda: as_text(check, source(args.files, data.layout)),
+                json=lambda: Answered(**vars(check), files=args.files, layout=data.layout))
     return 0 if check.verdict == "equal" else 1
 
 

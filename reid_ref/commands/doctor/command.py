@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.text import row, source
 
 
@@ -48,14 +48,12 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command)
     command.add_argument("--seed", type=int, default=12345, metavar="N",
                          help="of the sample of queries and images; default 12345")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
     findings = doctor(data, seed=args.seed)
-    if args.json:
-        common.print_json(Diagnosis(args.files, data.layout, findings))
-    else:
-        show(as_text(findings, source(args.files, data.layout)))
+    show_answer(args.format, json=lambda: Diagnosis(args.files, data.layout, findings),
+                table=lambda: as_text(findings, source(args.files, data.layout)))
     return int(any(finding.severity == "error" for finding in findings))

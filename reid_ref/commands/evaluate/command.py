@@ -18,6 +18,7 @@ from reid_ref.commands.evaluate.show import parts, rows
 from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
+from reid_ref.console.answers import SCHEMA, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
@@ -166,12 +167,13 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
     n_rows, left_out = sum(len(method.results) for method in methods), request.left_out
     if request.protocol is not None:
-        systems.show_answer(args.format, parts.writers(
+        show_answer(args.format, **parts.writers(
             request.protocol, methods[0], common.ranks(args), common.cmc_length(args), more))
         _show_details(args, more)
     elif args.format == "json":
         values = evaluated(methods, common.cmc_length(args), more)
-        common.print_json(Evaluations(values, left_out) if several or n_rows > 1 else values[0])
+        show_answer("json", json=lambda: (
+            Evaluations(values, left_out) if several or n_rows > 1 else values[0]))
     elif args.format != "table":
         of_files = several or n_rows == 1
         given = rows_of(methods) if of_files else methods[0].results
@@ -220,7 +222,7 @@ def _write(args: argparse.Namespace, result: Result) -> None:
         result.save(args.save)
     if args.per_query is None:
         return
-    text = (json.dumps({"schema": common.SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
+    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
             if is_json else rows.per_query_csv(result))
     with whole_files(args.per_query) as (file,):
         file.write(text)

@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError
 from reid_ref.commands.explain.compute import Explanation, explain, list_of_query
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.conventions import find_convention
 from reid_ref.evaluation.rank_lists import ListedImage
 from reid_ref.labels import Labels
@@ -54,14 +54,19 @@ def run(args: argparse.Namespace) -> int:
     listed = ([] if args.query is None else list_of_query(
         args.query, next(data.input.exact_rows(np.array([args.query]), how)), data.query,
         data.gallery, walk, lists))
-    if args.format == "json":
-        common.print_json(as_answer(walk, data.query, args.files, data.layout, args.query,
-                                    listed))
-    else:
-        pages = ([waterfall(walk), most_moved(walk, data.query)] if args.query is None else
-                 [query_page(args.query, walk, data.query, listed)])
-        show("\n".join([*pages, signatures(walk)]))
+    show_answer(
+        args.format, table=lambda: as_text(walk, data.query, args.query, listed),
+        json=lambda: as_answer(walk, data.query, args.files, data.layout, args.query, listed))
     return 0
+
+
+def as_text(walk: Explanation, query: Labels, number: int | None,
+            listed: list[ListedImage]) -> str:
+    """Return the walk, or the ranked list of query `number`, and both signatures."""
+    pages = ([waterfall(walk), most_moved(walk, query)] if number is None else
+             [query_page(number, walk, query, listed)])
+    return "\n".join([*pages, "", *signature_rows(str(walk.start.signature)),
+                      *signature_rows(str(walk.end.signature))])
 
 
 def waterfall(walk: Explanation) -> str:
@@ -100,12 +105,6 @@ def _rank1(result: Result) -> float:
 def _points(value: float) -> float:
     """Percent, rounded as printed, so that the printed effects add up."""
     return round(100 * value, 6)
-
-
-def signatures(walk: Explanation) -> str:
-    """Return what the numbers at both ends were made with."""
-    return "\n".join(["", *signature_rows(str(walk.start.signature)),
-                      *signature_rows(str(walk.end.signature))])
 
 
 def most_moved(walk: Explanation, query: Labels) -> str:

@@ -12,7 +12,7 @@ from reid_ref.commands.validate.compute import (
 from reid_ref.commands.validate.show import (
     Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
@@ -73,10 +73,8 @@ def run(args: argparse.Namespace) -> int:
         layout, good = heading, all(answer.possible for answer in answers)
     if len(answers) > 1:
         return _show_pairs(args, [as_pair(answer, "", name) for answer in answers], good)
-    if args.format == "json":
-        common.print_json(as_answer(answers[0], paper, files, layout))
-    else:
-        show(as_table(answers[0], heading, paper))
+    show_answer(args.format, json=lambda: as_answer(answers[0], paper, files, layout),
+                table=lambda: as_table(answers[0], heading, paper))
     return 0 if good else 1
 
 
@@ -91,10 +89,7 @@ def _of_table(args: argparse.Namespace, path: Path) -> int:
 
 
 def _show_pairs(args: argparse.Namespace, pairs: list[Pair], good: bool) -> int:
-    if args.format == "json":
-        common.print_json(Pairs(pairs))
-    else:
-        show(as_lines(pairs))
+    show_answer(args.format, json=lambda: Pairs(pairs), table=lambda: as_lines(pairs))
     return 0 if good else 1
 
 

@@ -59,10 +59,11 @@ def as_text(pairs: CameraPairs, source: str) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print mAP and Rank-1 for each camera of the query and each camera on which "
-        "its identity is looked for, and the mean over different cameras.")
-    command.epilog = "FILE is any that reid-ref evaluate reads."
+    """Print mAP and Rank-1 for each camera of the query and each camera on which its identity is
+    looked for, and the mean over different cameras.
+
+    FILE is any that reid-ref evaluate reads.
+    """
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory",
                        formats=("table", "json"))

@@ -189,15 +189,15 @@ LONGEST = 80
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Read the tables of results in Markdown, HTML and LaTeX, and look for impossible "
-        "numbers: Rank-k that is no count k/N of the queries, Rank-k that falls, a "
-        "signature that contradicts itself.")
-    command.epilog = (
-        "The number of queries is that of the row's signature, as reid-ref evaluate "
-        "--format markdown or latex writes it, or of the benchmark that the column, the row, the "
-        "caption or a heading names. Exit code: 0 where every row can be, 1 where one "
-        "cannot, 2 for wrong input, and where no row of a table of results was understood.")
+    """Read the tables of results in Markdown, HTML and LaTeX, and look for impossible numbers:
+    Rank-k that is no count k/N of the queries, Rank-k that falls, a signature that contradicts
+    itself.
+
+    The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
+    latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
+    Exit code: 0 where every row can be, 1 where one cannot, 2 for wrong input, and where no row of
+    a table of results was understood.
+    """
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
     command.add_argument("--dataset", metavar="NAME",
                          help="of numbers whose benchmark nothing on the page names, e.g. "

@@ -19,11 +19,11 @@ KNOWN = {"convention": [*NAMES, "all"], "name": [*NAMES], "origin": [*NAMES], "t
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print a script with which a shell completes commands, options, files and "
-        "the names of conventions. bash and zsh: eval \"$(reid-ref completion bash)\" "
-        "in ~/.bashrc, or the same with zsh in ~/.zshrc; tcsh: save it, and source it "
-        "in ~/.tcshrc. Needs shtab: pip install \"reid-ref[completion]\".")
+    """Print a script with which a shell completes commands, options, files and the names of
+    conventions. bash and zsh: eval "$(reid-ref completion bash)" in ~/.bashrc, or the same with
+    zsh in ~/.zshrc; tcsh: save it, and source it in ~/.tcshrc. Needs shtab: pip install
+    "reid-ref[completion]".
+    """
     command.add_argument("shell", choices=SHELLS, help="bash, zsh or tcsh")
 
 

@@ -83,9 +83,9 @@ def _measure(convention: Convention) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "List the named conventions, or show one: its choices, its source and its "
-        "differences from matlab, with their direction.")
+    """List the named conventions, or show one: its choices, its source and its differences from
+    matlab, with their direction.
+    """
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     add_json(command)
 

@@ -50,15 +50,14 @@ def as_table(files: list[str], counts: SetCounts, benchmark: Recognised | None,
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Count images, identities, cameras and good pairs, and compare them with "
-        "those of the benchmark that they resemble.")
-    command.epilog = (
-        "Files, in any order: two lists of image names (text or csv, query and gallery or "
-        "test in the file name), two folders of images, or the folder that has both, MARS's "
-        "tracks_test_info.mat and query_IDX.mat, the configuration .mat of CUHK03-NP, the "
-        "four label vectors of the MATLAB drivers, or a result file with labels. The exit "
-        "code is 1 when something is off.")
+    """Count images, identities, cameras and good pairs, and compare them with those of the
+    benchmark that they resemble.
+
+    Files, in any order: two lists of image names (text or csv, query and gallery or test in the
+    file name), two folders of images, or the folder that has both, MARS's tracks_test_info.mat and
+    query_IDX.mat, the configuration .mat of CUHK03-NP, the four label vectors of the MATLAB
+    drivers, or a result file with labels. The exit code is 1 when something is off.
+    """
     command.add_argument("files", nargs="+", metavar="FILE", help="files with labels")
     add_json(command)
 

@@ -20,14 +20,14 @@ def as_lines(answers: Mapping[str, np.float32], mAP: float) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print the average precision of a ranked list of names: the same arguments "
-        "and the same six digits as Oxford's compiled compute_ap. Of two folders: "
-        "one line per query, name and AP, then mAP.")
-    command.epilog = (
-        "mAP is the mean of the unrounded APs of all queries of the ground truth, added "
-        "in order of name in double precision. In the folder of ranked lists, a "
-        "query's is NAME.txt or NAME_ANYTHING.txt; other files are not read.")
+    """Print the average precision of a ranked list of names: the same arguments and the same six
+    digits as Oxford's compiled compute_ap. Of two folders: one line per query, name and AP, then
+    mAP.
+
+    mAP is the mean of the unrounded APs of all queries of the ground truth, added in order of name
+    in double precision. In the folder of ranked lists, a query's is NAME.txt or NAME_ANYTHING.txt;
+    other files are not read.
+    """
     command.add_argument("ground_truth", metavar="GROUND_TRUTH",
                          help="prefix of PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt, or "
                               "the folder of all of them")

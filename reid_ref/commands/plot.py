@@ -17,9 +17,9 @@ from reid_ref.datasets.names import path_below
 from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
-from reid_ref.drawing.captions import caption, with_counts
 from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
+from reid_ref.drawing.style import caption, with_counts
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
@@ -37,15 +37,14 @@ WORST, TOP = 3, 10
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Draw result files, several methods in one figure, in the fonts and the "
-        "width of a page with two columns.")
-    command.epilog = (
-        "cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of "
-        "recall. ap: AP by query, of one method by identity, too. cameras: each pair of "
-        "cameras. distances: of the same and of other identities. conventions: mAP and "
-        "Rank-1 under each. rank-lists: queries and their nearest images. FILE is any that "
-        "reid-ref evaluate reads. The same files give the same bytes.")
+    """Draw result files, several methods in one figure, in the fonts and the width of a page with
+    two columns.
+
+    cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of recall. ap: AP by
+    query, of one method by identity, too. cameras: each pair of cameras. distances: of the same
+    and of other identities. conventions: mAP and Rank-1 under each. rank-lists: queries and their
+    nearest images. FILE is any that reid-ref evaluate reads. The same files give the same bytes.
+    """
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",

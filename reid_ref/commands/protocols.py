@@ -137,9 +137,9 @@ def _page(record: ProtocolRecord, protocol: Protocol,
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "List the benchmarks that can be evaluated by their names, or show one: the code that "
-        "it follows, its parts and trials, and what goes into the file.")
+    """List the benchmarks that can be evaluated by their names, or show one: the code that it
+    follows, its parts and trials, and what goes into the file.
+    """
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     add_json(command)
 

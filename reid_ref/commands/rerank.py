@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, each_warning_once, warn
-from reid_ref.commands.gate import command as gates
+from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import Origin, dataset_of, show_answer
 from reid_ref.console.files import evaluate_file
@@ -56,10 +56,11 @@ def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = 
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print Rank-k, mAP and mINP of a result file, and next to them the numbers after "
-        "k-reciprocal re-ranking, or with multiple queries.")
-    command.epilog = "FILE is any with features that reid-ref evaluate reads."
+    """Print Rank-k, mAP and mINP of a result file, and next to them the numbers after k-reciprocal
+    re-ranking, or with multiple queries.
+
+    FILE is any with features that reid-ref evaluate reads.
+    """
     common.add_files(command)
     command.add_argument("--variant", metavar="NAME",
                          help=f"whose re-ranking: {', '.join(VARIANTS)}; default matlab")

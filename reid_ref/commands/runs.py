@@ -194,17 +194,16 @@ def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: W
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print the number of each run, their mean and standard deviation, which say "
-        "what training again would change, and the interval of each query's mean over "
-        "runs, which says what other identities would.")
+    """Print the number of each run, their mean and standard deviation, which say what training
+    again would change, and the interval of each query's mean over runs, which says what other
+    identities would.
+    """
     add_files(command, runs_of, RUNS)
 
 
 def add_files(command: argparse.ArgumentParser, spread: Callable[..., dict[str, Runs]],
               words: Words) -> None:
     """Take the files, and how they are evaluated and summed up by `spread`."""
-    command.epilog = files_of.FILES
     command.set_defaults(spread=spread, words=words)
     common.add_files(command, words=f"one for each {words.files}")
     files_of.add(command)

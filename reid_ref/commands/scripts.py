@@ -273,11 +273,12 @@ def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Run the MATLAB scripts in GNU Octave and the line-faithful Python port on a result "
-        "file, and print their numbers next to those of the fast path.")
-    command.epilog = ("Exit code: 0 where all numbers are equal to the last bit, 1 where one "
-                      "differs, 2 for wrong input. FILE is any that reid-ref evaluate reads.")
+    """Run the MATLAB scripts in GNU Octave and the line-faithful Python port on a result file, and
+    print their numbers next to those of the fast path.
+
+    Exit code: 0 where all numbers are equal to the last bit, 1 where one differs, 2 for wrong
+    input. FILE is any that reid-ref evaluate reads.
+    """
     command.set_defaults(choices=[])
     common.add_files(command)
     common.add_options(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",

@@ -33,14 +33,14 @@ class MainTable:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print methods by benchmarks, as the main table of a paper has them: one row per method, "
-        "mAP and Rank-1 on each benchmark, and which differences a paired test shows.")
-    command.epilog = (
-        "A method is a result that reid-ref evaluate --save wrote, a folder of them, or "
-        "NAME=FILE[,FILE...]. A column is a protocol, which the file names, or the benchmark of "
-        "its counts; else it is named after the file. Methods are compared with the first one on "
-        "each benchmark, over the same queries and under one convention.")
+    """Print methods by benchmarks, as the main table of a paper has them: one row per method, mAP
+    and Rank-1 on each benchmark, and which differences a paired test shows.
+
+    A method is a result that reid-ref evaluate --save wrote, a folder of them, or
+    NAME=FILE[,FILE...]. A column is a protocol, which the file names, or the benchmark of its
+    counts; else it is named after the file. Methods are compared with the first one on each
+    benchmark, over the same queries and under one convention.
+    """
     command.add_argument("methods", nargs="+", metavar="METHOD",
                          help="a saved result, a folder of them, or NAME=FILE[,FILE...]")
     command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,

@@ -141,12 +141,13 @@ def rates(text: str) -> list[float]:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print thresholds of the distance up to which two images are taken for one person: TAR at "
-        "FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery "
-        "lacks the identity of some queries.")
-    command.epilog = ("FILE is any that reid-ref evaluate reads, with features or distances. The "
-                      "convention says which pairs are genuine, and which are ignored.")
+    """Print thresholds of the distance up to which two images are taken for one person: TAR at
+    FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery lacks
+    the identity of some queries.
+
+    FILE is any that reid-ref evaluate reads, with features or distances. The convention says which
+    pairs are genuine, and which are ignored.
+    """
     common.add_files(command)
     command.add_argument("--far", type=rates, default=list(RATES), metavar="RATE[,RATE]",
                          help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")

@@ -217,11 +217,12 @@ def as_table(bounds: TieBounds, n_query: int, ranks: Sequence[int] = RANKS) -> s
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print the best, the worst and the expected numbers over all orders of images at equal "
-        "distance, computed exactly.")
-    command.epilog = ("FILE is any that reid-ref evaluate reads; reid-ref evaluate "
-                      "--set ties=ORDER evaluates one order.")
+    """Print the best, the worst and the expected numbers over all orders of images at equal
+    distance, computed exactly.
+
+    FILE is any that reid-ref evaluate reads; reid-ref evaluate --set ties=ORDER evaluates one
+    order.
+    """
     common.add_files(command)
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
                        "--index-lists", "--ranks", "--cmc", formats=("table", "json"))

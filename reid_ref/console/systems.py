@@ -27,6 +27,7 @@ METRICS = "mAP,Rank-1"
 
 def add(command: argparse.ArgumentParser) -> None:
     """Take what says how files are evaluated, and how intervals are made."""
+    command.epilog = " ".join(filter(None, (FILES, command.epilog)))
     command.add_argument("--metric", metavar="NAME[,NAME]", default=METRICS, dest="metrics",
                          help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
     command.set_defaults(metric=None)  # of distances: there is the usual one alone

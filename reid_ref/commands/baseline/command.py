@@ -17,15 +17,14 @@ from reid_ref.text.table import lines as table_lines
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, "
-        "XQDA, KISSME; for MARS the means over pairs of cameras, too.")
-    command.epilog = (
-        "Files: those that the driver loads, in any order (train in the names of the "
-        "training files), or a result file as reid-ref evaluate reads it, which gives the "
-        "lines that learn nothing. Exit code: 0, also where training files are not given "
-        "and the lines that learn from them are left out; 1 when another line could not "
-        "be computed; 2 for wrong input.")
+    """Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, XQDA, KISSME;
+    for MARS the means over pairs of cameras, too.
+
+    Files: those that the driver loads, in any order (train in the names of the training files), or
+    a result file as reid-ref evaluate reads it, which gives the lines that learn nothing. Exit
+    code: 0, also where training files are not given and the lines that learn from them are left
+    out; 1 when another line could not be computed; 2 for wrong input.
+    """
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="files of the driver, or a result file")
     command.add_argument("--driver", required=True, metavar="NAME",

@@ -26,10 +26,11 @@ class Answered(CrossCheck):
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Run another evaluator on the same distances and labels, and say which "
-        "convention it follows, or which query differs and why.")
-    command.epilog = "Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input."
+    """Run another evaluator on the same distances and labels, and say which convention it follows,
+    or which query differs and why.
+
+    Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.
+    """
     common.add_files(command)
     command.add_argument(
         "--evaluator", required=True, metavar="SPEC",

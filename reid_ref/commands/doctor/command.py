@@ -37,14 +37,13 @@ def as_text(findings: Sequence[Finding], source: str) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Look for known mistakes in a result file: identities that never meet, "
-        "made-up cameras, similarities given as distances, copies, features that "
-        "separate nothing.")
-    command.epilog = (
-        "Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for "
-        "wrong input. Each finding has a key, e.g. doctor:single-camera, with a section "
-        "of its own in the documentation.")
+    """Look for known mistakes in a result file: identities that never meet, made-up cameras,
+    similarities given as distances, copies, features that separate nothing.
+
+    Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for wrong input.
+    Each finding has a key, e.g. doctor:single-camera, with a section of its own in the
+    documentation.
+    """
     common.add_files(command)
     command.add_argument("--seed", type=int, default=12345, metavar="N",
                          help="of the sample of queries and images; default 12345")

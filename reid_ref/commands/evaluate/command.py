@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_count, warn
+from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
     worst_rows)
 from reid_ref.commands.evaluate.show import parts, rows
-from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
 from reid_ref.console.answers import SCHEMA, show_answer
@@ -46,12 +46,15 @@ MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--s
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = "Print Rank-k, mAP and mINP of a result file, or of several."
-    command.epilog = (
-        "Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a "
-        "folder of .npy files, by the names of the arrays (docs/files.md); or in separate "
-        "files, in any order. Files that each hold everything are evaluated one after the "
-        "other, a row each. A result that --save wrote is shown as it is. " + gates.CODES)
+    """Print Rank-k, mAP and mINP of a result file, or of several.
+
+    Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a folder of
+    .npy files, by the names of the arrays (docs/files.md); or in separate files, in any order.
+    Files that each hold everything are evaluated one after the other, a row each. A result that
+    --save wrote is shown as it is. Exit code: 0 where all is well; 1 for --strict and a finding; 2
+    for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse than --baseline.
+    What failed is one line on stderr.
+    """
     command.set_defaults(more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")

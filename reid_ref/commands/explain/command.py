@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,17 +14,16 @@ from reid_ref.console.answers import show_answer
 from reid_ref.conventions import find_convention
 from reid_ref.evaluation.rank_lists import ListedImage
 from reid_ref.labels import Labels
-from reid_ref.result import Ranks, Result, ranks_of
+from reid_ref.result import Ranks, Result, means_of, points_of
 from reid_ref.text import signature_rows, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Walk from one convention to another, one choice at a time: the effect of "
-        "each on mAP and Rank-1, the queries affected, and those that moved most. "
-        "The effects add up exactly.")
+    """Walk from one convention to another, one choice at a time: the effect of each on mAP and
+    Rank-1, the queries affected, and those that moved most. The effects add up exactly.
+    """
     common.add_files(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
                          help="a convention (default: matlab)")
@@ -91,20 +89,16 @@ def waterfall(walk: Explanation) -> str:
 
 def _step(change: str, result: Result, before: Result | None = None,
           affected: str = "") -> list[str]:
-    mAP, rank1 = _points(result.mAP), _points(_rank1(result))
-    effects = ["", ""] if before is None else [
-        f"{mAP - _points(before.mAP):+.6f}", f"{rank1 - _points(_rank1(before)):+.4f}"]
+    (mAP, rank1), effects = _points(result), ("", "")
+    if before is not None:
+        mAP_before, rank1_before = _points(before)
+        effects = f"{mAP - mAP_before:+.6f}", f"{rank1 - rank1_before:+.4f}"
     return [change, f"{mAP:.6f}", effects[0], f"{rank1:.4f}", effects[1], affected]
 
 
-def _rank1(result: Result) -> float:
-    """Return Rank-1; NaN where no image is loaded, so that the curve has no point."""
-    return float(result.cmc[0]) if len(result.cmc) else math.nan
-
-
-def _points(value: float) -> float:
-    """Percent, rounded as printed, so that the printed effects add up."""
-    return round(100 * value, 6)
+def _points(result: Result) -> tuple[float, float]:
+    """Return mAP and Rank-1 in percent, rounded as printed, so that the printed effects add up."""
+    return round(100 * result.mAP, 6), round(100 * points_of(result.cmc)[0], 6)
 
 
 def most_moved(walk: Explanation, query: Labels) -> str:
@@ -214,5 +208,4 @@ def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, n
 
 
 def _numbers(result: Result) -> dict[str, Any]:
-    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP,
-            "signature": str(result.signature)}
+    return {**means_of(result), "signature": str(result.signature)}

@@ -20,12 +20,12 @@ from reid_ref.result import Result
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Write one HTML file that needs no other and no network. Several results are "
-        "compared with the first.")
-    command.epilog = (
-        "A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: "
-        "what needs them is left out. The same input and versions give the same bytes.")
+    """Write one HTML file that needs no other and no network. Several results are compared with
+    the first.
+
+    A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
+    needs them is left out. The same input and versions give the same bytes.
+    """
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",
                          help="the page to write, e.g. report.html")

@@ -23,13 +23,13 @@ from reid_ref.text import source
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Say which conventions and metrics reproduce a published Rank-1 and mAP on a "
-        "result file, which come closest, and whether the figure is possible at all.")
-    command.epilog = (
-        "Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
-        "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not. Of "
-        "several figures, 0: that holds for all.")
+    """Say which conventions and metrics reproduce a published Rank-1 and mAP on a result file,
+    which come closest, and whether the figure is possible at all.
+
+    Exit code 0: some convention reproduces the printed digits (rounded); 1: none does; 2: wrong
+    input. With --dataset, 0: the figure is possible; 1: it is not. Of several figures, 0: that
+    holds for all.
+    """
     common.add_files(command, nargs="*")
     command.add_argument("--dataset", metavar="NAME",
                          help="instead of a file: say whether the figure is possible on this "

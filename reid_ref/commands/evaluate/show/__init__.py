@@ -7,7 +7,7 @@ from reid_ref.commands.evaluate.compute import (
     AtRow, Details, GroupRow, Method, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.result import RANKS, Counts, Result, headline
+from reid_ref.result import RANKS, Counts, Result, headline, points_of
 from reid_ref.text import (
     by_reason, percent, row, signature_lines, signed_percent, source, tied_queries, wrap)
 from reid_ref.text.table import lines as table_lines
@@ -186,7 +186,7 @@ def _other_distances(results: Mapping[str, Result], reference: Result) -> list[s
 
 
 def _points(result: Result, ranks: Sequence[int]) -> list[str]:
-    return [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-" for k in ranks]
+    return list(map(percent, points_of(result.cmc, ranks)))
 
 
 def _left_out(left_out: Mapping[str, str]) -> list[str]:

@@ -10,7 +10,7 @@ from reid_ref.commands.evaluate.show import rows
 from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.expectation import N_DRAWS
-from reid_ref.result import Ranks, Result, headline, ranks_of
+from reid_ref.result import Ranks, Result, headline, means_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
 from reid_ref.text.plain import Share
@@ -60,7 +60,7 @@ def writers(protocol: Protocol, method: Method, ranks: Sequence[int], length: in
                         intervals=intervals.get(name),
                         trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
                         signature=str(part.signature), **vars(more),
-                        **{**_numbers(part), **_first(part)})
+                        **_numbers(part))
             for name, part in results.items()]),
         "table": lambda: _text(method.files, protocol, results, ranks, intervals),
         "csv": lambda: rows.as_csv(results, ranks=ranks, intervals=method.intervals),
@@ -68,7 +68,7 @@ def writers(protocol: Protocol, method: Method, ranks: Sequence[int], length: in
 
 
 def _numbers(result: Result) -> dict[str, Any]:
-    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP, **_first(result)}
+    return {**means_of(result), **_first(result)}
 
 
 def _first(part: Result) -> dict[str, int]:

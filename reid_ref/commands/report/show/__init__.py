@@ -30,12 +30,11 @@ from reid_ref.commands.report.show.cards import Cards, Images
 from reid_ref.console import confidence
 from reid_ref.console.answers import dataset_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
-from reid_ref.drawing.captions import caption
 from reid_ref.drawing.results import shared_axes
-from reid_ref.drawing.style import as_bytes, draw_panels
+from reid_ref.drawing.style import as_bytes, caption, draw_panels
 from reid_ref.evaluation.causes import CAUSES, KINDS
 from reid_ref.evaluation.rank_lists import REASONS, Entry
-from reid_ref.result import RANKS, named_ranks
+from reid_ref.result import RANKS, headline as numbers_by_name, points_of
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import plain
 
@@ -299,7 +298,7 @@ def facts(system: Reported) -> list[tuple[str, ...]]:
 def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
     """Return the numbers of the headline with their intervals, and what they gained."""
     result = system.result
-    values = {"mAP": result.mAP, "mINP": result.mINP, **named_ranks(result.cmc)}
+    values = numbers_by_name(result)
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
     return [{"metric": metric, "value": percent(values[metric]),
@@ -358,9 +357,8 @@ def conventions_table(systems: Mapping[str, FromDistances],
         row = [convention]
         for name, more in systems.items():
             each = more.conventions[convention]
-            numbers = named_ranks(each.cmc)
             row += [percent(each.mAP), signed_percent(each.mAP - results[name].mAP),
-                    *(percent(numbers.get(f"Rank-{k}", np.nan)) for k in ranks)]
+                    *map(percent, points_of(each.cmc, ranks))]
         rows.append([*row, percent(result.mINP), f"{result.counted:,}"])
     if len(systems) > 1:
         heads, rows = heads[:-2] + heads[-1:], [row[:-2] + row[-1:] for row in rows]

@@ -30,7 +30,6 @@ from reid_ref.files import results_of_files
 from reid_ref.labels import IndexLists
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
-from reid_ref.text.table import PAPER
 
 #: Columns that no convention counts by, and what that means.
 NOT_COUNTED = {
@@ -168,32 +167,31 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
-    n_rows, left_out = sum(len(method.results) for method in methods), request.left_out
-    if request.protocol is not None:
-        show_answer(args.format, **parts.writers(
-            request.protocol, methods[0], common.ranks(args), common.cmc_length(args), more))
-        _show_details(args, more)
-    elif args.format == "json":
-        values = evaluated(methods, common.cmc_length(args), more)
-        show_answer("json", json=lambda: (
-            Evaluations(values, left_out) if several or n_rows > 1 else values[0]))
-    elif args.format != "table":
-        of_files = several or n_rows == 1
-        given = rows_of(methods) if of_files else methods[0].results
-        intervals = intervals_of(methods) if of_files else methods[0].intervals
-        ranks = common.ranks(args)
-        show(rows.as_csv(given, ranks=ranks, intervals=intervals) if args.format == "csv" else
-             PAPER[args.format](rows.table(given, ranks=ranks, intervals=intervals)))
-    elif several:
-        show(tables.by_method(methods, left_out, common.ranks(args)))
-    elif n_rows > 1:
-        show(tables.by_convention(methods[0], left_out, common.ranks(args, (1, 5, 10))))
-    else:
-        show(tables.one_result(methods[0], common.ranks(args)))
-        _show_details(args, more)
+    protocol, first, ranks = request.protocol, methods[0], common.ranks(args)
+    by_convention = not several and len(first.results) > 1
+    results, intervals = (
+        (first.results, first.intervals) if by_convention or protocol is not None
+        else (rows_of(methods), intervals_of(methods)))
 
+    def as_json() -> Any:
+        length = common.cmc_length(args)
+        if protocol is not None:
+            return parts.as_answer(protocol, first, length, more)
+        values = evaluated(methods, length, more)
+        return Evaluations(values, request.left_out) if several or by_convention else values[0]
 
-def _show_details(args: argparse.Namespace, more: Details) -> None:
+    def as_text() -> str:
+        if protocol is not None:
+            return parts.as_text(protocol, first, ranks)
+        if several:
+            return tables.by_method(methods, request.left_out, ranks)
+        if by_convention:
+            return tables.by_convention(first, request.left_out, common.ranks(args, (1, 5, 10)))
+        return tables.one_result(first, ranks)
+
+    show_answer(args.format, json=as_json, table=as_text,
+                csv=lambda: rows.as_csv(results, ranks=ranks, intervals=intervals),
+                paper=lambda: rows.table(results, ranks=ranks, intervals=intervals))
     if args.format == "table" and more != Details():
         show(tables.details(more))
 

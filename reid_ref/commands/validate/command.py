@@ -5,7 +5,6 @@ import argparse
 from pathlib import Path
 
 from reid_ref.arrays import InputError
-from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.validate.compute import (
     Validation, check_same_images, validate_dataset, validate_file, validate_protocol,
     warn_other_queries)
@@ -124,8 +123,7 @@ def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
                          ", ".join([*(args.convention or ()), *(args.choices or ())]),
                          "write its digits after --published")
     conventions = _conventions(args)
-    memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
-    data = common.read_files(args, files)
+    data, memory = common.read_files(args, files), common.max_memory(args)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
 
-from reid_ref.commands.validate.compute import Candidate, Validation
+from reid_ref.commands.validate.compute import Candidate, Validation, Way
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, nearest, unit_of)
@@ -33,15 +33,6 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to evaluate a file."""
-
-    features: str
-    convention: str
-    signature: str
-
-
-@dataclass(frozen=True)
 class CandidateRow:
     """Numbers that some ways agree on, and how far they are from the figure."""
 
@@ -49,7 +40,7 @@ class CandidateRow:
     difference: float
     Rank_1: Share
     mAP: Share
-    ways: list[Way]
+    ways: tuple[Way, ...]
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,7 @@ def verdict(answer: Validation) -> str:
     if answer.candidates:
         first = answer.candidates[0]
         alike = [one for one in answer.candidates if one.match == first.match != "no"] or [first]
-        by = ", ".join(dict.fromkeys(way[1] for one in alike for way in one.ways))
+        by = ", ".join(dict.fromkeys(way.convention for one in alike for way in one.ways))
         how = {"rounded": f"reproduced by {by}", "truncated": f"only cut off: {by}"}.get(
             first.match, f"not reproduced; closest {by} ({first.difference:.2f} points)")
     elif answer.possible:
@@ -142,7 +133,7 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
     return Validated(
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
-                      [Way(*way) for way in candidate.ways]) for candidate in answer.candidates],
+                      candidate.ways) for candidate in answer.candidates],
         answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped)
 
 
@@ -164,7 +155,7 @@ def as_table(answer: Validation, source: str, paper: Published | None) -> str:
                             f"--published {answer.figure.mAP}/{answer.figure.rank1} fits.")]
     if answer.candidates:
         lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
-    if any(way[0] == "normalised" for candidate in answer.candidates for way in candidate.ways):
+    if any(way.features == "normalised" for one in answer.candidates for way in one.ways):
         lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
                         "dot rank alike. Euclidean, dot: features as they are.")]
     if answer.left_out:

@@ -157,9 +157,8 @@ class _Parser(argparse.ArgumentParser):
             for action, text in hidden.items():
                 action.help = text
 
-    def run_without_command(self, _: argparse.Namespace) -> int:
+    def run_without_command(self, _: argparse.Namespace) -> None:
         self.print_help()
-        return 0
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         # A command's parser would hand what it does not know to the parser of all commands,

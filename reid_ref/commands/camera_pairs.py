@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reid_ref.arrays import check_choice
 from reid_ref.console import options as common
-from reid_ref.console.answers import show_answer
+from reid_ref.console.answers import OfFiles, show_answer
 from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
@@ -15,11 +15,9 @@ from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True)
-class PairMatrices:
+class PairMatrices(OfFiles):
     """PairMatrices of cameras as JSON has them: each number by its name, Rank-1 or mAP."""
 
-    files: list[str]
-    layout: str
     rule: str
     cameras: list[int]
     mean: dict[str, float]
@@ -75,7 +73,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="draw both matrices: .pdf, .svg or .png")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
         saving.check_figure(args.plot)
@@ -86,4 +84,3 @@ def run(args: argparse.Namespace) -> int:
         saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), args.plot)
     show_answer(args.format, json=lambda: as_answer(pairs, args.files, data.layout),
                 table=lambda: as_text(pairs, source(args.files, data.layout)))
-    return 0

@@ -27,7 +27,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("shell", choices=SHELLS, help="bash, zsh or tcsh")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     try:
         import shtab
     except ImportError as error:
@@ -41,4 +41,3 @@ def run(args: argparse.Namespace) -> int:
             elif action.choices is None and action.dest in KNOWN:
                 action.choices = KNOWN[action.dest]
     show_plain(shtab.complete(args.parser, shell=args.shell))
-    return 0

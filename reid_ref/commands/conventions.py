@@ -9,7 +9,7 @@ from reid_ref.console.answers import add_json, show_answer
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
     UNMATCHED, Convention, every_convention, find_convention)
-from reid_ref.text import row, wrap
+from reid_ref.text import named_rows, wrap
 
 
 @dataclass(frozen=True)
@@ -56,22 +56,21 @@ def as_page(convention: Convention) -> str:
     """Return everything about one convention, its choices in words."""
     length, loader, top_k = convention.cmc_length, convention.loader, convention.top_k
     ends = CMC_LENGTH[length].words if isinstance(length, str) else f"at rank {length}, or before"
-    rows = [("name", convention.name), *(("", f"also: {other}") for other in convention.also),
-            ("source", convention.source),
-            ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
-            ("ignored",
-             "; ".join(IGNORED[rule].words for rule in convention.ignored) or "nothing"),
-            ("AP", convention.ap + ("" if top_k is None else f", over the first {top_k}")),
-            ("recall", f"divides by {RECALL[convention.recall].words}"),
-            ("no match", f"a query without a good image: {UNMATCHED[convention.unmatched].words}"),
-            ("ties", TIES[convention.ties].words),
-            ("junk match", JUNK_MATCH[convention.junk_match].words),
-            ("CMC", f"{convention.curve.words}; ends {ends}"),
-            ("arithmetic", ARITHMETIC[convention.arithmetic].words),
-            ("features", _measure(convention)), ("", "")]
-    rows += [("differs", "from matlab in:")] if convention.differences else []
-    rows += [("", difference) for difference in convention.differences]
-    return "\n".join(line for name, text in rows for line in row(name, text, 12) or [""])
+    return "\n".join(named_rows([
+        ("name", convention.name), *(("", f"also: {other}") for other in convention.also),
+        ("source", convention.source),
+        ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
+        ("ignored", "; ".join(IGNORED[rule].words for rule in convention.ignored) or "nothing"),
+        ("AP", convention.ap + ("" if top_k is None else f", over the first {top_k}")),
+        ("recall", f"divides by {RECALL[convention.recall].words}"),
+        ("no match", f"a query without a good image: {UNMATCHED[convention.unmatched].words}"),
+        ("ties", TIES[convention.ties].words),
+        ("junk match", JUNK_MATCH[convention.junk_match].words),
+        ("CMC", f"{convention.curve.words}; ends {ends}"),
+        ("arithmetic", ARITHMETIC[convention.arithmetic].words),
+        ("features", _measure(convention)), ("", ""),
+        *([("differs", "from matlab in:")] if convention.differences else []),
+        *(("", difference) for difference in convention.differences)], 12))
 
 
 def _measure(convention: Convention) -> str:
@@ -90,7 +89,7 @@ def add(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     if args.name is not None:
         convention = find_convention(args.name, "NAME")
         show_answer(args.format, json=lambda: record_of(convention),
@@ -99,4 +98,3 @@ def run(args: argparse.Namespace) -> int:
         every = every_convention()
         show_answer(args.format, table=lambda: as_list(every), json=lambda: Records(
             {name: record_of(convention) for name, convention in every.items()}))
-    return 0

@@ -77,7 +77,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="write PREFIX.qrels and PREFIX.run")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     paths = _paths(args.output, "--output")
     check_targets(*paths)
     data = common.read_files(args)
@@ -86,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
         lines = export(data, args.output, metric=how.metric, normalize=how.normalize,
                        max_memory=how.max_memory, progress=how.progress)
     show(written(paths, len(data.query), lines))
-    return 0
 
 
 def _paths(prefix: str, name: str) -> tuple[str, str]:

@@ -28,6 +28,8 @@ Findings = list[Finding]
 
 #: Exit codes. Where several gates fail, all are printed, and the first of these is the exit code.
 UNEXPECTED, TOO_LOW, WORSE, FINDINGS = 3, 4, 5, 1
+#: Options that are about one result.
+OF_ONE_RESULT = ("--expect", "--fail-under", "--baseline")
 #: Percent points; a tolerance above it would pass almost any number.
 MOST = 5
 #: Of the test against a baseline, over the metrics together (Holm).
@@ -68,7 +70,7 @@ class Gates:
 def check(args: argparse.Namespace) -> Gates:
     """Read what a result must pass, before the work."""
     if args.expect is None:
-        common.refuse({"--tolerance": args.tolerance}, "--expect with it", "none; add it")
+        common.refuse(args, ("--tolerance",), "--expect with it", "none; add it")
     return Gates(
         parse_wanted(args.expect or (), "--expect"),
         parse_wanted(args.fail_under or (), "--fail-under"),
@@ -102,11 +104,6 @@ def parse_tolerance(text: str) -> Decimal:
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text) or Decimal(text) > MOST:
         raise InputError("--tolerance", f"percent points up to {MOST}, such as 0.01", repr(text))
     return Decimal(text)
-
-
-def of_one_result(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that are about one result, by name."""
-    return {"--expect": args.expect, "--fail-under": args.fail_under, "--baseline": args.baseline}
 
 
 def examine(args: argparse.Namespace, data: ResultFile,

@@ -36,10 +36,9 @@ def add(command: argparse.ArgumentParser) -> None:
                               "one such file for each query")
 
 
-def run(args: argparse.Namespace) -> int:
-    if not Path(args.ground_truth).is_dir():
+def run(args: argparse.Namespace) -> None:
+    if Path(args.ground_truth).is_dir():
+        answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
+        show(as_lines(answers, oxford.mean_average_precision(answers)))
+    else:
         show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
-        return 0
-    answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
-    show(as_lines(answers, oxford.mean_average_precision(answers)))
-    return 0

@@ -12,7 +12,7 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import Exact, Part, Protocol, Rows, Seeded
 from reid_ref.protocols.records import every_protocol
-from reid_ref.text import row, wrap
+from reid_ref.text import named_rows, wrap
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,7 @@ def as_list() -> str:
 def as_page(protocol: Protocol, given: str = "") -> str:
     """Return everything about one protocol in words; `given`: the file that it is from."""
     record = record_of(protocol)
-    return "\n".join(line for name, text in _page(record, protocol, given or record.name)
-                     for line in row(name, text, 12) or [""])
+    return "\n".join(named_rows(_page(record, protocol, given or record.name), 12))
 
 
 def _page(record: ProtocolRecord, protocol: Protocol,
@@ -144,7 +143,7 @@ def add(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     protocol = None if args.name is None else named(args.name, "NAME")
     if protocol is not None:
         given = args.name if is_file(args.name) else ""
@@ -153,4 +152,3 @@ def run(args: argparse.Namespace) -> int:
     else:
         show_answer(args.format, table=as_list, json=lambda: ProtocolRecords(
             {name: record_of(record) for name, record in every_protocol().items()}))
-    return 0

@@ -17,7 +17,7 @@ from reid_ref.datasets.published import (
     RANKS, HitCounts, MapBounds, Published, by_key, find, nearest, paper_figure,
     possible_of_counts)
 from reid_ref.protocols import PROTOCOLS
-from reid_ref.text import row, wrap
+from reid_ref.text import named_rows, wrap
 
 #: Fields whose name is not what a reader calls them.
 _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source_path": "file",
@@ -132,8 +132,8 @@ def _cell(text: str) -> str:
 
 def as_page(figure: Published) -> str:
     """Return everything about one row; what its source does not state is left out."""
-    return "\n".join(line for name, text in asdict(figure).items() if text
-                     for line in row(_NAMES.get(name, name), text, 12))
+    return "\n".join(named_rows([(_NAMES.get(name, name), text)
+                                 for name, text in asdict(figure).items() if text], 12))
 
 
 def as_doubts(answer: Checked, rows: Sequence[Published]) -> str:

@@ -109,12 +109,11 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> dict[str, Any]:
     """Return the numbers of re-ranking that are given; refuse what does not go together."""
     numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
-    common.refuse({"--protocol": args.protocol}, "one gallery, in which neighbours are looked for",
+    common.refuse(args, ("--protocol",), "one gallery, in which neighbours are looked for",
                   "a protocol, which has several or takes parts of one; pass the distances of "
                   "reid_ref.rerank to reid_ref.evaluate_protocol")
     if args.multi_query is not None:
-        common.refuse({"--variant": args.variant, "--k1": args.k1, "--k2": args.k2,
-                       "--lambda": args.lambda_}, "re-ranking",
+        common.refuse(args, ("--variant", "--k1", "--k2", "--lambda"), "re-ranking",
                       "--multi-query; the drivers never re-rank multiple queries")
     check_choice(args.variant or "matlab", "--variant", VARIANTS)
     return {name: value for name, value in numbers.items() if value is not None}
@@ -124,11 +123,10 @@ def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention
               numbers: dict[str, Any]) -> Result:
     variant = args.variant or "matlab"
     with common.progress_bar(len(data.query)) as bar:
+        how = common.how(args, [convention], bar=bar)
         result = evaluate_reranked(
-            data.query_features, data.gallery_features, data.query, data.gallery,
-            variant=variant, normalize=common.how(args, [convention]).distance()[1],
-            convention=convention,
-            progress=None if bar is None else bar.update, **numbers)
+            data.query_features, data.gallery_features, data.query, data.gallery, variant=variant,
+            normalize=how.distance()[1], convention=convention, progress=how.progress, **numbers)
     left_out = len(data.gallery) - result.counts.gallery
     if left_out:
         warn(f"{variant} re-ranks a gallery without label -1: {left_out:,} images left out")

@@ -209,7 +209,7 @@ def add_files(command: argparse.ArgumentParser, spread: Callable[..., dict[str, 
     files_of.add(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     metrics, options = files_of.check(args)
     systems = files_of.read(args)
     answer = args.spread(systems, metrics, **options)
@@ -218,4 +218,3 @@ def run(args: argparse.Namespace) -> int:
                 table=lambda: as_text(answer, signatures, args.words),
                 csv=lambda: as_csv(answer, signatures, args.words),
                 paper=lambda: as_table(answer, signatures, args.words))
-    return 0

@@ -25,7 +25,7 @@ from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.arrays.optional import scipy_module
 from reid_ref.console import options as common
-from reid_ref.console.answers import NamedCurve, curve_of, show_answer
+from reid_ref.console.answers import NamedCurve, OfFiles, curve_of, show_answer
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
@@ -250,11 +250,9 @@ PROGRAMS: dict[str, Callable[..., ScriptAnswer]] = {
 
 
 @dataclass(frozen=True)
-class Scripts:
+class Scripts(OfFiles):
     """The answers as JSON has them."""
 
-    files: list[str]
-    layout: str
     convention: str
     results: list[NamedCurve]
     largest_difference: float
@@ -292,7 +290,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     length, ranks = common.cmc_length(args), common.ranks(args)
     if args.only == "port":
-        common.refuse({"--matlab-dir": args.matlab_dir}, "the scripts to be run in Octave",
+        common.refuse(args, ("--matlab-dir",), "the scripts to be run in Octave",
                       "--only port; leave one of them out")
     convention = common.one_convention(args)
     functions_of(convention)  # a convention without a script is known before the work

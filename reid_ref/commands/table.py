@@ -48,7 +48,7 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_options(command, formats=common.FORMATS)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     metrics = [name.strip() for name in args.metric.split(",")]
     rows = dict(map(_files, args.methods))
     if len(rows) < len(args.methods):
@@ -57,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
                         for benchmark, by_method in columns_of(rows).items()})
     show_answer(args.format, json=lambda: answer, table=lambda: as_text(answer, list(rows)),
                 csv=lambda: as_csv(answer, list(rows)), paper=lambda: as_table(answer, list(rows)))
-    return 0
 
 
 def _files(method: str) -> tuple[str, list[Path]]:

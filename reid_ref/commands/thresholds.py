@@ -5,8 +5,9 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reid_ref.arrays import InputError
 from reid_ref.console import confidence, options as common
-from reid_ref.console.answers import show_answer
+from reid_ref.console.answers import OfFiles, show_answer
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, source
@@ -18,11 +19,9 @@ from reid_ref.thresholds.values import OpenSet, Point, Thresholds
 
 
 @dataclass(frozen=True)
-class ThresholdAnswer:
+class ThresholdAnswer(OfFiles):
     """Thresholds as JSON has them."""
 
-    files: list[str]
-    layout: str
     convention: str
     genuine: int
     impostor: int
@@ -156,11 +155,10 @@ def add(command: argparse.ArgumentParser) -> None:
     confidence.add(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     options = confidence.check(args)
-    if options is not None:
-        common.refuse({"--unit": options.pop("unit") != "identity"}, "identity",
-                      "another unit; impostor pairs have two identities")
+    if options is not None and options.pop("unit") != "identity":
+        raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     convention = common.one_convention(args)
     lists = common.read_lists(args, [convention])
     data = common.read_files(args)
@@ -171,4 +169,3 @@ def run(args: argparse.Namespace) -> int:
     show_answer(args.format, json=lambda: as_answer(found, args.files, data.layout),
                 csv=lambda: as_rows(found),
                 table=lambda: as_text(found, source(args.files, data.layout)))
-    return 0

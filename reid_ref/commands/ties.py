@@ -20,7 +20,7 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.console import options as common
-from reid_ref.console.answers import NamedCurve, curve_of, show_answer
+from reid_ref.console.answers import NamedCurve, OfFiles, curve_of, show_answer
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
@@ -189,11 +189,9 @@ def _expected_match(nearer: int, tied: int, hits: int, length: int) -> Doubles:
 
 
 @dataclass(frozen=True)
-class TieAnswer:
+class TieAnswer(OfFiles):
     """The bounds as JSON has them."""
 
-    files: list[str]
-    layout: str
     convention: str
     tied: int
     results: list[NamedCurve]
@@ -228,7 +226,7 @@ def add(command: argparse.ArgumentParser) -> None:
                        "--index-lists", "--ranks", "--cmc", formats=("table", "json"))
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     length, ranks = common.cmc_length(args), common.ranks(args)
     convention = common.one_convention(args)
     lists = common.read_lists(args, [convention])
@@ -240,4 +238,3 @@ def run(args: argparse.Namespace) -> int:
                 json=lambda: TieAnswer(args.files, data.layout, convention.name, bounds.tied, [
                     curve_of(name, mAP, cmc, length)
                     for name, (mAP, cmc) in columns_of(bounds).items()], str(bounds.signature)))
-    return 0

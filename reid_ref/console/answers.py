@@ -34,6 +34,14 @@ def show_answer(wanted: str, **writers: Callable[[], Any]) -> None:
 
 
 @dataclass(frozen=True)
+class OfFiles:
+    """What is known of files, as JSON has it."""
+
+    files: list[str]
+    layout: str
+
+
+@dataclass(frozen=True)
 class Dataset:
     """The benchmark that labels are of, and what differs from it."""
 

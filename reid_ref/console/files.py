@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from reid_ref.datasets.names import check_names, names_of_side
 from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files import results_of_files
 from reid_ref.files.lists import read_n_good, read_ranked_lists
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
@@ -83,22 +84,30 @@ def add(command: Any) -> None:
                               "the gallery lacks some")
 
 
-def check(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> None:
-    """Refuse options that need distances where ranked lists are given; `not_taken` by name."""
+def check(args: argparse.Namespace, *of_distances: str) -> None:
+    """Refuse options that need distances where ranked lists are given, and those of lists else."""
     if args.labels is not None:
-        common.refuse(not_taken, "features or distances",
+        common.refuse(args, of_distances, "features or distances",
                       "ranked lists (--labels); leave it out")
     else:
-        common.refuse({"--numbers-from": args.numbers_from, "--n-good": args.n_good},
-                      "ranked lists and --labels", "a result file; leave it out")
+        common.refuse(args, ("--numbers-from", "--n-good"), "ranked lists and --labels",
+                      "a result file; leave it out")
 
 
-def read(args: argparse.Namespace, file: str) -> ResultFile:
-    """Read the lists of a file, and their labels."""
+def groups_of(args: argparse.Namespace, files: Sequence[str]) -> list[list[Path]]:
+    """Return the files of each result; ranked lists have their labels in others: each is one."""
+    return ([[Path(file)] for file in files] if getattr(args, "labels", None) else
+            results_of_files(*files, names=common.names_of_arrays(args)))
+
+
+def read(args: argparse.Namespace, files: Sequence[str]) -> ResultFile:
+    """Read one result's files, or the lists of a file, and their labels."""
+    if not getattr(args, "labels", None):
+        return common.read_files(args, files)
+    file = files[0]
     phase(f"reading {os.path.basename(file)}")
     query, gallery = read_sides(*args.labels)
-    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
-                               args.numbers_from)
+    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(), args.numbers_from)
     if args.n_good is not None:
         ranked = replace(ranked, n_good=read_n_good(args.n_good))
     return ResultFile("ranked lists", query, gallery, ranked=ranked)

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,8 @@ from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
-    CONVENTIONS, METRICS, NAMES, Convention, changed, check_known, choices_of_text, known_as)
+    CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
+    known_as)
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import recognise
@@ -133,18 +134,28 @@ def add_options(command: Any, *names: str, formats: tuple[str, ...] = (),
                              help="the same as --format json")
 
 
-def refuse(options: Mapping[str, Any], expected: str, got: str) -> None:
-    """Refuse the options of `options` that are given: their value is not None, False or empty."""
-    given = [name for name, value in options.items() if value not in (None, False, [], ())]
-    if given:
-        raise InputError(', '.join(given), expected, got)
+#: Options that say how features become distances.
+OF_FEATURES = ("--metric", "--normalize")
+#: Options whose value is an attribute of another name.
+_ATTRIBUTES = {"--set": "choices", "--name": "names", "--lambda": "lambda_"}
 
 
-def of_features(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that say how features become distances, by name."""
-    normalize = getattr(args, "normalize", None)
-    return {"--metric": getattr(args, "metric", None), "--normalize": normalize,
-            "--no-normalize": normalize is False}
+def given(args: argparse.Namespace, *options: str) -> list[str]:
+    """Return which options are given: a value that is not None, False or empty."""
+    names = []
+    for option in options:
+        value = getattr(args, _ATTRIBUTES.get(option, option[2:].replace("-", "_")), None)
+        if option == "--normalize" and value is False:
+            names.append("--no-normalize")
+        elif value not in (None, False, [], ()):
+            names.append(option)
+    return names
+
+
+def refuse(args: argparse.Namespace, options: Iterable[str], expected: str, got: str) -> None:
+    """Refuse those of some options that are given."""
+    if names := given(args, *options):
+        raise InputError(', '.join(names), expected, got)
 
 
 def names_of_arrays(args: argparse.Namespace) -> dict[str, str]:
@@ -161,12 +172,12 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
-    if of_features(args)["--metric"] is not None:
+    if getattr(args, "metric", None) is not None:
         check_choice(args.metric, "--metric", METRICS)
     files = list(args.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
     data = read_result(*files, names=names_of_arrays(args))
-    if any(of_features(args).values()):
+    if given(args, *OF_FEATURES):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
     if getattr(args, "pool", None) is not None:
         data.features("--pool", remedy="leave it out")
@@ -234,6 +245,17 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
         raise InputError("--convention", "all, or names", ', '.join(requested), "all has every "
                          "convention that applies")
     return None
+
+
+def conventions_of(args: argparse.Namespace,
+                   default: str = "matlab") -> tuple[list[Convention], dict[str, str]]:
+    """Return the conventions requested, with the choices after --set, and why `all` is less."""
+    names, left_out = convention_names(args, default), dict[str, str]()
+    if names is None:
+        left_out = {name: why for name, why in NOT_IN_ALL.items()
+                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
+        names = [name for name in CONVENTIONS if name not in left_out]
+    return with_choices(args, [CONVENTIONS[name] for name in names]), left_out
 
 
 def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:

@@ -45,7 +45,7 @@ def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     metrics = [name.strip() for name in args.metrics.split(",")]
     for name in metrics:
         kind_of_metric(name)
-    ranked_lists.check(args, {**common.of_features(args), "--map": args.map})
+    ranked_lists.check(args, *common.OF_FEATURES, "--map")
     return metrics, confidence.read_options(args)
 
 
@@ -73,34 +73,29 @@ def signatures(by_name: Mapping[str, System]) -> dict[str, str]:
 
 def check_not_evaluated(args: argparse.Namespace) -> None:
     """Refuse options of an evaluation, where every file holds what an evaluation gave."""
-    common.refuse({"--convention": args.convention, "--set": args.choices,
-                   "--index-lists": args.index_lists, "--map": args.map,
-                   "--protocol": getattr(args, "protocol", None)}, "features or distances",
-                  "values of each query, which are evaluated already; name the result file")
-
-
-def results_made(args: argparse.Namespace, files: Sequence[str],
-                 protocol: Protocol | None = None) -> dict[str, Result] | None:
-    """Return a saved result by its convention, or those of a protocol by part; else None."""
-    if is_saved(args, files):
-        result = load(files[0])
-        return {result.convention.name: result}
-    return None if protocol is None else protocols.evaluated(args, protocol, files)
+    common.refuse(args, ("--convention", "--set", "--index-lists", "--map", "--protocol"),
+                  "features or distances", "values of each query, which are evaluated already; "
+                  "name the result file")
 
 
 def of_each(args: argparse.Namespace, groups: Sequence[Sequence[Path]],
             work: Callable[[str, list[str], dict[str, Result] | None], Any],
             protocol: Protocol | None = None) -> list[Any]:
-    """Return what `work` makes of each result: of its name, its files, and the results that are
-    saved in them, or that a protocol makes of them.
+    """Return what `work` makes of each result: of its name, its files, and the result that is
+    saved in them, by its convention, or those that a protocol makes of them, by part.
 
     Of several, warnings and errors say which one they are about.
     """
     answers = []
     for name, paths in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, paths))
+        files, made = list(map(str, paths)), None
         with said_of(name, files) if len(groups) > 1 or args.names else nullcontext():
-            answers.append(work(name, files, results_made(args, files, protocol)))
+            if is_saved(args, files):
+                result = load(files[0])
+                made = {result.convention.name: result}
+            elif protocol is not None:
+                made = protocols.evaluated(args, protocol, files)
+            answers.append(work(name, files, made))
     return answers
 
 
@@ -131,9 +126,9 @@ def _table(file: str) -> System:
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention,
                protocol: Protocol | None) -> System:
     if protocol is not None:
-        result, = protocols.evaluated(args, protocol, [file]).values()
-        return result
-    data = ranked_lists.read(args, file) if args.labels else common.read_files(args, [file])
-    lists = common.read_lists(args, [convention])
-    result, = evaluate_file(args, data, [convention], lists).values()
+        results = protocols.evaluated(args, protocol, [file])
+    else:
+        data, lists = ranked_lists.read(args, [file]), common.read_lists(args, [convention])
+        results = evaluate_file(args, data, [convention], lists)
+    result, = results.values()
     return result

@@ -332,10 +332,10 @@ class Result(Value):
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
         values = ", ".join(f"{name} {words.percent(value)}"
                            for name, value in headline(self).items())
-        rows = [("percent:", values),
-                ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
-                ("signature:", words.spaced(str(self.signature)))]
-        return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
+        return "\n".join(words.named_rows([
+            ("percent:", values),
+            ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
+            ("signature:", words.spaced(str(self.signature)))], 11))
 
     def _repr_html_(self) -> str:
         """Return what `__str__` says as a table, which notebooks show."""

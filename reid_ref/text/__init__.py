@@ -34,6 +34,11 @@ def row(name: str, text: str, indent: int = 10) -> list[str]:
     return wrap(text, f"{name:{indent}}", " " * indent)
 
 
+def named_rows(pairs: Iterable[tuple[str, str]], indent: int = 10) -> list[str]:
+    """Return the lines of several rows; one without name and text is an empty line."""
+    return [line for name, text in pairs for line in row(name, text, indent) or [""]]
+
+
 def spaced(signature: str) -> str:
     """Return a signature with spaces between its fields; without any it could not be wrapped."""
     return signature.replace("|", " | ")

@@ -12,7 +12,7 @@ from reid_ref.console.answers import Dataset, add_json, dataset_of, show_answer
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver, read_inputs
 from reid_ref.datasets.published import Published, load
-from reid_ref.text import NO_BENCHMARK, by_reason, names, percent, row, signature_rows
+from reid_ref.text import NO_BENCHMARK, by_reason, named_rows, names, percent, signature_rows
 from reid_ref.text.table import lines as table_lines
 
 
@@ -136,24 +136,23 @@ def as_table(files: list[str], answer: Baseline) -> str:
     benchmark, figures = _known(files, answer)
     sizes = f"{len(inputs.query):,} queries, {len(inputs.gallery):,} gallery"
     sizes += f", {len(inputs.train):,} train" if inputs.train else ""
-    lines = row("input", names(files))
-    lines += row("driver", f"{driver.script} of {driver.repository} ({driver.commit})")
-    lines += row("images", f"{sizes}; features {inputs.query.features.shape[1]}-d, computed in "
-                           f"{driver.dtype}")
-    lines += row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
-    lines += row("seed", f"{answer.seed}, of the training pairs") if inputs.train else []
+    lines = named_rows([
+        ("input", names(files)),
+        ("driver", f"{driver.script} of {driver.repository} ({driver.commit})"),
+        ("images", f"{sizes}; features {inputs.query.features.shape[1]}-d, computed in "
+         f"{driver.dtype}"), ("dataset", benchmark.sentence if benchmark else NO_BENCHMARK),
+        *([("seed", f"{answer.seed}, of the training pairs")] if inputs.train else [])])
     heads = ["percent", "Rank-1", "mAP"]
     heads += ["pairs: Rank-1", "mAP"] if driver.camera_pairs else []
     heads += ["published", ""] if figures else []
-    rows = []
+    cells = []
     for method in driver.methods:
-        cells, figure = _cells(answer.lines.get(method)), figures.get(method)
-        cells += [figure.rank1, figure.mAP] if figure else []
-        rows.append([method, *cells, *[""] * (len(heads) - 1 - len(cells))])
-    lines += ["", *table_lines(heads, rows, indent=24), ""]
-    for name, text in _notes(driver, answer, figures):
-        lines += row(name, text)
-    return "\n".join([*lines, *signature_rows(answer.signature)])
+        values, figure = _cells(answer.lines.get(method)), figures.get(method)
+        values += [figure.rank1, figure.mAP] if figure else []
+        cells.append([method, *values, *[""] * (len(heads) - 1 - len(values))])
+    lines += ["", *table_lines(heads, cells, indent=24), ""]
+    return "\n".join([*lines, *named_rows(_notes(driver, answer, figures)),
+                      *signature_rows(answer.signature)])
 
 
 def _cells(line: LineNumbers | None) -> list[str]:

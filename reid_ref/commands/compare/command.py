@@ -22,7 +22,7 @@ def add(command: argparse.ArgumentParser) -> None:
     systems.add(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     metrics, options = systems.check(args)
     by_name = systems.read(args)
     answer = compare_systems(by_name, metrics, **options, all_pairs=args.all_pairs)
@@ -32,4 +32,3 @@ def run(args: argparse.Namespace) -> int:
         json=lambda: Compared(**vars(answer), files=args.files, signatures=signatures),
         table=lambda: as_text(answer, signatures), csv=lambda: as_csv(answer, signatures),
         paper=lambda: as_table(answer, signatures))
-    return 0

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
-from reid_ref.console.answers import add_json, show_answer
+from reid_ref.console.answers import OfFiles, add_json, show_answer
 from reid_ref.text import row, source
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(OfFiles):
     """What the doctor finds, as JSON has it."""
 
-    files: list[str]
-    layout: str
     findings: list[Finding]
 
 

@@ -21,12 +21,11 @@ from reid_ref.console import protocols, systems
 from reid_ref.console.answers import SCHEMA, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.conventions import Convention
 from reid_ref.datasets.benchmarks import expected_convention
 from reid_ref.disk import check_targets, is_direct, whole_files
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.files import results_of_files
 from reid_ref.labels import IndexLists
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
@@ -38,6 +37,9 @@ NOT_COUNTED = {
     "view": "every image is ranked whatever its view",
     "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
     "frame": "neighbouring frames count"}
+#: Options that are about one result of one convention, and those that need features or distances.
+OF_ONE_RESULT = ("--per-query", "--save", "--at", "--worst", "--by", *gates.OF_ONE_RESULT)
+OF_DISTANCES = (*common.OF_FEATURES, "--map", "--pool")
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
@@ -97,15 +99,12 @@ class Request:
 
 def run(args: argparse.Namespace) -> int:
     request = _check(args)
-    # Ranked lists have their labels in other files: each is a result.
     # Several files of a protocol are its trials.
     groups = ([list(map(Path, args.files))] if request.protocol is not None
-              else [[Path(file)] for file in args.files] if args.labels
-              else results_of_files(*args.files, names=common.names_of_arrays(args)))
+              else ranked_lists.groups_of(args, args.files))
     several = len(groups) > 1 or args.names is not None
     if several:
-        common.refuse({**_of_one_result(args), "--protocol": args.protocol},
-                      "one result and no --name",
+        common.refuse(args, (*OF_ONE_RESULT, "--protocol"), "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                       "evaluate each in a call of its own")
     answers = systems.of_each(args, groups, partial(_evaluated, args, request, several),
@@ -146,7 +145,7 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     """Evaluate the files of one result, or take what is `made`; write what is requested of one."""
     findings: gates.Findings = []
     if made is None:
-        data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)
+        data = ranked_lists.read(args, files)
         results = evaluate_file(args, data, request.conventions, request.lists)
         findings = gates.examine(args, data, request.conventions)
         _warn_of(args, data)
@@ -238,43 +237,24 @@ def _check(args: argparse.Namespace) -> Request:
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
-    of_one = any(_of_one_result(args).values())
+    of_one = common.given(args, *OF_ONE_RESULT)
     protocol = protocols.check_part(args) if of_one else protocols.check(args)
-    conventions, left_out = _conventions(args)
+    conventions, left_out = common.conventions_of(args)
     if len(conventions) > 1:
-        common.refuse(_of_one_result(args), "one convention", f"{len(conventions)}; name one")
-    details = {"--at": args.at, "--worst": args.worst, "--by": args.by}
+        common.refuse(args, OF_ONE_RESULT, "one convention", f"{len(conventions)}; name one")
     if args.format not in ("table", "json"):
-        common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
+        common.refuse(args, ("--at", "--worst", "--by"), "a table or JSON",
+                      f"{args.format}; leave one of them out")
     if args.worst is not None:
         check_count(args.worst, "--worst")
-    of_distances = {**common.of_features(args), "--map": args.map, "--pool": args.pool}
     if saved:
-        common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
+        common.refuse(args, (*OF_DISTANCES, "--strict"), "features or distances",
                       "a saved result; evaluate the result file anew")
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions), protocol)
-    ranked_lists.check(args, {**of_distances, "--worst": args.worst})
+    ranked_lists.check(args, *OF_DISTANCES, "--worst")
     return request
-
-
-def _conventions(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
-    """Return the conventions requested, and why `all` is less."""
-    names = common.convention_names(args)
-    if names is None:
-        left_out = {name: why for name, why in NOT_IN_ALL.items()
-                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
-        return common.with_choices(args, [
-            convention for name, convention in CONVENTIONS.items()
-            if name not in left_out]), left_out
-    return common.with_choices(args, [CONVENTIONS[name] for name in names]), {}
-
-
-def _of_one_result(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that are about one result of one convention, by name."""
-    return {"--per-query": args.per_query, "--save": args.save, "--at": args.at,
-            "--worst": args.worst, "--by": args.by, **gates.of_one_result(args)}
 
 
 #: Options that write a file, and how its name may end.

@@ -36,7 +36,7 @@ def add(command: argparse.ArgumentParser) -> None:
                               "with every image's role, by the distances of --from")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     origin, target = common.with_choices(args, [
         find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
     data = common.read_files(args)
@@ -55,7 +55,6 @@ def run(args: argparse.Namespace) -> int:
     show_answer(
         args.format, table=lambda: as_text(walk, data.query, args.query, listed),
         json=lambda: as_answer(walk, data.query, args.files, data.layout, args.query, listed))
-    return 0
 
 
 def as_text(walk: Explanation, query: Labels, number: int | None,

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import zip_longest
 
 from reid_ref.commands.validate.compute import Candidate, Validation, Way
+from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, nearest, unit_of)
@@ -52,11 +53,9 @@ class Possible:
 
 
 @dataclass(frozen=True)
-class Validated:
+class Validated(OfFiles):
     """Everything found as JSON has it."""
 
-    files: list[str]
-    layout: str
     published: Printed
     reproduced: bool
     candidates: list[CandidateRow]

@@ -9,7 +9,8 @@ from reid_ref.console import confidence
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import RANKS, Counts, Result, headline, points_of
 from reid_ref.text import (
-    by_reason, percent, row, signature_lines, signed_percent, source, tied_queries, wrap)
+    by_reason, named_rows, percent, row, signature_lines, signed_percent, source, tied_queries,
+    wrap)
 from reid_ref.text.table import lines as table_lines
 
 #: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
@@ -41,10 +42,9 @@ SHOWN = 20
 def one_result(method: Method, ranks: Sequence[int] = RANKS) -> str:
     """Return the report of one file under one convention."""
     result, = method.results.values()
-    text = [line for name, fact in facts(
+    text = named_rows([*facts(
         result, source(method.files, method.layout), method.sizes,
-        method.benchmark.sentence if method.benchmark else None) for line in row(name, fact)]
-    text.append("")
+        method.benchmark.sentence if method.benchmark else None), ("", "")])
     if method.intervals is None:
         text += table_lines(["", "percent", "full precision"], [
             [name, percent(value), repr(value)]

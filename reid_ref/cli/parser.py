@@ -65,8 +65,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
         "export": ("export", "write the ranking of a result file for trec_eval"),
-        "completion": ("completion", "a script for your shell's completion")},
-}
+        "completion": ("completion", "a script for your shell's completion")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 #: What is gone, and what does the same now: options by the command that had them.
 REMOVED = {

@@ -69,8 +69,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
                               "in the gallery")
-    command.add_argument("--plot", metavar="FILE",
-                         help="draw both matrices: .pdf, .svg or .png")
+    command.add_argument("--plot", metavar="FILE", help="draw both matrices: .pdf, .svg or .png")
 
 
 def run(args: argparse.Namespace) -> None:

@@ -10,10 +10,10 @@ import argparse
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show
@@ -31,8 +31,7 @@ from reid_ref.text.pages import Grid, plain, tables_of
 _SINGLE = Decimal("0.00001")
 
 
-@dataclass(frozen=True)
-class CheckedRow:
+class CheckedRow(NamedTuple):
     """A row, its signature, the numbers whose count k/N was checked, and what is impossible."""
 
     row: PrintedRow

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.conventions import (
@@ -12,16 +12,14 @@ from reid_ref.conventions import (
 from reid_ref.text import named_rows, wrap
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A convention as JSON has it."""
 
     convention: Convention
     differences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Records:
+class Records(NamedTuple):
     """All conventions as JSON has them, by name."""
 
     conventions: dict[str, Record]

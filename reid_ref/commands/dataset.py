@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import hint
@@ -12,8 +12,7 @@ from reid_ref.protocols.records import protocols_of
 from reid_ref.text import NO_BENCHMARK, names, row
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """The counts as JSON has them; what only a known benchmark has is null without one."""
 
     files: list[str]

@@ -4,9 +4,8 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, warn
 from reid_ref.arrays.memory import bytes_of
@@ -57,8 +56,7 @@ def add_strict(command: Any) -> None:
                               "reid-ref doctor")
 
 
-@dataclass(frozen=True)
-class Gates:
+class Gates(NamedTuple):
     """What a result must pass; empty or None where nothing is requested."""
 
     expected: dict[str, Decimal]

@@ -105,8 +105,7 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
     if args.last_rank is not None:
         check_count(args.last_rank, "--last-rank", 2)
         if args.figure != "cmc":
-            common.refuse(args, ("--last-rank",), "the figure cmc",
-                          f"{args.figure}; leave it out")
+            common.refuse(args, ("--last-rank",), "the figure cmc", f"{args.figure}; leave it out")
     if args.figure != "rank-lists":
         common.refuse(args, ("--query", "--worst", "--top", "--images", "--query-names",
                              "--gallery-names"), "the figure rank-lists",
@@ -138,8 +137,7 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
                 caption("distances"))
-    results = _of_each(args, groups,
-                       lambda data, _: evaluate_file(args, data, conventions, lists),
+    results = _of_each(args, groups, lambda data, _: evaluate_file(args, data, conventions, lists),
                        takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
         height = curves.conventions_height(max(map(len, results.values())))

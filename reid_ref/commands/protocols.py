@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import is_file, named, option_of_trials
@@ -15,8 +15,7 @@ from reid_ref.protocols.records import every_protocol
 from reid_ref.text import named_rows, wrap
 
 
-@dataclass(frozen=True)
-class ProtocolRecord:
+class ProtocolRecord(NamedTuple):
     """A protocol as JSON has it."""
 
     name: str
@@ -32,8 +31,7 @@ class ProtocolRecord:
     note: str
 
 
-@dataclass(frozen=True)
-class ProtocolRecords:
+class ProtocolRecords(NamedTuple):
     """All protocols as JSON has them, by name."""
 
     protocols: dict[str, ProtocolRecord]
@@ -107,8 +105,7 @@ def as_page(protocol: Protocol, given: str = "") -> str:
     return "\n".join(named_rows(_page(record, protocol, given or record.name), 12))
 
 
-def _page(record: ProtocolRecord, protocol: Protocol,
-          given: str) -> Iterator[tuple[str, str]]:
+def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tuple[str, str]]:
     yield "name", record.name
     yield "benchmark", record.benchmark
     yield "follows", record.source

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from typing import NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_json, show_answer
@@ -24,8 +25,7 @@ _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source
           "source_commit": "commit", "n_query": "queries", "label_minus_1": "label -1"}
 
 
-@dataclass(frozen=True)
-class DoubtRow:
+class DoubtRow(NamedTuple):
     """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of.
 
     Parameters
@@ -44,8 +44,7 @@ class DoubtRow:
     mAP: list[MapBounds]
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """The rows in doubt as JSON has them; `checked` rows have a known number of queries."""
 
     rows: int
@@ -163,8 +162,7 @@ def _doubt(doubt: DoubtRow, row: Published) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """The rows as JSON has them."""
 
     published: list[Published]

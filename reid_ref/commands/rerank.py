@@ -4,7 +4,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice, each_warning_once, warn
 from reid_ref.commands import gate as gates
@@ -29,8 +29,7 @@ class Reranked(Numbers, Origin):
     confidence: dict[str, Interval] | None = None
 
 
-@dataclass(frozen=True)
-class Rerank:
+class Rerank(NamedTuple):
     """All numbers as JSON has them, the original ones first."""
 
     results: list[Reranked]

@@ -142,8 +142,7 @@ RUNS = Words("run", "run", "how much the number changes when the method is train
              "how much it may change with other identities: of each query's mean over the runs")
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """The answer as JSON has it, by metric."""
 
     files: list[str]

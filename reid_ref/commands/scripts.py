@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +35,7 @@ from reid_ref.text.table import lines
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {
     "matlab": ("evaluation", "compute_AP"),
-    "mars": ("evaluation_mars", "compute_AP", "compute_AP_multiCam", "compute_r1_multiCam"),
-}
+    "mars": ("evaluation_mars", "compute_AP", "compute_AP_multiCam", "compute_r1_multiCam")}
 
 #: Environment variable that names the folder of the user's own scripts.
 MATLAB_DIR = "REID_REF_MATLAB_DIR"
@@ -78,8 +77,7 @@ end
 """
 
 
-@dataclass(frozen=True)
-class ScriptAnswer:
+class ScriptAnswer(NamedTuple):
     """What `evaluation.m` answers: mAP and the CMC curve, shape (n_gallery,)."""
 
     mAP: float
@@ -148,8 +146,7 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     functions = functions_of(convention)
     folder = script_folder(matlab_dir, functions)
-    command = [_executable(), *OPTIONS,
-               f"script = '{functions[0]}';\n{DRIVER}"]
+    command = [_executable(), *OPTIONS, f"script = '{functions[0]}';\n{DRIVER}"]
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("OCTAVE_") or name in INSTALLED}
     with TemporaryDirectory(prefix="reid-ref-") as name:

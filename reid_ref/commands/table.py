@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Compared, compare_systems
@@ -25,8 +24,7 @@ from reid_ref.text import by_reason, row, signature_rows
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
 
-@dataclass(frozen=True)
-class MainTable:
+class MainTable(NamedTuple):
     """Each benchmark's systems, as `reid-ref compare` compares them, by its name."""
 
     benchmarks: dict[str, Compared]
@@ -180,5 +178,4 @@ def as_table(answer: MainTable, methods: list[str]) -> Table:
     return Table(["Method", *(metric for metrics in groups.values() for metric in metrics)],
                  [[method, *_cells(answer, method)] for method in methods],
                  ["In percent.", *([legend(_largest(answer))] if len(methods) > 1 else [])],
-                 _signatures(answer),
-                 [(name, len(metrics)) for name, metrics in groups.items()])
+                 _signatures(answer), [(name, len(metrics)) for name, metrics in groups.items()])

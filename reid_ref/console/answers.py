@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import Doubles
 from reid_ref.console.terminal import WARNINGS, show, show_plain
@@ -41,8 +41,7 @@ class OfFiles:
     layout: str
 
 
-@dataclass(frozen=True)
-class Dataset:
+class Dataset(NamedTuple):
     """The benchmark that labels are of, and what differs from it."""
 
     name: str

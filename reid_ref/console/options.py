@@ -33,8 +33,7 @@ def numbers(text: str, least: int = 1) -> list[int]:
     """Read different whole numbers, such as 1,5,10."""
     words = [word.strip() for word in text.split(",")]
     # Beyond 18 digits is no rank of any gallery, and no int64.
-    given = [int(word) for word in words
-             if word.isascii() and word.isdecimal() and len(word) < 19]
+    given = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 19]
     if len(given) < len(words) or min(given) < least or len(set(given)) < len(given):
         raise argparse.ArgumentTypeError(
             f"expected different whole numbers from {least}, e.g. 1,5,10, got {text!r}")
@@ -97,8 +96,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
     "--cmc": {
         "metavar": "RANKS",
-        "help": "ranks of the CMC curve in JSON: a number, or all; default 50"},
-}
+        "help": "ranks of the CMC curve in JSON: a number, or all; default 50"}}
 
 
 def add_files(command: argparse.ArgumentParser, nargs: str = "+",
@@ -266,8 +264,7 @@ def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
     return with_choices(args, [CONVENTIONS[names[0]]])[0]
 
 
-def with_choices(args: argparse.Namespace,
-                 conventions: Iterable[Convention]) -> list[Convention]:
+def with_choices(args: argparse.Namespace, conventions: Iterable[Convention]) -> list[Convention]:
     """Return the conventions with the choices after --set."""
     choices = choices_of_text(args.choices, "--set")
     return [changed(convention, choices, "--set") for convention in conventions]

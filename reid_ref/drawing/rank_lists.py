@@ -9,7 +9,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +42,7 @@ logging.getLogger("PIL").addHandler(logging.NullHandler())
 SHAPE, FLATTEST, TALLEST = 1.0, 0.75, 2.5
 
 
-@dataclass(frozen=True)
-class ListRow:
+class ListRow(NamedTuple):
     """One row of the figure; images are paths, those of the gallery by their number."""
 
     title: str

@@ -31,8 +31,7 @@ SETTINGS: Any = {
     "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
     "legend.fontsize": 7, "axes.linewidth": 0.6, "axes.spines.top": False,
     "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
-    "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42,
-    "svg.hashsalt": "reid-ref"}
+    "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42, "svg.hashsalt": "reid-ref"}
 
 
 def check_matplotlib() -> None:
@@ -206,8 +205,7 @@ CAPTIONS = {
                    "of different evaluators.",
     "rank-lists": "Queries and their nearest gallery images. Solid green frame: same identity; "
                   "dashed red: other identity; dotted amber: distractor; grey: ignored. After a "
-                  "gap, the next good image.",
-}
+                  "gap, the next good image."}
 
 
 def caption(figure: str, several: bool = False) -> str:

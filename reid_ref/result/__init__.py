@@ -43,8 +43,7 @@ STATUSES = {
     "only junk": "the query is labelled -1, so all of its good images are junk too",
     "nothing kept": "every gallery image is junk for this query, or its ranked list is empty and "
                     "not counted",
-    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
-}
+    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out"}
 
 
 def statuses_of(ignored: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reid_ref.arrays import check_choice, check_count, each_warning_once
 from reid_ref.commands.baseline.compute import Baseline, LineNumbers, baseline
@@ -85,8 +86,7 @@ def _known(files: list[str], answer: Baseline) -> tuple[Recognised | None, dict[
     return benchmark, published_lines(DRIVERS[answer.name], files, benchmark)
 
 
-@dataclass(frozen=True)
-class PrintedRow:
+class PrintedRow(NamedTuple):
     """The figure that the driver's authors print, with its digits."""
 
     key: str
@@ -102,8 +102,7 @@ class LineRow(LineNumbers):
     published: PrintedRow | None
 
 
-@dataclass(frozen=True)
-class DriverLines:
+class DriverLines(NamedTuple):
     """What a driver prints as JSON has it."""
 
     files: list[str]
@@ -159,7 +158,7 @@ def _cells(line: LineNumbers | None) -> list[str]:
     if line is None:
         return ["-", "-"]
     # A dash is a line that was not computed; NaN is what the driver prints.
-    pairs = vars(line.camera_pairs).values() if line.camera_pairs else ()
+    pairs = line.camera_pairs or ()
     return [percent(line.Rank_1, "nan"), percent(line.mAP, "nan"),
             *(f"{100 * value:.4f}" for value in pairs)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,8 +84,7 @@ def _add_output(group: Any) -> None:
                             "camera; may be given twice")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What is requested, read from the options before the work."""
 
     conventions: list[Convention]
@@ -109,9 +107,8 @@ def run(args: argparse.Namespace) -> int:
                       "evaluate each in a call of its own")
     answers = systems.of_each(args, groups, partial(_evaluated, args, request, several),
                               request.protocol)
-    status = (answers[0].status
-              or gates.of_findings(args, [finding for answer in answers
-                                          for finding in answer.findings]))
+    findings = [finding for answer in answers for finding in answer.findings]
+    status = answers[0].status or gates.of_findings(args, findings)
     _print(args, request, [answer.method for answer in answers], answers[0].more, several)
     return status
 
@@ -149,19 +146,18 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
         results = evaluate_file(args, data, request.conventions, request.lists)
         findings = gates.examine(args, data, request.conventions)
         _warn_of(args, data)
-        about = data.layout, tables.sizes(data), common.recognised(data)
+        benchmark = common.recognised(data)
     else:
-        data, results = None, made
-        first = next(iter(made.values()))
-        about = tables.made_before(first), tables.sizes_of_saved(first), None
-    more, status = Details(), 0
+        data, results, benchmark = None, made, None
+    result, more, status = next(iter(results.values())), Details(), 0
+    layout, sizes = tables.about(result, data)
     if not several:
-        result = next(iter(results.values()))
         status = gates.status(args, request.gates, result)
         _write(args, result)
         more = _details(args, data, result, request.lists)
     results, intervals = confidence.find(args, results, request.intervals)
-    return FileAnswer(Method(name, files, *about, results, intervals), findings, more, status)
+    method = Method(name, files, layout, sizes, benchmark, results, intervals)
+    return FileAnswer(method, findings, more, status)
 
 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -166,8 +166,7 @@ class StepRow(StepNumbers):
     affected: int
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(NamedTuple):
     """A query whose AP changed."""
 
     query: int

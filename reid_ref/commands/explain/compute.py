@@ -121,8 +121,7 @@ def _measured(origin: Convention, target: Convention, chain: Iterable[Change]) -
         yield choice, value, meaning, convention.replace(**fields)
 
 
-def _chain(origin: Convention,
-           target: Convention) -> Iterator[Change]:
+def _chain(origin: Convention, target: Convention) -> Iterator[Change]:
     """Yield the choice, its value, its meaning and the convention after each change."""
     now = origin
     if origin.loads != target.loads:
@@ -184,8 +183,7 @@ def list_of_query(k: int, row: npt.NDArray[Any], query: Labels, gallery: Labels,
 def explain(data: ResultFile, origin: str | Convention = "matlab",
             target: str | Convention = "torchreid", *, metric: str | None = None,
             normalize: bool | None = None, lists: IndexLists | None = None,
-            max_memory: int | str | None = None,
-            progress: Progress | None = None) -> Explanation:
+            max_memory: int | str | None = None, progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
 
     Parameters

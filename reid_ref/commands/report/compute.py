@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +41,7 @@ NO_DISTANCES = (
     "alone to have them")
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """How a page is made; see `reid-ref report`. `how` has the convention of the page."""
 
     how: How
@@ -50,8 +50,7 @@ class Options:
     seed: int
 
 
-@dataclass(frozen=True)
-class Causes:
+class Causes(NamedTuple):
     """Why queries lose AP.
 
     Parameters
@@ -72,8 +71,7 @@ class Causes:
     shown: dict[int, causes.Loss]
 
 
-@dataclass(frozen=True)
-class FromDistances:
+class FromDistances(NamedTuple):
     """What a page shows of a result file, and not of a saved result.
 
     Parameters
@@ -104,8 +102,7 @@ class FromDistances:
     causes: Causes
 
 
-@dataclass(frozen=True)
-class Reported:
+class Reported(NamedTuple):
     """One result.
 
     Parameters
@@ -127,8 +124,7 @@ class Reported:
     more: FromDistances | None
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """What a page shows.
 
     Parameters
@@ -240,8 +236,7 @@ def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: l
             if len(cameras) > 1 else None, *_from_rows(data, queries, options))
 
 
-def _of_headline(result: Result,
-                 intervals: Mapping[str, Interval]) -> dict[str, Interval | None]:
+def _of_headline(result: Result, intervals: Mapping[str, Interval]) -> dict[str, Interval | None]:
     return {metric: intervals.get(metric) for metric in METRICS
             if not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)}
 
@@ -259,8 +254,7 @@ def _from_rows(data: ResultFile, shown: list[int],
     kinds: dict[int, Integers] = {}
 
     def rows() -> Iterator[Doubles]:
-        for query, (row, good, kept) in zip(queries.tolist(),
-                                            rows_with_roles(data, queries, how)):
+        for query, (row, good, kept) in zip(queries.tolist(), rows_with_roles(data, queries, how)):
             kinds[query] = causes.kinds_of_list(
                 row, good, kept, int(data.query.camera[query]), data.gallery, distractors)
             if query in shown:

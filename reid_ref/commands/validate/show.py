@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
+from typing import NamedTuple
 
 from reid_ref.commands.validate.compute import Candidate, Validation, Way
 from reid_ref.console.answers import OfFiles
@@ -19,8 +20,7 @@ from reid_ref.text.table import WIDTH
 CLOSEST = 5
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(NamedTuple):
     """The figure as JSON has it: digits as printed; the rest is null without a paper."""
 
     Rank_1: Decimal | None
@@ -33,8 +33,7 @@ class Printed:
     note: str | None
 
 
-@dataclass(frozen=True)
-class CandidateRow:
+class CandidateRow(NamedTuple):
     """Numbers that some ways agree on, and how far they are from the figure."""
 
     match: str
@@ -44,8 +43,7 @@ class CandidateRow:
     ways: tuple[Way, ...]
 
 
-@dataclass(frozen=True)
-class Possible:
+class Possible(NamedTuple):
     """The hits that print as the Rank-1, and the bounds of mAP."""
 
     Rank_1: tuple[HitCounts, ...]
@@ -64,8 +62,7 @@ class Validated(OfFiles):
     swapped: bool
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One of several figures, as JSON has it; `dataset` is null where a file was named."""
 
     name: str
@@ -77,8 +74,7 @@ class Pair:
     verdict: str
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Several figures as JSON has them."""
 
     results: list[Pair]

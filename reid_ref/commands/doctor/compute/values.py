@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,7 @@ NORMS = 0.01
 MIN_QUERIES = 100
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """Some queries with all their good images, and some images of other identities.
 
     Parameters
@@ -46,8 +44,7 @@ class Sample:
     wrong: npt.NDArray[np.bool_]
 
 
-def check_values(data: ResultFile, seed: int,
-                 size: tuple[int, int] = SAMPLE,
+def check_values(data: ResultFile, seed: int, size: tuple[int, int] = SAMPLE,
                  max_memory: int | None = None) -> Iterator[Finding]:
     """Yield what a sample of the features or distances shows; nothing where it does not fit."""
     sample = draw_sample(data.query, data.gallery, seed, size)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.commands.evaluate.compute import Details, Method
 from reid_ref.console import confidence
@@ -39,8 +39,7 @@ class PartNumbers(Details, TrialNumbers):
     signature: str
 
 
-@dataclass(frozen=True)
-class ProtocolAnswer:
+class ProtocolAnswer(NamedTuple):
     """A benchmark's numbers by part."""
 
     protocol: str

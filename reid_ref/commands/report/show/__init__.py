@@ -260,8 +260,7 @@ def as_json(content: Page) -> dict[str, Any]:
     if content.comparison is None:
         numbers, = by_name.values()
     values: dict[str, Any] = plain({
-        "version": __version__, **numbers, "seed": content.options.seed,
-        "shown": content.reasons})
+        "version": __version__, **numbers, "seed": content.options.seed, "shown": content.reasons})
     return values
 
 
@@ -269,7 +268,7 @@ def _numbers(system: Reported) -> dict[str, Any]:
     more, files, per_query = system.more, list(system.files), per_query_json(system.result)
     numbers = {
         "name": system.name, "files": files,
-        "layout": more.data.layout if more else evaluate.made_before(system.result),
+        "layout": evaluate.about(system.result, more.data if more else None)[0],
         "convention": system.result.convention.name,
         "dataset": dataset_of(more.benchmark) if more else None, **system.result.to_dict(CMC),
         "intervals": system.intervals,
@@ -285,14 +284,13 @@ def _numbers(system: Reported) -> dict[str, Any]:
 
 def facts(system: Reported) -> list[tuple[str, ...]]:
     """Return what was evaluated, by name, in words."""
-    signature = ("signature", spaced(str(system.result.signature)))
-    if system.more is None:
-        made = evaluate.made_before(system.result)
-        return [*evaluate.facts(system.result, source(system.files, made),
-                                evaluate.sizes_of_saved(system.result)), signature]
-    data, benchmark = system.more.data, system.more.benchmark
-    return [*evaluate.facts(system.result, source(system.files, data.layout), evaluate.sizes(data),
-                            benchmark.sentence if benchmark else NO_BENCHMARK), signature]
+    result, more = system.result, system.more
+    layout, sizes = evaluate.about(result, more.data if more else None)
+    dataset = None
+    if more:
+        dataset = more.benchmark.sentence if more.benchmark else NO_BENCHMARK
+    return [*evaluate.facts(result, source(system.files, layout), sizes, dataset),
+            ("signature", spaced(str(result.signature)))]
 
 
 def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:

@@ -87,8 +87,7 @@ COMMANDS = [
     ("validate", "validate --dataset market1501 --published 94.40/86.1", 1),
     ("validate_pairs", f"validate {MARKET} --published 45.83/40.16 /44.91", 0),
     ("baseline", f"baseline {MARKET} --driver market1501", 0),
-    ("baseline", "baseline {}/mars/* --driver mars", 0),
-]
+    ("baseline", "baseline {}/mars/* --driver mars", 0)]
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,7 @@ from tests.commands.report.seen import (
     COLOURS, Page, images_of, market, names_of, parsed, rows, write_images, write_result)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-CSP = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-       "script-src 'unsafe-inline'")
+CSP = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'")
 
 
 @pytest.fixture

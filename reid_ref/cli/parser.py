@@ -100,8 +100,8 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
             command.set_defaults(run=room.run)
-            # The docstring is the help: what the command does, then remarks.
-            words = (" ".join(text.split()) for text in room.add.__doc__.split("\n\n", 1))
+            # The docstring is the help: what the command does, then remarks; none under -OO.
+            words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
             command.description, command.epilog = next(words), next(words, None)
             room.add(command)
         if name == "completion":

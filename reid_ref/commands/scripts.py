@@ -14,6 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -25,12 +26,12 @@ from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.arrays.optional import scipy_module
 from reid_ref.console import options as common
-from reid_ref.console.answers import NamedCurve, OfFiles, curve_of, show_answer
+from reid_ref.console.answers import (
+    NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
-from reid_ref.result import RANKS, named_ranks
-from reid_ref.text.table import lines
+from reid_ref.result import RANKS
 
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {
@@ -241,11 +242,6 @@ def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labe
                          f"{error.strerror}", remedy="TMPDIR names another folder") from None
 
 
-#: What computes the scripts' numbers, by name, as the tables show them.
-PROGRAMS: dict[str, Callable[..., ScriptAnswer]] = {
-    "fast": run_fast, "port": run_port, "octave": run_octave}
-
-
 @dataclass(frozen=True)
 class Scripts(OfFiles):
     """The answers as JSON has them."""
@@ -258,9 +254,7 @@ class Scripts(OfFiles):
 def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
              ranks: Sequence[int] = RANKS) -> str:
     """Return one column per program, and their largest difference."""
-    curves = [{"mAP": answer.mAP, **named_ranks(answer.cmc, ranks)} for answer in answers.values()]
-    text = lines(["", *answers], [[name, *(repr(curve[name]) for curve in curves)]
-                                  for name in curves[0]], indent=10)
+    text = table_of_curves("", answers, ranks, repr)
     verdict = "equal to the last bit" if difference == 0 else "NOT equal"
     length = len(next(iter(answers.values())).cmc)
     return "\n".join([*text, "", f"largest difference, over mAP and all {length:,} entries of "
@@ -293,14 +287,13 @@ def run(args: argparse.Namespace) -> int:
     functions_of(convention)  # a convention without a script is known before the work
     data = common.read_files(args)
     distances = data.input.by_product(common.how(args, [convention]))
-    answers: dict[str, ScriptAnswer] = {}
-    for name, program in PROGRAMS.items():
-        if name in ("fast", args.only or name):
-            options = {"matlab_dir": args.matlab_dir} if name == "octave" else {}
-            answers[name] = program(distances, data.query, data.gallery, convention, **options)
+    programs: dict[str, Callable[..., ScriptAnswer]] = {
+        "fast": run_fast, "port": run_port,
+        "octave": partial(run_octave, matlab_dir=args.matlab_dir)}
+    answers = {name: program(distances, data.query, data.gallery, convention)
+               for name, program in programs.items() if name in ("fast", args.only or name)}
     difference = largest_difference(answers)
     show_answer(args.format, table=lambda: as_table(answers, difference, ranks),
-                json=lambda: Scripts(args.files, data.layout, convention.name, [
-                    curve_of(name, answer.mAP, answer.cmc, length)
-                    for name, answer in answers.items()], difference))
+                json=lambda: Scripts(args.files, data.layout, convention.name,
+                                     curves_of(answers, length), difference))
     return 0 if difference == 0 else 1

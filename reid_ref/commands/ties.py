@@ -20,17 +20,17 @@ import numpy as np
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.console import options as common
-from reid_ref.console.answers import NamedCurve, OfFiles, curve_of, show_answer
+from reid_ref.console.answers import (
+    NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
-from reid_ref.result import RANKS, named_ranks
+from reid_ref.result import RANKS
 from reid_ref.signature import Signature
 from reid_ref.text import row, signature_rows, tied_queries
-from reid_ref.text.table import lines
 
 #: Rules of which the expectation is known.
 RULES = ("trapezoid", "step")
@@ -204,11 +204,8 @@ def columns_of(bounds: TieBounds) -> dict[str, tuple[float, Doubles]]:
 
 def as_table(bounds: TieBounds, n_query: int, ranks: Sequence[int] = RANKS) -> str:
     """Return worst, expected and best numbers over the orders of ties, in percent."""
-    columns = columns_of(bounds)
-    curves = [{"mAP": mAP, **named_ranks(cmc, ranks)} for mAP, cmc in columns.values()]
-    text = lines(["percent", *columns], [
-        [name, *(f"{100 * curve[name]:.4f}" for curve in curves)] for name in curves[0]],
-        indent=10)
+    text = table_of_curves("percent", columns_of(bounds), ranks,
+                           lambda value: f"{100 * value:.4f}")
     text += ["", *row("ties", tied_queries(bounds.tied, n_query)),
              *row("expected", "mean over all orders of ties, computed exactly")]
     return "\n".join([*text, "", *signature_rows(str(bounds.signature))])
@@ -235,6 +232,6 @@ def run(args: argparse.Namespace) -> None:
         bounds = tie_bounds_of(data.input, data.query, data.gallery,
                                common.how(args, [convention], lists, bar))
     show_answer(args.format, table=lambda: as_table(bounds, len(data.query), ranks),
-                json=lambda: TieAnswer(args.files, data.layout, convention.name, bounds.tied, [
-                    curve_of(name, mAP, cmc, length)
-                    for name, (mAP, cmc) in columns_of(bounds).items()], str(bounds.signature)))
+                json=lambda: TieAnswer(
+                    args.files, data.layout, convention.name, bounds.tied,
+                    curves_of(columns_of(bounds), length), str(bounds.signature)))

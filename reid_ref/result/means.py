@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_count, read_only
+from reid_ref.arrays import Doubles, InputError, check_count, read_only
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
@@ -87,8 +87,9 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
                              for name in PerQuery.__dataclass_fields__)),
         counts=_added([trial.counts for trial in trials]),
         counted=sum(trial.counted for trial in trials), signature=signature,
-        ranks=concatenate([replace(trial.ranks, image=_moved(trial.ranks.image, int(start)))
-                           for trial, start in zip(trials, offsets)]),
+        ranks=concatenate([
+            replace(ranks, image=np.where(ranks.image < 0, ranks.image, ranks.image + start))
+            for ranks, start in zip((trial.ranks for trial in trials), offsets.tolist())]),
         convention=first.convention,
         fingerprints=Fingerprints(*map(_joined, zip(*(trial.fingerprints for trial in trials)))),
         trials=tuple(trials), average=average)
@@ -109,10 +110,6 @@ def mean_curve(curves: Any, trials: Sequence[Result], average: str) -> Doubles:
 
 def _weights(trials: Sequence[Result], average: str) -> list[int]:
     return [trial.counted if average == "pooled" else 1 for trial in trials]
-
-
-def _moved(image: Integers, start: int) -> Integers:
-    return np.where(image < 0, image, image + start)
 
 
 def _added(counts: Sequence[Counts]) -> Counts:

@@ -190,7 +190,15 @@ REFUSED = {
         "--last-rank: expected the figure cmc, got pr; leave it out",
     "plot cameras MARKET -o x.png --convention mars":
         "--convention, --set, --index-lists: cameras are drawn from the labels alone",
-    "plot distances MARKET -o x.png --set ap=step": "leave them out"}
+    "plot distances MARKET -o x.png --set ap=step": "leave them out",
+    # The page.
+    **{f"report MARKET -o x.html {words}": message for words, message in {
+        "--top 0": "--top: expected a whole number from 1 to 4294967295, got 0",
+        "--query-names x": "--query-names, --gallery-names: expected --images ROOT",
+        "--images none": "none: expected the folder of the images",
+        "--convention veri": "--convention: veri takes lists",
+        "--convention x": "--convention: .*'x'", "--seed -1": "--seed: expected",
+        "-o no/x.html": "expected a file name in a folder that exists"}.items()}}
 
 
 @pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[:60])

@@ -25,11 +25,9 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_with_roles
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import count_distractors
-from reid_ref.result import Result
+from reid_ref.result import Result, headline
 from reid_ref.statistics import Interval
 
-#: Numbers of the headline.
-METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 200, 4_000_000
 #: What pairs of cameras are computed from: the ranks of all images but label -1.
@@ -178,7 +176,7 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
             key=lambda query: (ap[query], query))]
         queries = list(dict.fromkeys(queries))
         intervals = intervals_by_metric(results, {
-            name: [*METRICS, *ranks_of_band(result, LAST_RANK).values()]
+            name: [*headline(result), *ranks_of_band(result, LAST_RANK).values()]
             for name, result in results.items()})
         systems = []
         for name, (paths, data) in files.items():
@@ -187,8 +185,9 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
                 more = _from_distances(data, evaluated[name], queries, options)
             else:
                 warn(f"{name}: {NO_DISTANCES}")
-            systems.append(Reported(name, tuple(paths), results[name],
-                                    _of_headline(results[name], intervals[name]), more))
+            of_headline = {metric: intervals[name].get(metric)
+                           for metric in headline(results[name])}
+            systems.append(Reported(name, tuple(paths), results[name], of_headline, more))
         bands = tuple(rank_band(result, LAST_RANK, intervals[name])
                       for name, result in results.items())
     return Page(tuple(systems), reasons, queries, comparison, bands, options)
@@ -234,11 +233,6 @@ def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: l
             conventions, left_out,
             pairs_of_ranks(pairs.ranks, data.query, data.gallery, cameras, "plain", provenance)
             if len(cameras) > 1 else None, *_from_rows(data, queries, options))
-
-
-def _of_headline(result: Result, intervals: Mapping[str, Interval]) -> dict[str, Interval | None]:
-    return {metric: intervals.get(metric) for metric in METRICS
-            if not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)}
 
 
 def _from_rows(data: ResultFile, shown: list[int],

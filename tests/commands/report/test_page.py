@@ -438,19 +438,6 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
         assert said in the_error(err)
 
 
-@pytest.mark.parametrize(("options", "match"), [
-    (["--top", "0"], "--top: expected a whole number from 1 to 4294967295, got 0"),
-    (["--query-names", "x"], "--query-names, --gallery-names: expected --images ROOT"),
-    (["--images", "none"], "none: expected the folder of the images"),
-    (["--convention", "veri"], "--convention: veri takes lists"),
-    (["--convention", "x"], "--convention: .*'x'"), (["--seed", "-1"], "--seed: expected"),
-    (["-o", "no/x.html"], "expected a file name in a folder that exists")])
-def test_wrong_options(made, tmp_path, capsys, options, match):
-    err = fails(capsys, tmp_path, "report", made[0] / "a.npz", "-o", tmp_path / "x.html",
-                *options)
-    assert re.search(match, the_error(err)), err
-
-
 def test_results_of_other_queries(made, tmp_path, capsys):
     query, gallery = market()
     write_result(tmp_path / "c.npz", Labels(query.identity[::-1], query.camera), gallery)

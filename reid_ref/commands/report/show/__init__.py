@@ -300,7 +300,7 @@ def headline(system: Reported, compared: Comparisons | None = None) -> list[dict
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
     return [{"metric": metric, "value": percent(values[metric]),
-             "band": f"{percent(interval.low)} to {percent(interval.high)}" if interval else "",
+             "band": confidence.ends(interval, " to ") if interval else "",
              "change": metric in changes and change_words(changes[metric])}
             for metric, interval in system.intervals.items()]
 

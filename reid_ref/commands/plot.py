@@ -96,8 +96,7 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
             raise InputError("--convention, --set, --index-lists", got=f"{args.figure} are drawn "
                              "from the labels alone", remedy="leave them out")
         return []
-    default = "all" if args.figure == "conventions" else "matlab"
-    return common.conventions_of(args, default)[0]
+    return common.conventions_of(args, "all" if args.figure == "conventions" else "matlab")[0]
 
 
 def _check_list_options(args: argparse.Namespace, conventions: list[Convention]) -> None:

@@ -41,13 +41,12 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     command.add_argument("methods", nargs="+", metavar="METHOD",
                          help="a saved result, a folder of them, or NAME=FILE[,FILE...]")
-    command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,
-                         help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
+    systems.add_metrics(command)
     common.add_options(command, formats=common.FORMATS)
 
 
 def run(args: argparse.Namespace) -> None:
-    metrics = [name.strip() for name in args.metric.split(",")]
+    metrics = [name.strip() for name in args.metrics.split(",")]
     rows = dict(map(_files, args.methods))
     if len(rows) < len(args.methods):
         raise InputError("methods", "a name of its own for each", ", ".join(args.methods))

@@ -16,26 +16,30 @@ from reid_ref.conventions import Convention
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result, kind_of_metric
 from reid_ref.result.saved import SUFFIXES, load, read_stored
-from reid_ref.result.systems import System
+from reid_ref.result.systems import METRICS, System
 from reid_ref.statistics.units import RESAMPLES
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
          "lists, with --labels; or .json and .csv files that reid-ref evaluate --save or "
          "--per-query wrote, which need no features.")
-METRICS = "mAP,Rank-1"
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Take what says how files are evaluated, and how intervals are made."""
     command.epilog = " ".join(filter(None, (FILES, command.epilog)))
-    command.add_argument("--metric", metavar="NAME[,NAME]", default=METRICS, dest="metrics",
-                         help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
+    add_metrics(command)
     command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
                        "--max-memory", "--threads", "--name", formats=common.FORMATS)
     protocols.add(command)
     ranked_lists.add(command)
     confidence.add_options(command)
+
+
+def add_metrics(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--metric", metavar="NAME[,NAME]", default=",".join(METRICS),
+                         dest="metrics", help="mAP, mINP, Rank-k, P@k or R@k, k a number "
+                                              f"(default: {','.join(METRICS)})")
 
 
 def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:

@@ -233,8 +233,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     for path, ranked in zip(queries, rank_lists(data, range(len(query)), How(), topk)):
         stem = os.path.splitext(os.path.basename(path))[0]
         row = ListRow(stem, replace(ranked, next_good=None), path, dict(enumerate(images)))
-        figure = draw_rank_lists([row], 0, (width / DPI, height / DPI))
-        picture = as_bytes(figure, ".jpg")
+        picture = as_bytes(draw_rank_lists([row], 0, (width / DPI, height / DPI)), ".jpg")
         with whole_files(os.path.join(save_dir, f"{stem}.jpg"), mode="wb") as (file,):
             file.write(picture)
 

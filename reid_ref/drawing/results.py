@@ -338,8 +338,7 @@ def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed:
         done += len(rows)
         if progress:
             progress(len(rows))
-    empty = (np.zeros(0),) * 4
-    return DistanceSample(*map(np.concatenate, zip(empty, *parts)))
+    return DistanceSample(*map(np.concatenate, zip((np.zeros(0),) * 4, *parts)))
 
 
 def _of_query(row: Doubles, identity: int, camera: int, gallery: Labels,

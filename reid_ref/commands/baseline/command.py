@@ -158,9 +158,8 @@ def _cells(line: LineNumbers | None) -> list[str]:
     if line is None:
         return ["-", "-"]
     # A dash is a line that was not computed; NaN is what the driver prints.
-    pairs = line.camera_pairs or ()
     return [percent(line.Rank_1, "nan"), percent(line.mAP, "nan"),
-            *(f"{100 * value:.4f}" for value in pairs)]
+            *(f"{100 * value:.4f}" for value in line.camera_pairs or ())]
 
 
 def _notes(driver: Driver, answer: Baseline,

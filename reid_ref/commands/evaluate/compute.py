@@ -190,6 +190,4 @@ def group_rows(result: Result, by: str) -> list[GroupRow]:
         groups.value, groups.queries, groups.counted, groups.mAP, groups.rank1, groups.mINP)))
     rows = [GroupRow(**{by: value}, queries=queries, counted=counted, mAP=mAP, Rank_1=rank1,
                      mINP=mINP) for value, queries, counted, mAP, rank1, mINP in columns]
-    if by == "camera":
-        return rows
-    return sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))
+    return rows if by == "camera" else sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))

@@ -215,8 +215,7 @@ def _reasons(first: Result, comparison: Comparisons | None, n: int,
 
 def _in_turn(gains: Sequence[int], losses: Sequence[int]) -> list[int]:
     """Return the largest gain, the largest loss, the next gain, and so on."""
-    pairs = zip_longest(gains, losses)
-    return [query for pair in pairs for query in pair if query is not None]
+    return [query for pair in zip_longest(gains, losses) for query in pair if query is not None]
 
 
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],

@@ -325,8 +325,7 @@ def average_precision(choices: dict[str, str], arrays: Arrays, query: int,
     row, order = (order_of or partial(_order, arrays.distances))(
         query, *(choices[name] for name in ("arithmetic", "order", "ties")))
     if choices["ties"] in ("good first", "good last"):
-        second = good if choices["ties"] == "good last" else ~good
-        order = np.lexsort((second, row))
+        order = np.lexsort((good if choices["ties"] == "good last" else ~good, row))
     order = order[~ignored[order]]
     hit, values, n = good[order], row[order], int(good.sum())
     recall, _, k = choices["cutoff"].rpartition(" ")

@@ -51,10 +51,9 @@ class ProtocolAnswer(NamedTuple):
 def as_answer(protocol: Protocol, method: Method, length: int | None,
               more: Details) -> ProtocolAnswer:
     """Return the parts for JSON, their curves to rank `length`."""
-    intervals = method.intervals or {}
     return ProtocolAnswer(protocol.name, protocol.source, method.files, [
         PartNumbers(part=name, cmc=part.cmc[:length].tolist(), sd=part.sd,
-                    intervals=intervals.get(name),
+                    intervals=(method.intervals or {}).get(name),
                     trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
                     signature=str(part.signature), **vars(more), **_numbers(part))
         for name, part in method.results.items()])

@@ -295,8 +295,7 @@ def facts(system: Reported) -> list[tuple[str, ...]]:
 
 def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
     """Return the numbers of the headline with their intervals, and what they gained."""
-    result = system.result
-    values = numbers_by_name(result)
+    values = numbers_by_name(system.result)
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
     return [{"metric": metric, "value": percent(values[metric]),

@@ -53,9 +53,7 @@ def names_of_results(given: list[str] | None, groups: Sequence[Sequence[Path]]) 
     """Return the names of the rows: those given with --name, or after the files."""
     if given is None:
         return _names_of_files([files[0] for files in groups])
-    names = given
-    if len(names) != len(groups):
-        names = [name for names in given for name in names.split(",")]
+    names = given if len(given) == len(groups) else ",".join(given).split(",")
     names = [name.strip() for name in names]
     if len(names) != len(groups) or "" in names or len(set(names)) < len(names):
         raise InputError("--name", f"a name of its own for each of {len(groups)} results",

@@ -41,7 +41,7 @@ def record_of(protocol: Protocol) -> ProtocolRecord:
     """Return a protocol in words."""
     return ProtocolRecord(
         protocol.name, _benchmark(protocol), protocol.source, protocol.prepare,
-        {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol),
+        {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol)[1],
         list(protocol.shots), list(protocol.needs), protocol.convention.name,
         {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note)
 
@@ -69,30 +69,28 @@ def _rows(rows: Rows) -> str:
         f" of {where}" if where else "")
 
 
-def trials_of(protocol: Protocol) -> str:
-    """Return the trials in words."""
+def trials_of(protocol: Protocol) -> tuple[str, str]:
+    """Return the trials in a word or two, and in full."""
     trials = protocol.trials
     if isinstance(trials, Exact):
-        return "the expectation over all galleries of one image of each identity"
+        return "expectation", "the expectation over all galleries of one image of each identity"
     if isinstance(trials, Seeded):
-        return (f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
-                f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
+        return f"{trials.n} drawn", (
+            f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
+            f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
+    words = "one, of all images" if trials.n == 1 else (
+        f"{trials.n} splits that come with the data set")
     if trials.file:
-        return f"{trials.n} galleries of {trials.file}, which --trials names"
-    return ("one, of all images" if trials.n == 1
-            else f"{trials.n} splits that come with the data set")
+        words = f"{trials.n} galleries of {trials.file}, which --trials names"
+    return "one" if trials.n == 1 else f"{trials.n} given", words
 
 
 def as_list() -> str:
     """Return one line per protocol: its parts and its trials."""
     lines = [f"{'protocol':24}{'trials':14}parts"]
     for name, protocol in every_protocol().items():
-        trials = protocol.trials
-        kind = ("expectation" if isinstance(trials, Exact) else
-                f"{trials.n} drawn" if isinstance(trials, Seeded) else
-                "one" if trials.n == 1 else f"{trials.n} given")
         parts = ", ".join(part.name for part in protocol.parts)
-        lines += wrap(parts, f"{name:24}{kind:14}", " " * 38)
+        lines += wrap(parts, f"{name:24}{trials_of(protocol)[0]:14}", " " * 38)
     return "\n".join([*lines, "", *wrap(
         "trials: given with the data set, drawn by the seeds of the code, or the exact "
         "expectation over all galleries. reid-ref protocols NAME shows a protocol in full; "

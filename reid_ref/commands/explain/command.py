@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.explain.compute import Explanation, explain, list_of_query
+from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
 from reid_ref.conventions import find_convention
-from reid_ref.evaluation.rank_lists import ListedImage
-from reid_ref.labels import Labels
+from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
+from reid_ref.labels import Labels, count_distractors
 from reid_ref.result import Ranks, Result, means_of, points_of
 from reid_ref.text import signature_rows, wrap
 from reid_ref.text.plain import Share
@@ -49,9 +49,11 @@ def run(args: argparse.Namespace) -> None:
         how = replace(how, metric=metric, normalize=normalize)
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
-    listed = ([] if args.query is None else list_of_query(
-        args.query, next(data.input.exact_rows(np.array([args.query]), how)), data.query,
-        data.gallery, walk, lists))
+    listed = [] if args.query is None else ranked_list(
+        next(data.input.exact_rows(np.array([args.query]), how)),
+        data.query[args.query:args.query + 1], data.gallery, [origin, target],
+        lists=lists and lists.of_queries(slice(args.query, args.query + 1)),
+        distractors=count_distractors(data.query, data.gallery) > 0)
     show_answer(
         args.format, table=lambda: as_text(walk, data.query, args.query, listed),
         json=lambda: as_answer(walk, data.query, args.files, data.layout, args.query, listed))

@@ -19,6 +19,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.arrays.value import Value
+from reid_ref.console.protocols import file_of_trials
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
@@ -30,7 +31,6 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK
 from reid_ref.protocols import evaluate_ranked, find_protocol
-from reid_ref.protocols.record import Given
 from reid_ref.result import Result
 
 
@@ -206,8 +206,7 @@ def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str
         As `evaluate_protocol`; or trials that come with the data set are needed.
     """
     record = find_protocol(protocol)
-    if isinstance(record.trials, Given) and record.trials.file:
-        file = record.trials.file
+    if file := file_of_trials(record):
         raise InputError("--paper", f"a figure whose protocol needs no {file}",
                          f"one of {record.name}", f"reid-ref evaluate FILE --protocol "
                          f"{record.name} --trials {file} prints the numbers to compare with")

@@ -30,12 +30,12 @@ from reid_ref.commands.table import MainTable
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
-from reid_ref.console.options import SCHEMA
+from reid_ref.console.answers import SCHEMA
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import RANK_COLUMNS, SAVED, Fingerprints, Numbers, PerQuery, Ranks
-from reid_ref.result.trials import AVERAGES
+from reid_ref.result.means import AVERAGES
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.

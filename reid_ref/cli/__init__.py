@@ -160,7 +160,7 @@ def _print_others(exception: Any) -> None:
 def _unless_stopped(args: Any) -> int:
     """Run the command; after a signal, raise `Terminated` whatever arrives here."""
     try:
-        status = int(args.run(args))
+        status = int(args.run(args) or 0)
     except BaseException:  # a class body makes RuntimeError of it, an import in C ImportError
         if not _SIGNALS:
             raise

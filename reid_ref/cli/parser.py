@@ -65,8 +65,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
         "export": ("export", "write the ranking of a result file for trec_eval"),
-        "completion": ("completion", "a script for your shell's completion")},
-}
+        "completion": ("completion", "a script for your shell's completion")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 #: What is gone, and what does the same now: options by the command that had them.
 REMOVED = {
@@ -101,6 +100,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
             command.set_defaults(run=room.run)
+            # The docstring is the help: what the command does, then remarks; none under -OO.
+            words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
+            command.description, command.epilog = next(words), next(words, None)
             room.add(command)
         if name == "completion":
             command.set_defaults(parser=parser)
@@ -154,9 +156,8 @@ class _Parser(argparse.ArgumentParser):
             for action, text in hidden.items():
                 action.help = text
 
-    def run_without_command(self, _: argparse.Namespace) -> int:
+    def run_without_command(self, _: argparse.Namespace) -> None:
         self.print_help()
-        return 0
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         # A command's parser would hand what it does not know to the parser of all commands,

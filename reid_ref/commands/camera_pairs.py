@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from reid_ref.arrays import check_choice
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import OfFiles, show_answer
 from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
@@ -15,11 +15,9 @@ from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True)
-class PairMatrices:
+class PairMatrices(OfFiles):
     """PairMatrices of cameras as JSON has them: each number by its name, Rank-1 or mAP."""
 
-    files: list[str]
-    layout: str
     rule: str
     cameras: list[int]
     mean: dict[str, float]
@@ -59,10 +57,11 @@ def as_text(pairs: CameraPairs, source: str) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print mAP and Rank-1 for each camera of the query and each camera on which "
-        "its identity is looked for, and the mean over different cameras.")
-    command.epilog = "FILE is any that reid-ref evaluate reads."
+    """Print mAP and Rank-1 for each camera of the query and each camera on which its identity is
+    looked for, and the mean over different cameras.
+
+    FILE is any that reid-ref evaluate reads.
+    """
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory",
                        formats=("table", "json"))
@@ -70,11 +69,10 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
                               "in the gallery")
-    command.add_argument("--plot", metavar="FILE",
-                         help="draw both matrices: .pdf, .svg or .png")
+    command.add_argument("--plot", metavar="FILE", help="draw both matrices: .pdf, .svg or .png")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     check_choice(args.rule, "--rule", RULES)
     if args.plot is not None:
         saving.check_figure(args.plot)
@@ -83,8 +81,5 @@ def run(args: argparse.Namespace) -> int:
     pairs = camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))
     if args.plot is not None:
         saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), args.plot)
-    if args.format == "json":
-        common.print_json(as_answer(pairs, args.files, data.layout))
-    else:
-        show(as_text(pairs, source(args.files, data.layout)))
-    return 0
+    show_answer(args.format, json=lambda: as_answer(pairs, args.files, data.layout),
+                table=lambda: as_text(pairs, source(args.files, data.layout)))

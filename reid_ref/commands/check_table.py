@@ -10,10 +10,10 @@ import argparse
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show
@@ -31,8 +31,7 @@ from reid_ref.text.pages import Grid, plain, tables_of
 _SINGLE = Decimal("0.00001")
 
 
-@dataclass(frozen=True)
-class CheckedRow:
+class CheckedRow(NamedTuple):
     """A row, its signature, the numbers whose count k/N was checked, and what is impossible."""
 
     row: PrintedRow
@@ -189,15 +188,15 @@ LONGEST = 80
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Read the tables of results in Markdown, HTML and LaTeX, and look for impossible "
-        "numbers: Rank-k that is no count k/N of the queries, Rank-k that falls, a "
-        "signature that contradicts itself.")
-    command.epilog = (
-        "The number of queries is that of the row's signature, as reid-ref evaluate "
-        "--format markdown or latex writes it, or of the benchmark that the column, the row, the "
-        "caption or a heading names. Exit code: 0 where every row can be, 1 where one "
-        "cannot, 2 for wrong input, and where no row of a table of results was understood.")
+    """Read the tables of results in Markdown, HTML and LaTeX, and look for impossible numbers:
+    Rank-k that is no count k/N of the queries, Rank-k that falls, a signature that contradicts
+    itself.
+
+    The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
+    latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
+    Exit code: 0 where every row can be, 1 where one cannot, 2 for wrong input, and where no row of
+    a table of results was understood.
+    """
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
     command.add_argument("--dataset", metavar="NAME",
                          help="of numbers whose benchmark nothing on the page names, e.g. "

@@ -19,15 +19,15 @@ KNOWN = {"convention": [*NAMES, "all"], "name": [*NAMES], "origin": [*NAMES], "t
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print a script with which a shell completes commands, options, files and "
-        "the names of conventions. bash and zsh: eval \"$(reid-ref completion bash)\" "
-        "in ~/.bashrc, or the same with zsh in ~/.zshrc; tcsh: save it, and source it "
-        "in ~/.tcshrc. Needs shtab: pip install \"reid-ref[completion]\".")
+    """Print a script with which a shell completes commands, options, files and the names of
+    conventions. bash and zsh: eval "$(reid-ref completion bash)" in ~/.bashrc, or the same with
+    zsh in ~/.zshrc; tcsh: save it, and source it in ~/.tcshrc. Needs shtab: pip install
+    "reid-ref[completion]".
+    """
     command.add_argument("shell", choices=SHELLS, help="bash, zsh or tcsh")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     try:
         import shtab
     except ImportError as error:
@@ -41,4 +41,3 @@ def run(args: argparse.Namespace) -> int:
             elif action.choices is None and action.dest in KNOWN:
                 action.choices = KNOWN[action.dest]
     show_plain(shtab.complete(args.parser, shell=args.shell))
-    return 0

@@ -3,26 +3,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
     UNMATCHED, Convention, every_convention, find_convention)
-from reid_ref.text import row, wrap
+from reid_ref.text import named_rows, wrap
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """A convention as JSON has it."""
 
     convention: Convention
     differences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Records:
+class Records(NamedTuple):
     """All conventions as JSON has them, by name."""
 
     conventions: dict[str, Record]
@@ -57,22 +54,21 @@ def as_page(convention: Convention) -> str:
     """Return everything about one convention, its choices in words."""
     length, loader, top_k = convention.cmc_length, convention.loader, convention.top_k
     ends = CMC_LENGTH[length].words if isinstance(length, str) else f"at rank {length}, or before"
-    rows = [("name", convention.name), *(("", f"also: {other}") for other in convention.also),
-            ("source", convention.source),
-            ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
-            ("ignored",
-             "; ".join(IGNORED[rule].words for rule in convention.ignored) or "nothing"),
-            ("AP", convention.ap + ("" if top_k is None else f", over the first {top_k}")),
-            ("recall", f"divides by {RECALL[convention.recall].words}"),
-            ("no match", f"a query without a good image: {UNMATCHED[convention.unmatched].words}"),
-            ("ties", TIES[convention.ties].words),
-            ("junk match", JUNK_MATCH[convention.junk_match].words),
-            ("CMC", f"{convention.curve.words}; ends {ends}"),
-            ("arithmetic", ARITHMETIC[convention.arithmetic].words),
-            ("features", _measure(convention)), ("", "")]
-    rows += [("differs", "from matlab in:")] if convention.differences else []
-    rows += [("", difference) for difference in convention.differences]
-    return "\n".join(line for name, text in rows for line in row(name, text, 12) or [""])
+    return "\n".join(named_rows([
+        ("name", convention.name), *(("", f"also: {other}") for other in convention.also),
+        ("source", convention.source),
+        ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
+        ("ignored", "; ".join(IGNORED[rule].words for rule in convention.ignored) or "nothing"),
+        ("AP", convention.ap + ("" if top_k is None else f", over the first {top_k}")),
+        ("recall", f"divides by {RECALL[convention.recall].words}"),
+        ("no match", f"a query without a good image: {UNMATCHED[convention.unmatched].words}"),
+        ("ties", TIES[convention.ties].words),
+        ("junk match", JUNK_MATCH[convention.junk_match].words),
+        ("CMC", f"{convention.curve.words}; ends {ends}"),
+        ("arithmetic", ARITHMETIC[convention.arithmetic].words),
+        ("features", _measure(convention)), ("", ""),
+        *([("differs", "from matlab in:")] if convention.differences else []),
+        *(("", difference) for difference in convention.differences)], 12))
 
 
 def _measure(convention: Convention) -> str:
@@ -84,23 +80,19 @@ def _measure(convention: Convention) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "List the named conventions, or show one: its choices, its source and its "
-        "differences from matlab, with their direction.")
+    """List the named conventions, or show one: its choices, its source and its differences from
+    matlab, with their direction.
+    """
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     if args.name is not None:
         convention = find_convention(args.name, "NAME")
-        if args.json:
-            common.print_json(record_of(convention))
-        else:
-            show(as_page(convention))
-    elif args.json:
-        common.print_json(Records({name: record_of(convention)
-                                   for name, convention in every_convention().items()}))
+        show_answer(args.format, json=lambda: record_of(convention),
+                    table=lambda: as_page(convention))
     else:
-        show(as_list(every_convention()))
-    return 0
+        every = every_convention()
+        show_answer(args.format, table=lambda: as_list(every), json=lambda: Records(
+            {name: record_of(convention) for name, convention in every.items()}))

@@ -2,19 +2,17 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from reid_ref.console import options as common
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import hint
-from reid_ref.console.terminal import show
 from reid_ref.datasets import Recognised, read_labels, recognise
 from reid_ref.datasets.fingerprints import SetCounts, count, table
 from reid_ref.protocols.records import protocols_of
 from reid_ref.text import NO_BENCHMARK, names, row
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """The counts as JSON has them; what only a known benchmark has is null without one."""
 
     files: list[str]
@@ -51,24 +49,21 @@ def as_table(files: list[str], counts: SetCounts, benchmark: Recognised | None,
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Count images, identities, cameras and good pairs, and compare them with "
-        "those of the benchmark that they resemble.")
-    command.epilog = (
-        "Files, in any order: two lists of image names (text or csv, query and gallery or "
-        "test in the file name), two folders of images, or the folder that has both, MARS's "
-        "tracks_test_info.mat and query_IDX.mat, the configuration .mat of CUHK03-NP, the "
-        "four label vectors of the MATLAB drivers, or a result file with labels. The exit "
-        "code is 1 when something is off.")
+    """Count images, identities, cameras and good pairs, and compare them with those of the
+    benchmark that they resemble.
+
+    Files, in any order: two lists of image names (text or csv, query and gallery or test in the
+    file name), two folders of images, or the folder that has both, MARS's tracks_test_info.mat and
+    query_IDX.mat, the configuration .mat of CUHK03-NP, the four label vectors of the MATLAB
+    drivers, or a result file with labels. The exit code is 1 when something is off.
+    """
     command.add_argument("files", nargs="+", metavar="FILE", help="files with labels")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
     labels = read_labels(*args.files)
     counts, benchmark = count(*labels), recognise(*labels)
-    if args.json:
-        common.print_json(as_answer(args.files, counts, benchmark, protocols_of(*labels)))
-    else:
-        show(as_table(args.files, counts, benchmark, hint(*labels)))
+    show_answer(args.format, table=lambda: as_table(args.files, counts, benchmark, hint(*labels)),
+                json=lambda: as_answer(args.files, counts, benchmark, protocols_of(*labels)))
     return 1 if benchmark and benchmark.off else 0

@@ -63,13 +63,13 @@ def written(paths: tuple[str, str], n_query: int, lines: int) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Write PREFIX.qrels and PREFIX.run, on which trec_eval -J -c gives the step "
-        "rule's mAP and, as success_k, CMC.")
-    command.epilog = (
-        "qrels: 1 good, 0 wrong, -1 junk. A query's list ends at its last good image: "
-        "nothing after it can change map, success, P, recall or ndcg (bpref it can). "
-        "FILE is any that reid-ref evaluate reads.")
+    """Write PREFIX.qrels and PREFIX.run, on which trec_eval -J -c gives the step rule's mAP and,
+    as success_k, CMC.
+
+    qrels: 1 good, 0 wrong, -1 junk. A query's list ends at its last good image: nothing after it
+    can change map, success, P, recall or ndcg (bpref it can). FILE is any that reid-ref evaluate
+    reads.
+    """
     common.add_files(command)
     common.add_options(command, "--metric", "--normalize", "--max-memory")
     command.add_argument("--to", choices=("trec",), required=True, help="trec: trec_eval")
@@ -77,7 +77,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="write PREFIX.qrels and PREFIX.run")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     paths = _paths(args.output, "--output")
     check_targets(*paths)
     data = common.read_files(args)
@@ -86,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
         lines = export(data, args.output, metric=how.metric, normalize=how.normalize,
                        max_memory=how.max_memory, progress=how.progress)
     show(written(paths, len(data.query), lines))
-    return 0
 
 
 def _paths(prefix: str, name: str) -> tuple[str, str]:

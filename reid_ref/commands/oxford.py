@@ -20,14 +20,14 @@ def as_lines(answers: Mapping[str, np.float32], mAP: float) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print the average precision of a ranked list of names: the same arguments "
-        "and the same six digits as Oxford's compiled compute_ap. Of two folders: "
-        "one line per query, name and AP, then mAP.")
-    command.epilog = (
-        "mAP is the mean of the unrounded APs of all queries of the ground truth, added "
-        "in order of name in double precision. In the folder of ranked lists, a "
-        "query's is NAME.txt or NAME_ANYTHING.txt; other files are not read.")
+    """Print the average precision of a ranked list of names: the same arguments and the same six
+    digits as Oxford's compiled compute_ap. Of two folders: one line per query, name and AP, then
+    mAP.
+
+    mAP is the mean of the unrounded APs of all queries of the ground truth, added in order of name
+    in double precision. In the folder of ranked lists, a query's is NAME.txt or NAME_ANYTHING.txt;
+    other files are not read.
+    """
     command.add_argument("ground_truth", metavar="GROUND_TRUTH",
                          help="prefix of PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt, or "
                               "the folder of all of them")
@@ -36,10 +36,9 @@ def add(command: argparse.ArgumentParser) -> None:
                               "one such file for each query")
 
 
-def run(args: argparse.Namespace) -> int:
-    if not Path(args.ground_truth).is_dir():
+def run(args: argparse.Namespace) -> None:
+    if Path(args.ground_truth).is_dir():
+        answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
+        show(as_lines(answers, oxford.mean_average_precision(answers)))
+    else:
         show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
-        return 0
-    answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
-    show(as_lines(answers, oxford.mean_average_precision(answers)))
-    return 0

@@ -10,19 +10,19 @@ from typing import Any
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
-from reid_ref.console.files import add_images, check_images, evaluate_file, image_names
+from reid_ref.console.files import (
+    add_images, check_images, evaluate_file, groups_of, image_names)
 from reid_ref.console.terminal import phase, show
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.conventions import Convention
 from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
-from reid_ref.drawing.captions import caption, with_counts
 from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
+from reid_ref.drawing.style import caption, with_counts
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.files import results_of_files
 from reid_ref.files.image_names import path_below
 from reid_ref.labels import IndexLists
 from reid_ref.result import Result
@@ -37,15 +37,14 @@ WORST, TOP = 3, 10
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Draw result files, several methods in one figure, in the fonts and the "
-        "width of a page with two columns.")
-    command.epilog = (
-        "cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of "
-        "recall. ap: AP by query, of one method by identity, too. cameras: each pair of "
-        "cameras. distances: of the same and of other identities. conventions: mAP and "
-        "Rank-1 under each. rank-lists: queries and their nearest images. FILE is any that "
-        "reid-ref evaluate reads. The same files give the same bytes.")
+    """Draw result files, several methods in one figure, in the fonts and the width of a page with
+    two columns.
+
+    cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of recall. ap: AP by
+    query, of one method by identity, too. cameras: each pair of cameras. distances: of the same
+    and of other identities. conventions: mAP and Rank-1 under each. rank-lists: queries and their
+    nearest images. FILE is any that reid-ref evaluate reads. The same files give the same bytes.
+    """
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",
@@ -73,14 +72,14 @@ def add(command: argparse.ArgumentParser) -> None:
     add_images(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     is_list = args.figure == "rank-lists"
     width = style.inches(args.width or ("7in" if is_list else "3.3in"), "--width")
     style.check_figure(args.output)
     check_targets(args.output)
     conventions = _conventions(args)
     _check_list_options(args, conventions)
-    groups = results_of_files(*args.files, names=common.names_of_arrays(args))
+    groups = groups_of(args, args.files)
     lists = common.read_lists(args, conventions)
     figure, words = ((_rank_lists(args, groups, conventions, lists, width), caption("rank-lists"))
                      if is_list else _figure(args, groups, conventions, lists, width))
@@ -88,7 +87,6 @@ def run(args: argparse.Namespace) -> int:
         style.retitle(figure, args.title)
     style.save(figure, args.output)
     show("\n".join([style.written(args.output), *row("caption", words)]))
-    return 0
 
 
 def _conventions(args: argparse.Namespace) -> list[Convention]:
@@ -98,11 +96,7 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
             raise InputError("--convention, --set, --index-lists", got=f"{args.figure} are drawn "
                              "from the labels alone", remedy="leave them out")
         return []
-    names = common.convention_names(args, "all" if args.figure == "conventions" else "matlab")
-    if names is None:
-        names = [name for name, convention in CONVENTIONS.items()
-                 if name not in NOT_IN_ALL or (args.index_lists and convention.needs_lists)]
-    return common.with_choices(args, [CONVENTIONS[name] for name in names])
+    return common.conventions_of(args, "all" if args.figure == "conventions" else "matlab")[0]
 
 
 def _check_list_options(args: argparse.Namespace, conventions: list[Convention]) -> None:
@@ -110,12 +104,10 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
     if args.last_rank is not None:
         check_count(args.last_rank, "--last-rank", 2)
         if args.figure != "cmc":
-            common.refuse({"--last-rank": args.last_rank}, "the figure cmc",
-                          f"{args.figure}; leave it out")
+            common.refuse(args, ("--last-rank",), "the figure cmc", f"{args.figure}; leave it out")
     if args.figure != "rank-lists":
-        common.refuse({"--query": args.query, "--worst": args.worst, "--top": args.top,
-                       "--images": args.images, "--query-names": args.query_names,
-                       "--gallery-names": args.gallery_names}, "the figure rank-lists",
+        common.refuse(args, ("--query", "--worst", "--top", "--images", "--query-names",
+                             "--gallery-names"), "the figure rank-lists",
                       f"{args.figure}; leave it out")
         return
     if args.title is not None:
@@ -144,8 +136,7 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
                 caption("distances"))
-    results = _of_each(args, groups,
-                       lambda data, _: evaluate_file(args, data, conventions, lists),
+    results = _of_each(args, groups, lambda data, _: evaluate_file(args, data, conventions, lists),
                        takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
         height = curves.conventions_height(max(map(len, results.values())))

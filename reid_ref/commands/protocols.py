@@ -3,21 +3,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from reid_ref.console import options as common
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import is_file, named, option_of_trials
-from reid_ref.console.terminal import show
 from reid_ref.conventions import IGNORED, METRICS, UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import Exact, Part, Protocol, Rows, Seeded
 from reid_ref.protocols.records import every_protocol
-from reid_ref.text import row, wrap
+from reid_ref.text import named_rows, wrap
 
 
-@dataclass(frozen=True)
-class ProtocolRecord:
+class ProtocolRecord(NamedTuple):
     """A protocol as JSON has it."""
 
     name: str
@@ -33,8 +31,7 @@ class ProtocolRecord:
     note: str
 
 
-@dataclass(frozen=True)
-class ProtocolRecords:
+class ProtocolRecords(NamedTuple):
     """All protocols as JSON has them, by name."""
 
     protocols: dict[str, ProtocolRecord]
@@ -44,7 +41,7 @@ def record_of(protocol: Protocol) -> ProtocolRecord:
     """Return a protocol in words."""
     return ProtocolRecord(
         protocol.name, _benchmark(protocol), protocol.source, protocol.prepare,
-        {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol),
+        {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol)[1],
         list(protocol.shots), list(protocol.needs), protocol.convention.name,
         {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note)
 
@@ -72,30 +69,28 @@ def _rows(rows: Rows) -> str:
         f" of {where}" if where else "")
 
 
-def trials_of(protocol: Protocol) -> str:
-    """Return the trials in words."""
+def trials_of(protocol: Protocol) -> tuple[str, str]:
+    """Return the trials in a word or two, and in full."""
     trials = protocol.trials
     if isinstance(trials, Exact):
-        return "the expectation over all galleries of one image of each identity"
+        return "expectation", "the expectation over all galleries of one image of each identity"
     if isinstance(trials, Seeded):
-        return (f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
-                f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
+        return f"{trials.n} drawn", (
+            f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
+            f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
+    words = "one, of all images" if trials.n == 1 else (
+        f"{trials.n} splits that come with the data set")
     if trials.file:
-        return f"{trials.n} galleries of {trials.file}, which --trials names"
-    return ("one, of all images" if trials.n == 1
-            else f"{trials.n} splits that come with the data set")
+        words = f"{trials.n} galleries of {trials.file}, which --trials names"
+    return "one" if trials.n == 1 else f"{trials.n} given", words
 
 
 def as_list() -> str:
     """Return one line per protocol: its parts and its trials."""
     lines = [f"{'protocol':24}{'trials':14}parts"]
     for name, protocol in every_protocol().items():
-        trials = protocol.trials
-        kind = ("expectation" if isinstance(trials, Exact) else
-                f"{trials.n} drawn" if isinstance(trials, Seeded) else
-                "one" if trials.n == 1 else f"{trials.n} given")
         parts = ", ".join(part.name for part in protocol.parts)
-        lines += wrap(parts, f"{name:24}{kind:14}", " " * 38)
+        lines += wrap(parts, f"{name:24}{trials_of(protocol)[0]:14}", " " * 38)
     return "\n".join([*lines, "", *wrap(
         "trials: given with the data set, drawn by the seeds of the code, or the exact "
         "expectation over all galleries. reid-ref protocols NAME shows a protocol in full; "
@@ -105,12 +100,10 @@ def as_list() -> str:
 def as_page(protocol: Protocol, given: str = "") -> str:
     """Return everything about one protocol in words; `given`: the file that it is from."""
     record = record_of(protocol)
-    return "\n".join(line for name, text in _page(record, protocol, given or record.name)
-                     for line in row(name, text, 12) or [""])
+    return "\n".join(named_rows(_page(record, protocol, given or record.name), 12))
 
 
-def _page(record: ProtocolRecord, protocol: Protocol,
-          given: str) -> Iterator[tuple[str, str]]:
+def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tuple[str, str]]:
     yield "name", record.name
     yield "benchmark", record.benchmark
     yield "follows", record.source
@@ -138,19 +131,19 @@ def _page(record: ProtocolRecord, protocol: Protocol,
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "List the benchmarks that can be evaluated by their names, or show one: the code that "
-        "it follows, its parts and trials, and what goes into the file.")
+    """List the benchmarks that can be evaluated by their names, or show one: the code that it
+    follows, its parts and trials, and what goes into the file.
+    """
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     protocol = None if args.name is None else named(args.name, "NAME")
-    if args.json:
-        common.print_json(record_of(protocol) if protocol is not None else ProtocolRecords(
-            {name: record_of(record) for name, record in every_protocol().items()}))
+    if protocol is not None:
+        given = args.name if is_file(args.name) else ""
+        show_answer(args.format, json=lambda: record_of(protocol),
+                    table=lambda: as_page(protocol, given))
     else:
-        show(as_list() if protocol is None else
-             as_page(protocol, args.name if is_file(args.name) else ""))
-    return 0
+        show_answer(args.format, table=as_list, json=lambda: ProtocolRecords(
+            {name: record_of(record) for name, record in every_protocol().items()}))

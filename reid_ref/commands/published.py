@@ -7,26 +7,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from typing import NamedTuple
 
 from reid_ref.arrays import InputError
-from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import add_json, show_answer
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
 from reid_ref.datasets.benchmarks import IMAGES, Images, benchmark_named
 from reid_ref.datasets.published import (
     RANKS, HitCounts, MapBounds, Published, by_key, find, nearest, paper_figure,
     possible_of_counts)
 from reid_ref.protocols import PROTOCOLS
-from reid_ref.text import row, wrap
+from reid_ref.text import named_rows, wrap
 
 #: Fields whose name is not what a reader calls them.
 _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source_path": "file",
           "source_commit": "commit", "n_query": "queries", "label_minus_1": "label -1"}
 
 
-@dataclass(frozen=True)
-class DoubtRow:
+class DoubtRow(NamedTuple):
     """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of.
 
     Parameters
@@ -45,8 +44,7 @@ class DoubtRow:
     mAP: list[MapBounds]
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(NamedTuple):
     """The rows in doubt as JSON has them; `checked` rows have a known number of queries."""
 
     rows: int
@@ -133,8 +131,8 @@ def _cell(text: str) -> str:
 
 def as_page(figure: Published) -> str:
     """Return everything about one row; what its source does not state is left out."""
-    return "\n".join(line for name, text in asdict(figure).items() if text
-                     for line in row(_NAMES.get(name, name), text, 12))
+    return "\n".join(named_rows([(_NAMES.get(name, name), text)
+                                 for name, text in asdict(figure).items() if text], 12))
 
 
 def as_doubts(answer: Checked, rows: Sequence[Published]) -> str:
@@ -164,21 +162,20 @@ def _doubt(doubt: DoubtRow, row: Published) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(NamedTuple):
     """The rows as JSON has them."""
 
     published: list[Published]
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "List published Rank-1 and mAP (percent, as printed) with the evaluator that "
-        "computed them, or show one in full.")
-    command.epilog = (
-        "Hand a key to `reid-ref validate FILE --paper KEY`. An asterisk marks a "
-        "Rank-k that is not k/N: a misprint, a truncation or another set of queries. "
-        "Exit code 0; with --check 1 where a figure is impossible; 2: wrong input.")
+    """List published Rank-1 and mAP (percent, as printed) with the evaluator that computed them,
+    or show one in full.
+
+    Hand a key to `reid-ref validate FILE --paper KEY`. An asterisk marks a Rank-k that is not k/N:
+    a misprint, a truncation or another set of queries. Exit code 0; with --check 1 where a figure
+    is impossible; 2: wrong input.
+    """
     command.add_argument("key", nargs="?", metavar="KEY | BENCHMARK",
                          help="show this one in full; or list those of a benchmark")
     command.add_argument("--dataset", default="", metavar="TEXT",
@@ -191,7 +188,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--check", action="store_true",
                          help="only those that are impossible: a Rank-k that is not k/N, or an "
                               "mAP out of reach with that Rank-1")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -204,17 +201,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("KEY", got=f"{key!r} names one figure already", remedy="leave out "
                          "--dataset, --method and --protocol, or the key")
     rows = find(dataset, args.method, args.protocol) if key is None else (by_key(key),)
-    answer: Checked | Figures | Published = Figures(list(rows))
     if args.check:
         answer = check_all(rows)
-        text = as_doubts(answer, rows)
-    elif key is not None:
-        answer, text = rows[0], as_page(rows[0])
-    else:
-        text = as_list(rows)
-    if args.json:
-        common.print_json(answer)
-    else:
-        show(text)
-    return int(isinstance(answer, Checked) and any(
-        doubt.verdict == "impossible" for doubt in answer.doubts))
+        show_answer(args.format, json=lambda: answer, table=lambda: as_doubts(answer, rows))
+        return int(any(doubt.verdict == "impossible" for doubt in answer.doubts))
+    show_answer(args.format, json=lambda: Figures(list(rows)) if key is None else rows[0],
+                table=lambda: as_list(rows) if key is None else as_page(rows[0]))
+    return 0

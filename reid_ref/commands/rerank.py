@@ -4,14 +4,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice, each_warning_once, warn
-from reid_ref.commands.gate import command as gates
+from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
-from reid_ref.console.answers import Origin, dataset_of
+from reid_ref.console.answers import Origin, dataset_of, show_answer
 from reid_ref.console.files import evaluate_file
-from reid_ref.console.terminal import show
 from reid_ref.conventions import Convention
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
@@ -30,8 +29,7 @@ class Reranked(Numbers, Origin):
     confidence: dict[str, Interval] | None = None
 
 
-@dataclass(frozen=True)
-class Rerank:
+class Rerank(NamedTuple):
     """All numbers as JSON has them, the original ones first."""
 
     results: list[Reranked]
@@ -57,10 +55,11 @@ def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = 
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print Rank-k, mAP and mINP of a result file, and next to them the numbers after "
-        "k-reciprocal re-ranking, or with multiple queries.")
-    command.epilog = "FILE is any with features that reid-ref evaluate reads."
+    """Print Rank-k, mAP and mINP of a result file, and next to them the numbers after k-reciprocal
+    re-ranking, or with multiple queries.
+
+    FILE is any with features that reid-ref evaluate reads.
+    """
     common.add_files(command)
     command.add_argument("--variant", metavar="NAME",
                          help=f"whose re-ranking: {', '.join(VARIANTS)}; default matlab")
@@ -94,27 +93,26 @@ def run(args: argparse.Namespace) -> int:
                        if args.multi_query is None else _multi_query(args, data, convention))
         results, intervals = confidence.find(args, results, options)
     findings = gates.examine(args, data, [convention])
-    if args.format == "json":
-        dataset = dataset_of(common.recognised(data))
-        common.print_json(Rerank([Reranked(
+    dataset = dataset_of(common.recognised(data)) if args.format == "json" else None
+    show_answer(
+        args.format,
+        table=lambda: as_table(results, source(args.files, data.layout), ranks, intervals),
+        json=lambda: Rerank([Reranked(
             name=name, files=args.files, layout=data.layout, dataset=dataset,
             convention=convention.name, **numbers_of(result, length),
             confidence=None if intervals is None else intervals[name])
             for name, result in results.items()]))
-    else:
-        show(as_table(results, source(args.files, data.layout), ranks, intervals))
     return gates.of_findings(args, findings)
 
 
 def _check(args: argparse.Namespace) -> dict[str, Any]:
     """Return the numbers of re-ranking that are given; refuse what does not go together."""
     numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
-    common.refuse({"--protocol": args.protocol}, "one gallery, in which neighbours are looked for",
+    common.refuse(args, ("--protocol",), "one gallery, in which neighbours are looked for",
                   "a protocol, which has several or takes parts of one; pass the distances of "
                   "reid_ref.rerank to reid_ref.evaluate_protocol")
     if args.multi_query is not None:
-        common.refuse({"--variant": args.variant, "--k1": args.k1, "--k2": args.k2,
-                       "--lambda": args.lambda_}, "re-ranking",
+        common.refuse(args, ("--variant", "--k1", "--k2", "--lambda"), "re-ranking",
                       "--multi-query; the drivers never re-rank multiple queries")
     check_choice(args.variant or "matlab", "--variant", VARIANTS)
     return {name: value for name, value in numbers.items() if value is not None}
@@ -124,11 +122,10 @@ def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention
               numbers: dict[str, Any]) -> Result:
     variant = args.variant or "matlab"
     with common.progress_bar(len(data.query)) as bar:
+        how = common.how(args, [convention], bar=bar)
         result = evaluate_reranked(
-            data.query_features, data.gallery_features, data.query, data.gallery,
-            variant=variant, normalize=common.how(args, [convention]).distance()[1],
-            convention=convention,
-            progress=None if bar is None else bar.update, **numbers)
+            data.query_features, data.gallery_features, data.query, data.gallery, variant=variant,
+            normalize=how.distance()[1], convention=convention, progress=how.progress, **numbers)
     left_out = len(data.gallery) - result.counts.gallery
     if left_out:
         warn(f"{variant} re-ranks a gallery without label -1: {left_out:,} images left out")

@@ -16,6 +16,7 @@ import numpy as np
 from reid_ref.arrays import each_warning_once
 from reid_ref.arrays.value import Value
 from reid_ref.console import options as common, systems as files_of
+from reid_ref.console.answers import show_answer
 from reid_ref.console.confidence import drawn, ends, sentence
 from reid_ref.result import QueryValues, Result, unit_of_queries
 from reid_ref.result.systems import (
@@ -141,8 +142,7 @@ RUNS = Words("run", "run", "how much the number changes when the method is train
              "how much it may change with other identities: of each query's mean over the runs")
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """The answer as JSON has it, by metric."""
 
     files: list[str]
@@ -193,30 +193,27 @@ def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: W
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print the number of each run, their mean and standard deviation, which say "
-        "what training again would change, and the interval of each query's mean over "
-        "runs, which says what other identities would.")
+    """Print the number of each run, their mean and standard deviation, which say what training
+    again would change, and the interval of each query's mean over runs, which says what other
+    identities would.
+    """
     add_files(command, runs_of, RUNS)
 
 
 def add_files(command: argparse.ArgumentParser, spread: Callable[..., dict[str, Runs]],
               words: Words) -> None:
     """Take the files, and how they are evaluated and summed up by `spread`."""
-    command.epilog = files_of.FILES
     command.set_defaults(spread=spread, words=words)
     common.add_files(command, words=f"one for each {words.files}")
     files_of.add(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     metrics, options = files_of.check(args)
     systems = files_of.read(args)
     answer = args.spread(systems, metrics, **options)
     signatures = files_of.signatures(systems)
-    files_of.show_answer(args.format, {
-        "json": lambda: Spread(args.files, answer, signatures),
-        "table": lambda: as_text(answer, signatures, args.words),
-        "csv": lambda: as_csv(answer, signatures, args.words),
-        "paper": lambda: as_table(answer, signatures, args.words)})
-    return 0
+    show_answer(args.format, json=lambda: Spread(args.files, answer, signatures),
+                table=lambda: as_text(answer, signatures, args.words),
+                csv=lambda: as_csv(answer, signatures, args.words),
+                paper=lambda: as_table(answer, signatures, args.words))

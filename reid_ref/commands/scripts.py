@@ -14,9 +14,10 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +26,17 @@ from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.arrays.optional import scipy_module
 from reid_ref.console import options as common
-from reid_ref.console.answers import NamedCurve, curve_of
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import (
+    NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
-from reid_ref.result import RANKS, named_ranks
-from reid_ref.text.table import lines
+from reid_ref.result import RANKS
 
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {
     "matlab": ("evaluation", "compute_AP"),
-    "mars": ("evaluation_mars", "compute_AP", "compute_AP_multiCam", "compute_r1_multiCam"),
-}
+    "mars": ("evaluation_mars", "compute_AP", "compute_AP_multiCam", "compute_r1_multiCam")}
 
 #: Environment variable that names the folder of the user's own scripts.
 MATLAB_DIR = "REID_REF_MATLAB_DIR"
@@ -79,8 +78,7 @@ end
 """
 
 
-@dataclass(frozen=True)
-class ScriptAnswer:
+class ScriptAnswer(NamedTuple):
     """What `evaluation.m` answers: mAP and the CMC curve, shape (n_gallery,)."""
 
     mAP: float
@@ -149,8 +147,7 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     functions = functions_of(convention)
     folder = script_folder(matlab_dir, functions)
-    command = [_executable(), *OPTIONS,
-               f"script = '{functions[0]}';\n{DRIVER}"]
+    command = [_executable(), *OPTIONS, f"script = '{functions[0]}';\n{DRIVER}"]
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("OCTAVE_") or name in INSTALLED}
     with TemporaryDirectory(prefix="reid-ref-") as name:
@@ -245,17 +242,10 @@ def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labe
                          f"{error.strerror}", remedy="TMPDIR names another folder") from None
 
 
-#: What computes the scripts' numbers, by name, as the tables show them.
-PROGRAMS: dict[str, Callable[..., ScriptAnswer]] = {
-    "fast": run_fast, "port": run_port, "octave": run_octave}
-
-
 @dataclass(frozen=True)
-class Scripts:
+class Scripts(OfFiles):
     """The answers as JSON has them."""
 
-    files: list[str]
-    layout: str
     convention: str
     results: list[NamedCurve]
     largest_difference: float
@@ -264,9 +254,7 @@ class Scripts:
 def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
              ranks: Sequence[int] = RANKS) -> str:
     """Return one column per program, and their largest difference."""
-    curves = [{"mAP": answer.mAP, **named_ranks(answer.cmc, ranks)} for answer in answers.values()]
-    text = lines(["", *answers], [[name, *(repr(curve[name]) for curve in curves)]
-                                  for name in curves[0]], indent=10)
+    text = table_of_curves("", answers, ranks, repr)
     verdict = "equal to the last bit" if difference == 0 else "NOT equal"
     length = len(next(iter(answers.values())).cmc)
     return "\n".join([*text, "", f"largest difference, over mAP and all {length:,} entries of "
@@ -274,11 +262,12 @@ def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Run the MATLAB scripts in GNU Octave and the line-faithful Python port on a result "
-        "file, and print their numbers next to those of the fast path.")
-    command.epilog = ("Exit code: 0 where all numbers are equal to the last bit, 1 where one "
-                      "differs, 2 for wrong input. FILE is any that reid-ref evaluate reads.")
+    """Run the MATLAB scripts in GNU Octave and the line-faithful Python port on a result file, and
+    print their numbers next to those of the fast path.
+
+    Exit code: 0 where all numbers are equal to the last bit, 1 where one differs, 2 for wrong
+    input. FILE is any that reid-ref evaluate reads.
+    """
     command.set_defaults(choices=[])
     common.add_files(command)
     common.add_options(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",
@@ -292,22 +281,19 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     length, ranks = common.cmc_length(args), common.ranks(args)
     if args.only == "port":
-        common.refuse({"--matlab-dir": args.matlab_dir}, "the scripts to be run in Octave",
+        common.refuse(args, ("--matlab-dir",), "the scripts to be run in Octave",
                       "--only port; leave one of them out")
     convention = common.one_convention(args)
     functions_of(convention)  # a convention without a script is known before the work
     data = common.read_files(args)
     distances = data.input.by_product(common.how(args, [convention]))
-    answers: dict[str, ScriptAnswer] = {}
-    for name, program in PROGRAMS.items():
-        if name in ("fast", args.only or name):
-            options = {"matlab_dir": args.matlab_dir} if name == "octave" else {}
-            answers[name] = program(distances, data.query, data.gallery, convention, **options)
+    programs: dict[str, Callable[..., ScriptAnswer]] = {
+        "fast": run_fast, "port": run_port,
+        "octave": partial(run_octave, matlab_dir=args.matlab_dir)}
+    answers = {name: program(distances, data.query, data.gallery, convention)
+               for name, program in programs.items() if name in ("fast", args.only or name)}
     difference = largest_difference(answers)
-    if args.format == "json":
-        common.print_json(Scripts(args.files, data.layout, convention.name, [
-            curve_of(name, answer.mAP, answer.cmc, length) for name, answer in answers.items()],
-            difference))
-    else:
-        show(as_table(answers, difference, ranks))
+    show_answer(args.format, table=lambda: as_table(answers, difference, ranks),
+                json=lambda: Scripts(args.files, data.layout, convention.name,
+                                     curves_of(answers, length), difference))
     return 0 if difference == 0 else 1

@@ -10,8 +10,9 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers
 from reid_ref.commands.runs import Runs, Words, add_files, run, spread_of  # noqa: F401
 from reid_ref.result import QueryValues, Result
+from reid_ref.result.means import pooled
 from reid_ref.result.systems import (
-    METRICS, System, check_same_convention, pooled, results_by_name, scores_of)
+    METRICS, System, check_same_convention, results_by_name, scores_of)
 from reid_ref.statistics import unit_sums
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED
@@ -94,8 +95,8 @@ def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: s
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print the number of each query set or trial, their mean and standard "
-        "deviation, and the interval of the mean. Queries of one identity are one "
-        "unit, also where they are in several files.")
+    """Print the number of each query set or trial, their mean and standard deviation, and the
+    interval of the mean. Queries of one identity are one unit, also where they are in several
+    files.
+    """
     add_files(command, splits_of, SPLITS)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import cell, legend, marks_of
 from reid_ref.console import options as common, systems
+from reid_ref.console.answers import show_answer
 from reid_ref.console.files import said_of
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.result.saved import EXPECTED, read_stored
@@ -24,40 +24,36 @@ from reid_ref.text import by_reason, row, signature_rows
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
 
-@dataclass(frozen=True)
-class MainTable:
+class MainTable(NamedTuple):
     """Each benchmark's systems, as `reid-ref compare` compares them, by its name."""
 
     benchmarks: dict[str, Compared]
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print methods by benchmarks, as the main table of a paper has them: one row per method, "
-        "mAP and Rank-1 on each benchmark, and which differences a paired test shows.")
-    command.epilog = (
-        "A method is a result that reid-ref evaluate --save wrote, a folder of them, or "
-        "NAME=FILE[,FILE...]. A column is a protocol, which the file names, or the benchmark of "
-        "its counts; else it is named after the file. Methods are compared with the first one on "
-        "each benchmark, over the same queries and under one convention.")
+    """Print methods by benchmarks, as the main table of a paper has them: one row per method, mAP
+    and Rank-1 on each benchmark, and which differences a paired test shows.
+
+    A method is a result that reid-ref evaluate --save wrote, a folder of them, or
+    NAME=FILE[,FILE...]. A column is a protocol, which the file names, or the benchmark of its
+    counts; else it is named after the file. Methods are compared with the first one on each
+    benchmark, over the same queries and under one convention.
+    """
     command.add_argument("methods", nargs="+", metavar="METHOD",
                          help="a saved result, a folder of them, or NAME=FILE[,FILE...]")
-    command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,
-                         help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
+    systems.add_metrics(command)
     common.add_options(command, formats=common.FORMATS)
 
 
-def run(args: argparse.Namespace) -> int:
-    metrics = [name.strip() for name in args.metric.split(",")]
+def run(args: argparse.Namespace) -> None:
+    metrics = [name.strip() for name in args.metrics.split(",")]
     rows = dict(map(_files, args.methods))
     if len(rows) < len(args.methods):
         raise InputError("methods", "a name of its own for each", ", ".join(args.methods))
     answer = MainTable({benchmark: _compared(benchmark, by_method, metrics)
                         for benchmark, by_method in columns_of(rows).items()})
-    systems.show_answer(args.format, {
-        "json": lambda: answer, "table": lambda: as_text(answer, list(rows)),
-        "csv": lambda: as_csv(answer, list(rows)), "paper": lambda: as_table(answer, list(rows))})
-    return 0
+    show_answer(args.format, json=lambda: answer, table=lambda: as_text(answer, list(rows)),
+                csv=lambda: as_csv(answer, list(rows)), paper=lambda: as_table(answer, list(rows)))
 
 
 def _files(method: str) -> tuple[str, list[Path]]:
@@ -181,5 +177,4 @@ def as_table(answer: MainTable, methods: list[str]) -> Table:
     return Table(["Method", *(metric for metrics in groups.values() for metric in metrics)],
                  [[method, *_cells(answer, method)] for method in methods],
                  ["In percent.", *([legend(_largest(answer))] if len(methods) > 1 else [])],
-                 _signatures(answer),
-                 [(name, len(metrics)) for name, metrics in groups.items()])
+                 _signatures(answer), [(name, len(metrics)) for name, metrics in groups.items()])

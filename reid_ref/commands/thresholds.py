@@ -5,8 +5,9 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reid_ref.arrays import InputError
 from reid_ref.console import confidence, options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import OfFiles, show_answer
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, source
@@ -18,11 +19,9 @@ from reid_ref.thresholds.values import OpenSet, Point, Thresholds
 
 
 @dataclass(frozen=True)
-class ThresholdAnswer:
+class ThresholdAnswer(OfFiles):
     """Thresholds as JSON has them."""
 
-    files: list[str]
-    layout: str
     convention: str
     genuine: int
     impostor: int
@@ -141,12 +140,13 @@ def rates(text: str) -> list[float]:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print thresholds of the distance up to which two images are taken for one person: TAR at "
-        "FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery "
-        "lacks the identity of some queries.")
-    command.epilog = ("FILE is any that reid-ref evaluate reads, with features or distances. The "
-                      "convention says which pairs are genuine, and which are ignored.")
+    """Print thresholds of the distance up to which two images are taken for one person: TAR at
+    FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery lacks
+    the identity of some queries.
+
+    FILE is any that reid-ref evaluate reads, with features or distances. The convention says which
+    pairs are genuine, and which are ignored.
+    """
     common.add_files(command)
     command.add_argument("--far", type=rates, default=list(RATES), metavar="RATE[,RATE]",
                          help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
@@ -155,11 +155,10 @@ def add(command: argparse.ArgumentParser) -> None:
     confidence.add(command)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     options = confidence.check(args)
-    if options is not None:
-        common.refuse({"--unit": options.pop("unit") != "identity"}, "identity",
-                      "another unit; impostor pairs have two identities")
+    if options is not None and options.pop("unit") != "identity":
+        raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     convention = common.one_convention(args)
     lists = common.read_lists(args, [convention])
     data = common.read_files(args)
@@ -167,10 +166,6 @@ def run(args: argparse.Namespace) -> int:
     with common.progress_bar(len(data.query), doing) as bar:
         found = thresholds_of(data.input, data.query, data.gallery,
                               common.how(args, [convention], lists, bar), args.far, options)
-    if args.format == "json":
-        common.print_json(as_answer(found, args.files, data.layout))
-    elif args.format == "csv":
-        show(as_rows(found))
-    else:
-        show(as_text(found, source(args.files, data.layout)))
-    return 0
+    show_answer(args.format, json=lambda: as_answer(found, args.files, data.layout),
+                csv=lambda: as_rows(found),
+                table=lambda: as_text(found, source(args.files, data.layout)))

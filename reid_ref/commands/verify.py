@@ -48,13 +48,11 @@ def _entry(values: list[object], place: int) -> object:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Compute mAP, mINP, Rank-k and the counts of a stored result again from the "
-        "values of each query, these from their ranks where it has them, and check its "
-        "signature.")
-    command.epilog = (
-        "Exit code: 0 where every number agrees to the last bit, 1 where one differs, 2 "
-        "for wrong input.")
+    """Compute mAP, mINP, Rank-k and the counts of a stored result again from the values of each
+    query, these from their ranks where it has them, and check its signature.
+
+    Exit code: 0 where every number agrees to the last bit, 1 where one differs, 2 for wrong input.
+    """
     command.add_argument("file", metavar="FILE", help="what reid-ref evaluate --save OUT.json or "
                                                       "--per-query OUT.json wrote")
 

@@ -1,16 +1,47 @@
-"""What the JSON of several commands has: where numbers are from, and numbers without a Result."""
+"""How answers are printed, and what the JSON of several commands has."""
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import Doubles
+from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
-from reid_ref.result import Ranks, ranks_of
-from reid_ref.text.plain import Share
+from reid_ref.result import Ranks, named_ranks, ranks_of
+from reid_ref.text.plain import Share, plain
+from reid_ref.text.table import PAPER, lines
+
+#: The version of every JSON object; it rises when a key is renamed or means another thing.
+SCHEMA = 1
+
+
+def add_json(command: Any) -> None:
+    """Take --json where there is no --format."""
+    command.add_argument("--json", dest="format", action="store_const", const="json",
+                         default="table", help="print JSON")
+
+
+def show_answer(wanted: str, **writers: Callable[[], Any]) -> None:
+    """Print an answer in a format; `writers` make the text, the Table or the dataclass of each."""
+    answer = writers["paper" if wanted in PAPER else wanted]()
+    if wanted == "json":  # one object, with its version and the warnings
+        values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
+        show_plain(json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f"))
+    else:
+        show(PAPER[wanted](answer) if wanted in PAPER else answer)
 
 
 @dataclass(frozen=True)
-class Dataset:
+class OfFiles:
+    """What is known of files, as JSON has it."""
+
+    files: list[str]
+    layout: str
+
+
+class Dataset(NamedTuple):
     """The benchmark that labels are of, and what differs from it."""
 
     name: str
@@ -42,6 +73,19 @@ def dataset_of(benchmark: Recognised | None) -> Dataset | None:
     return None if benchmark is None else Dataset(benchmark.fingerprint.name, list(benchmark.off))
 
 
-def curve_of(name: str, mAP: float, cmc: Doubles, length: int | None) -> NamedCurve:
-    """Return mAP and a curve to rank `length` for JSON."""
-    return NamedCurve(name=name, **ranks_of(cmc), mAP=mAP, cmc=cmc[:length].tolist())
+#: mAP and CMC curves by name.
+Curves = Mapping[str, tuple[float, Doubles]]
+
+
+def curves_of(curves: Curves, length: int | None) -> list[NamedCurve]:
+    """Return curves to rank `length` for JSON."""
+    return [NamedCurve(name=name, **ranks_of(cmc), mAP=mAP, cmc=cmc[:length].tolist())
+            for name, (mAP, cmc) in curves.items()]
+
+
+def table_of_curves(title: str, curves: Curves, ranks: Iterable[int],
+                    form: Callable[[float], str]) -> list[str]:
+    """Return one column per curve, mAP and Rank-k of it below each other."""
+    columns = [{"mAP": mAP, **named_ranks(cmc, ranks)} for mAP, cmc in curves.values()]
+    return lines([title, *curves], [[name, *(form(column[name]) for column in columns)]
+                                    for name in columns[0]], indent=10)

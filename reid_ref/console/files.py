@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from reid_ref.datasets.labels import read_sides
 from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files import results_of_files
 from reid_ref.files.image_names import check_names, names_of_side
 from reid_ref.files.lists import read_n_good, read_ranked_lists
 from reid_ref.labels import IndexLists, Labels
@@ -52,9 +53,7 @@ def names_of_results(given: list[str] | None, groups: Sequence[Sequence[Path]]) 
     """Return the names of the rows: those given with --name, or after the files."""
     if given is None:
         return _names_of_files([files[0] for files in groups])
-    names = given
-    if len(names) != len(groups):
-        names = [name for names in given for name in names.split(",")]
+    names = given if len(given) == len(groups) else ",".join(given).split(",")
     names = [name.strip() for name in names]
     if len(names) != len(groups) or "" in names or len(set(names)) < len(names):
         raise InputError("--name", f"a name of its own for each of {len(groups)} results",
@@ -83,22 +82,30 @@ def add(command: Any) -> None:
                               "the gallery lacks some")
 
 
-def check(args: argparse.Namespace, not_taken: Mapping[str, Any]) -> None:
-    """Refuse options that need distances where ranked lists are given; `not_taken` by name."""
+def check(args: argparse.Namespace, *of_distances: str) -> None:
+    """Refuse options that need distances where ranked lists are given, and those of lists else."""
     if args.labels is not None:
-        common.refuse(not_taken, "features or distances",
+        common.refuse(args, of_distances, "features or distances",
                       "ranked lists (--labels); leave it out")
     else:
-        common.refuse({"--numbers-from": args.numbers_from, "--n-good": args.n_good},
-                      "ranked lists and --labels", "a result file; leave it out")
+        common.refuse(args, ("--numbers-from", "--n-good"), "ranked lists and --labels",
+                      "a result file; leave it out")
 
 
-def read(args: argparse.Namespace, file: str) -> ResultFile:
-    """Read the lists of a file, and their labels."""
+def groups_of(args: argparse.Namespace, files: Sequence[str]) -> list[list[Path]]:
+    """Return the files of each result; ranked lists have their labels in others: each is one."""
+    return ([[Path(file)] for file in files] if getattr(args, "labels", None) else
+            results_of_files(*files, names=common.names_of_arrays(args)))
+
+
+def read(args: argparse.Namespace, files: Sequence[str]) -> ResultFile:
+    """Read one result's files, or the lists of a file, and their labels."""
+    if not getattr(args, "labels", None):
+        return common.read_files(args, files)
+    file = files[0]
     phase(f"reading {os.path.basename(file)}")
     query, gallery = read_sides(*args.labels)
-    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
-                               args.numbers_from)
+    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(), args.numbers_from)
     if args.n_good is not None:
         ranked = replace(ranked, n_good=read_n_good(args.n_good))
     return ResultFile("ranked lists", query, gallery, ranked=ranked)

@@ -1,25 +1,24 @@
-"""Options that several commands share, what they mean, and what is printed."""
+"""Options that several commands share, and what they mean."""
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.console.terminal import WARNINGS, phase, show_plain, shows_progress
+from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
-    CONVENTIONS, NAMES, Convention, changed, check_known, choices_of_text, known_as)
+    CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
+    known_as)
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import recognise
-from reid_ref.conventions import METRICS
 from reid_ref.datasets.pooling import POOLINGS, pool_frames
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
@@ -28,15 +27,13 @@ from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
 from reid_ref.result import RANKS
 from reid_ref.signature import Signature
-from reid_ref.text.plain import plain
 
 
 def numbers(text: str, least: int = 1) -> list[int]:
     """Read different whole numbers, such as 1,5,10."""
     words = [word.strip() for word in text.split(",")]
     # Beyond 18 digits is no rank of any gallery, and no int64.
-    given = [int(word) for word in words
-             if word.isascii() and word.isdecimal() and len(word) < 19]
+    given = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 19]
     if len(given) < len(words) or min(given) < least or len(set(given)) < len(given):
         raise argparse.ArgumentTypeError(
             f"expected different whole numbers from {least}, e.g. 1,5,10, got {text!r}")
@@ -55,9 +52,6 @@ def decimals(text: str) -> list[float]:
             f"expected different numbers from 0, e.g. 0.2,0.5, got {text!r}")
     return given
 
-
-#: The version of every JSON object; it rises when a key is renamed or means another thing.
-SCHEMA = 1
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Options of the commands that rank: where a command takes one, it means the same.
@@ -102,8 +96,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
     "--cmc": {
         "metavar": "RANKS",
-        "help": "ranks of the CMC curve in JSON: a number, or all; default 50"},
-}
+        "help": "ranks of the CMC curve in JSON: a number, or all; default 50"}}
 
 
 def add_files(command: argparse.ArgumentParser, nargs: str = "+",
@@ -139,18 +132,28 @@ def add_options(command: Any, *names: str, formats: tuple[str, ...] = (),
                              help="the same as --format json")
 
 
-def refuse(options: Mapping[str, Any], expected: str, got: str) -> None:
-    """Refuse the options of `options` that are given: their value is not None, False or empty."""
-    given = [name for name, value in options.items() if value not in (None, False, [], ())]
-    if given:
-        raise InputError(', '.join(given), expected, got)
+#: Options that say how features become distances.
+OF_FEATURES = ("--metric", "--normalize")
+#: Options whose value is an attribute of another name.
+_ATTRIBUTES = {"--set": "choices", "--name": "names", "--lambda": "lambda_"}
 
 
-def of_features(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that say how features become distances, by name."""
-    normalize = getattr(args, "normalize", None)
-    return {"--metric": getattr(args, "metric", None), "--normalize": normalize,
-            "--no-normalize": normalize is False}
+def given(args: argparse.Namespace, *options: str) -> list[str]:
+    """Return which options are given: a value that is not None, False or empty."""
+    names = []
+    for option in options:
+        value = getattr(args, _ATTRIBUTES.get(option, option[2:].replace("-", "_")), None)
+        if option == "--normalize" and value is False:
+            names.append("--no-normalize")
+        elif value not in (None, False, [], ()):
+            names.append(option)
+    return names
+
+
+def refuse(args: argparse.Namespace, options: Iterable[str], expected: str, got: str) -> None:
+    """Refuse those of some options that are given."""
+    if names := given(args, *options):
+        raise InputError(', '.join(names), expected, got)
 
 
 def names_of_arrays(args: argparse.Namespace) -> dict[str, str]:
@@ -167,12 +170,12 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
-    if of_features(args)["--metric"] is not None:
+    if getattr(args, "metric", None) is not None:
         check_choice(args.metric, "--metric", METRICS)
     files = list(args.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
     data = read_result(*files, names=names_of_arrays(args))
-    if any(of_features(args).values()):
+    if given(args, *OF_FEATURES):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
     if getattr(args, "pool", None) is not None:
         data.features("--pool", remedy="leave it out")
@@ -242,6 +245,17 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
     return None
 
 
+def conventions_of(args: argparse.Namespace,
+                   default: str = "matlab") -> tuple[list[Convention], dict[str, str]]:
+    """Return the conventions requested, with the choices after --set, and why `all` is less."""
+    names, left_out = convention_names(args, default), dict[str, str]()
+    if names is None:
+        left_out = {name: why for name, why in NOT_IN_ALL.items()
+                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
+        names = [name for name in CONVENTIONS if name not in left_out]
+    return with_choices(args, [CONVENTIONS[name] for name in names]), left_out
+
+
 def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
     """Return the only convention that is requested; `purpose` says why there is only one."""
     names = convention_names(args)
@@ -250,8 +264,7 @@ def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
     return with_choices(args, [CONVENTIONS[names[0]]])[0]
 
 
-def with_choices(args: argparse.Namespace,
-                 conventions: Iterable[Convention]) -> list[Convention]:
+def with_choices(args: argparse.Namespace, conventions: Iterable[Convention]) -> list[Convention]:
     """Return the conventions with the choices after --set."""
     choices = choices_of_text(args.choices, "--set")
     return [changed(convention, choices, "--set") for convention in conventions]
@@ -298,11 +311,3 @@ def progress_bar(total: int, what: str = "") -> Any:
     from tqdm import tqdm
 
     return tqdm(desc=what, total=total, unit="query", delay=2, leave=False, file=sys.stderr)
-
-
-def print_json(answer: Any) -> None:
-    """Print an answer, a dataclass or a mapping, as one JSON object with its version and the
-    warnings.
-    """
-    values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
-    show_plain(json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f"))

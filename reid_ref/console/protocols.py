@@ -10,7 +10,6 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
-from reid_ref.files import results_of_files
 from reid_ref.labels import Labels
 from reid_ref.protocols import (
     Protocol, average_trials, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
@@ -20,6 +19,9 @@ from reid_ref.protocols.records import protocols_of
 from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
 from reid_ref.result import Result
+
+#: Options of person search.
+OF_BOXES = ("--min-score", "--boxes-per-image")
 
 
 def add(command: Any) -> None:
@@ -78,15 +80,13 @@ def file_of_trials(protocol: Protocol) -> str:
 def check(args: argparse.Namespace) -> Protocol | None:
     """Return the protocol that is named, if one is; refuse what does not go together."""
     if args.protocol is None:
-        common.refuse({"--part": args.part, "--trials": args.trials, "--shots": args.shots,
-                       **_of_boxes(args)}, "--protocol with it", "none; add it, or leave it out")
+        common.refuse(args, ("--part", "--trials", "--shots", *OF_BOXES), "--protocol with it",
+                      "none; add it, or leave it out")
         return None
     protocol = named(args.protocol, "--protocol")
-    common.refuse({option: getattr(args, name, None) for option, name in (
-        ("--convention", "convention"), ("--set", "choices"), ("--index-lists", "index_lists"),
-        ("--strict", "strict"), ("--images", "images"))},
-        "no protocol, which brings what is counted and ranks a selection of the images",
-        f"--protocol {protocol.name}; leave it out")
+    common.refuse(args, ("--convention", "--set", "--index-lists", "--strict", "--images"),
+                  "no protocol, which brings what is counted and ranks a selection of the images",
+                  f"--protocol {protocol.name}; leave it out")
     if file_of_trials(protocol) and args.trials is None:
         raise InputError("--trials", f"{file_of_trials(protocol)}, which comes with the data set",
                          "none", f"reid-ref protocols {protocol.name} says more")
@@ -110,14 +110,12 @@ def evaluated(args: argparse.Namespace, protocol: Protocol,
     """
     if protocol.boxes is not None:
         return _searched(args, protocol, files)
-    common.refuse(_of_boxes(args), "a protocol of person search", f"{protocol.name}; leave it out")
-    is_lists = getattr(args, "labels", None)
-    groups = ([[Path(file)] for file in files] if is_lists
-              else results_of_files(*files, names=common.names_of_arrays(args)))
+    common.refuse(args, OF_BOXES, "a protocol of person search", f"{protocol.name}; leave it out")
+    groups = ranked_lists.groups_of(args, files)
     if len(groups) == 1:
         return dict(_of_files(args, protocol, list(map(str, groups[0])), None))
     check_averaged(protocol, "FILE", len(groups))
-    common.refuse({"--trials": args.trials}, "one result", f"{len(groups)}, each a trial of its "
+    common.refuse(args, ("--trials",), "one result", f"{len(groups)}, each a trial of its "
                   "own")
     results = []
     for paths in groups:
@@ -128,8 +126,7 @@ def evaluated(args: argparse.Namespace, protocol: Protocol,
 
 def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str],
               trials: Any) -> ProtocolResult:
-    data = (ranked_lists.read(args, files[0]) if getattr(args, "labels", None)
-            else common.read_files(args, files))
+    data = ranked_lists.read(args, files)
     shots = args.shots if args.shots is None else check_count(args.shots, "--shots")
     if args.trials is not None:
         trials = read_trials(args.trials, data.gallery, shots or protocol.shots[0])
@@ -139,15 +136,10 @@ def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str],
                            for name, part in result.items()})
 
 
-def _of_boxes(args: argparse.Namespace) -> dict[str, Any]:
-    return {"--min-score": args.min_score, "--boxes-per-image": args.boxes_per_image}
-
-
 def _searched(args: argparse.Namespace, protocol: Protocol,
               files: Sequence[str]) -> dict[str, Result]:
-    common.refuse({"--trials": args.trials, "--shots": args.shots,
-                   "--labels": getattr(args, "labels", None), "--map": args.map},
-                  "another protocol", f"{protocol.name}, of person search; leave it out")
+    common.refuse(args, ("--trials", "--shots", "--labels", "--map"), "another protocol",
+                  f"{protocol.name}, of person search; leave it out")
     if len(files) > 1:
         raise InputError("FILE", "one file of boxes", len(files))
     return dict(evaluate_person_search(

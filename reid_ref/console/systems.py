@@ -11,31 +11,35 @@ from reid_ref.arrays import InputError
 from reid_ref.console import (
     confidence, files as ranked_lists, options as common, protocols)
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
-from reid_ref.console.terminal import phase, show
+from reid_ref.console.terminal import phase
 from reid_ref.conventions import Convention
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result, kind_of_metric
 from reid_ref.result.saved import SUFFIXES, load, read_stored
-from reid_ref.result.systems import System
+from reid_ref.result.systems import METRICS, System
 from reid_ref.statistics.units import RESAMPLES
-from reid_ref.text.table import PAPER
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
          "lists, with --labels; or .json and .csv files that reid-ref evaluate --save or "
          "--per-query wrote, which need no features.")
-METRICS = "mAP,Rank-1"
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Take what says how files are evaluated, and how intervals are made."""
-    command.add_argument("--metric", metavar="NAME[,NAME]", default=METRICS, dest="metrics",
-                         help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
+    command.epilog = " ".join(filter(None, (FILES, command.epilog)))
+    add_metrics(command)
     command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
                        "--max-memory", "--threads", "--name", formats=common.FORMATS)
     protocols.add(command)
     ranked_lists.add(command)
     confidence.add_options(command)
+
+
+def add_metrics(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--metric", metavar="NAME[,NAME]", default=",".join(METRICS),
+                         dest="metrics", help="mAP, mINP, Rank-k, P@k or R@k, k a number "
+                                              f"(default: {','.join(METRICS)})")
 
 
 def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
@@ -45,7 +49,7 @@ def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     metrics = [name.strip() for name in args.metrics.split(",")]
     for name in metrics:
         kind_of_metric(name)
-    ranked_lists.check(args, {**common.of_features(args), "--map": args.map})
+    ranked_lists.check(args, *common.OF_FEATURES, "--map")
     return metrics, confidence.read_options(args)
 
 
@@ -71,45 +75,31 @@ def signatures(by_name: Mapping[str, System]) -> dict[str, str]:
     return {name: str(system.signature) for name, system in by_name.items()}
 
 
-def show_answer(wanted: str, writers: Mapping[str, Callable[[], Any]]) -> None:
-    """Print an answer in a format; `writers` make the text, the Table or the dataclass of each."""
-    answer = writers["paper" if wanted in PAPER else wanted]()
-    if wanted == "json":
-        common.print_json(answer)
-    else:
-        show(PAPER[wanted](answer) if wanted in PAPER else answer)
-
-
 def check_not_evaluated(args: argparse.Namespace) -> None:
     """Refuse options of an evaluation, where every file holds what an evaluation gave."""
-    common.refuse({"--convention": args.convention, "--set": args.choices,
-                   "--index-lists": args.index_lists, "--map": args.map,
-                   "--protocol": getattr(args, "protocol", None)}, "features or distances",
-                  "values of each query, which are evaluated already; name the result file")
-
-
-def results_made(args: argparse.Namespace, files: Sequence[str],
-                 protocol: Protocol | None = None) -> dict[str, Result] | None:
-    """Return a saved result by its convention, or those of a protocol by part; else None."""
-    if is_saved(args, files):
-        result = load(files[0])
-        return {result.convention.name: result}
-    return None if protocol is None else protocols.evaluated(args, protocol, files)
+    common.refuse(args, ("--convention", "--set", "--index-lists", "--map", "--protocol"),
+                  "features or distances", "values of each query, which are evaluated already; "
+                  "name the result file")
 
 
 def of_each(args: argparse.Namespace, groups: Sequence[Sequence[Path]],
             work: Callable[[str, list[str], dict[str, Result] | None], Any],
             protocol: Protocol | None = None) -> list[Any]:
-    """Return what `work` makes of each result: of its name, its files, and the results that are
-    saved in them, or that a protocol makes of them.
+    """Return what `work` makes of each result: of its name, its files, and the result that is
+    saved in them, by its convention, or those that a protocol makes of them, by part.
 
     Of several, warnings and errors say which one they are about.
     """
     answers = []
     for name, paths in zip(names_of_results(args.names, groups), groups):
-        files = list(map(str, paths))
+        files, made = list(map(str, paths)), None
         with said_of(name, files) if len(groups) > 1 or args.names else nullcontext():
-            answers.append(work(name, files, results_made(args, files, protocol)))
+            if is_saved(args, files):
+                result = load(files[0])
+                made = {result.convention.name: result}
+            elif protocol is not None:
+                made = protocols.evaluated(args, protocol, files)
+            answers.append(work(name, files, made))
     return answers
 
 
@@ -140,9 +130,9 @@ def _table(file: str) -> System:
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention,
                protocol: Protocol | None) -> System:
     if protocol is not None:
-        result, = protocols.evaluated(args, protocol, [file]).values()
-        return result
-    data = ranked_lists.read(args, file) if args.labels else common.read_files(args, [file])
-    lists = common.read_lists(args, [convention])
-    result, = evaluate_file(args, data, [convention], lists).values()
+        results = protocols.evaluated(args, protocol, [file])
+    else:
+        data, lists = ranked_lists.read(args, [file]), common.read_lists(args, [convention])
+        results = evaluate_file(args, data, [convention], lists)
+    result, = results.values()
     return result

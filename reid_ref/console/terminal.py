@@ -18,15 +18,11 @@ WARNINGS: list[str] = []
 
 #: Arguments of the library, and the option of a command that sets each.
 OPTIONS = {
-    "convention": "--convention", "lists": "--index-lists", "dataset": "--dataset",
-    "method": "--method", "k1": "--k1", "k2": "--k2", "lambda_": "--lambda",
-    "evaluator": "--evaluator", "timeout": "--timeout", "queries": "--queries",
-    "seed": "--seed", "level": "--level", "far": "--far",
-    "resamples": "--resamples", "unit": "--unit", "metric": "--metric",
-    "part": "--part", "protocol": "--protocol", "published": "--published", "shots": "--shots",
-    "trials": "--trials", "key": "KEY", "query_names": "--query-names",
-    "gallery_names": "--gallery-names", "names": "--map", "matlab_dir": "--matlab-dir",
-    "threads": "--threads", "min_score": "--min-score", "boxes_per_image": "--boxes-per-image"}
+    **{name: f"--{name.rstrip('_').replace('_', '-')}" for name in (
+        "boxes_per_image convention dataset evaluator far gallery_names k1 k2 lambda_ level "
+        "matlab_dir method metric min_score part protocol published queries query_names resamples "
+        "seed shots threads timeout trials unit").split()},
+    "lists": "--index-lists", "names": "--map", "key": "KEY"}
 
 
 def names_of_arguments(files: Iterable[str]) -> dict[str, str]:

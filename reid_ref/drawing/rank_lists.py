@@ -9,7 +9,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +42,7 @@ logging.getLogger("PIL").addHandler(logging.NullHandler())
 SHAPE, FLATTEST, TALLEST = 1.0, 0.75, 2.5
 
 
-@dataclass(frozen=True)
-class ListRow:
+class ListRow(NamedTuple):
     """One row of the figure; images are paths, those of the gallery by their number."""
 
     title: str
@@ -234,8 +233,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     for path, ranked in zip(queries, rank_lists(data, range(len(query)), How(), topk)):
         stem = os.path.splitext(os.path.basename(path))[0]
         row = ListRow(stem, replace(ranked, next_good=None), path, dict(enumerate(images)))
-        figure = draw_rank_lists([row], 0, (width / DPI, height / DPI))
-        picture = as_bytes(figure, ".jpg")
+        picture = as_bytes(draw_rank_lists([row], 0, (width / DPI, height / DPI)), ".jpg")
         with whole_files(os.path.join(save_dir, f"{stem}.jpg"), mode="wb") as (file,):
             file.write(picture)
 

@@ -15,7 +15,7 @@ from reid_ref.drawing.style import (
 from reid_ref.evaluation import groups as figure_values
 from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
-from reid_ref.result import Result
+from reid_ref.result import Result, points_of
 from reid_ref.text import percent
 
 #: The CMC curve is drawn to this rank by default, or to its end if that comes before.
@@ -273,8 +273,7 @@ def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
     results, ax = results_by_name(results), axes_or(ax, conventions_height(len(results)))
     rows = np.arange(len(results))
     ap = 100 * np.array([result.mAP for result in results.values()])
-    rank1 = 100 * np.array([result.cmc[0] if len(result.cmc) else np.nan
-                            for result in results.values()])
+    rank1 = 100 * np.array([points_of(result.cmc)[0] for result in results.values()])
     for values, name, colour, marker in ((ap, "mAP", COLOURS[0], "o"),
                                          (rank1, "Rank-1", COLOURS[1], "D")):
         ax.plot(values, rows, linestyle="none", marker=marker, markersize=4, color=colour,
@@ -339,8 +338,7 @@ def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed:
         done += len(rows)
         if progress:
             progress(len(rows))
-    empty = (np.zeros(0),) * 4
-    return DistanceSample(*map(np.concatenate, zip(empty, *parts)))
+    return DistanceSample(*map(np.concatenate, zip((np.zeros(0),) * 4, *parts)))
 
 
 def _of_query(row: Doubles, identity: int, camera: int, gallery: Labels,

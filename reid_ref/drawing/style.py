@@ -1,4 +1,4 @@
-"""What all figures share: axes of a column's width, colours, line styles, legends, files."""
+"""What all figures share: axes of a column's width, colours, lines, legends, captions, files."""
 from __future__ import annotations
 
 import io
@@ -31,8 +31,7 @@ SETTINGS: Any = {
     "axes.titlesize": 8, "axes.labelsize": 8, "xtick.labelsize": 7, "ytick.labelsize": 7,
     "legend.fontsize": 7, "axes.linewidth": 0.6, "axes.spines.top": False,
     "axes.spines.right": False, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
-    "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42,
-    "svg.hashsalt": "reid-ref"}
+    "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42, "svg.hashsalt": "reid-ref"}
 
 
 def check_matplotlib() -> None:
@@ -183,6 +182,48 @@ def add_legend_below(ax: Any, **options: Any) -> Any:
     place = ax.transAxes + ScaledTranslation(0, down, ax.figure.dpi_scale_trans)
     return add_legend(ax, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place,
                       **options)
+
+
+#: What figures show, in words that a paper can use below them: by the name of the figure, with
+#: ", several" where several methods need other words.
+CAPTIONS = {
+    "cmc": "Cumulative matching characteristic: the share of queries with a match among the first "
+           "k images of the ranked list. Bands are 95 % confidence intervals.",
+    "pr": "Precision at each level of recall, averaged over the queries.",
+    "ap": "Distribution of average precision (AP) over queries and, as means, over identities.",
+    "ap, several": "Cumulative distribution of average precision (AP): the share of queries whose "
+                   "AP is at most the value on the axis.",
+    "good": "Mean average precision (AP) of queries by their number of good images in the "
+            "gallery.",
+    "cameras": "mAP in percent for each pair of query and gallery camera, over the number of "
+               "queries in small print. Hatched pairs have no score.",
+    "change": "Change of mAP in points for each pair of query and gallery camera, over the number "
+              "of queries in small print.",
+    "distances": "Densities of the distances between queries and gallery images of the same and "
+                 "of other identities, on the same and on other cameras.",
+    "conventions": "Mean average precision (mAP) and Rank-1 of one result under the conventions "
+                   "of different evaluators.",
+    "rank-lists": "Queries and their nearest gallery images. Solid green frame: same identity; "
+                  "dashed red: other identity; dotted amber: distractor; grey: ignored. After a "
+                  "gap, the next good image."}
+
+
+def caption(figure: str, several: bool = False) -> str:
+    """Return the caption of a figure, of one method or of several.
+
+    Examples
+    --------
+    >>> caption("pr", several=True)
+    'Precision at each level of recall, averaged over the queries.'
+    """
+    return CAPTIONS.get(f"{figure}, several" if several else figure, CAPTIONS[figure])
+
+
+def with_counts(words: str, results: Mapping[str, Result]) -> str:
+    """Return a caption with the convention and the numbers of images of some results."""
+    counts = next(iter(results.values())).counts
+    return (f"{words} {counts.query:,} queries, {counts.gallery:,} gallery images; convention "
+            f"{conventions_of(results)}.")
 
 
 #: Suffixes of files, with the entries of their metadata that hold the date.

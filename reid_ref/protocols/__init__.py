@@ -12,7 +12,7 @@ from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded
 from reid_ref.protocols.records import PROTOCOLS, find_protocol
 from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import permuted_galleries, read_trials
-from reid_ref.result.expectation import Expectation
+from reid_ref.result.means import Expectation
 
 __all__ = [
     "Boxes", "Exact", "Expectation", "Given", "PROTOCOLS", "Part", "Protocol", "ProtocolResult",

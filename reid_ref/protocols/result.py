@@ -11,8 +11,7 @@ from reid_ref.labels import Labels
 from reid_ref.protocols.expectation import Expected, sd_of_draws
 from reid_ref.protocols.record import Protocol
 from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result
-from reid_ref.result.expectation import NO_RANKS, Expectation, weighted_means
-from reid_ref.result.trials import over_trials
+from reid_ref.result.means import NO_RANKS, Expectation, over_trials, weighted_means
 from reid_ref.signature import Signature
 
 

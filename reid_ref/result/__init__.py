@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -42,13 +43,17 @@ STATUSES = {
     "only junk": "the query is labelled -1, so all of its good images are junk too",
     "nothing kept": "every gallery image is junk for this query, or its ranked list is empty and "
                     "not counted",
-    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out",
-}
+    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out"}
 
 
 def statuses_of(ignored: Iterable[str]) -> list[str]:
     """Return every status that a query can have where a convention ignores this."""
     return [*dict.fromkeys(filter(None, (*STATUSES, only_ignored(ignored))))]
+
+
+def points_of(cmc: Doubles, ranks: Iterable[int] = (1,)) -> list[float]:
+    """Return Rank-k for each k; NaN beyond the end of the curve."""
+    return [float(cmc[k - 1]) if k <= len(cmc) else math.nan for k in ranks]
 
 
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
@@ -183,17 +188,21 @@ class Numbers(Ranks):
     signature: str
 
 
-def ranks_of(cmc: Doubles) -> dict[str, float]:
+def ranks_of(cmc: Doubles) -> dict[str, Any]:
     """Return the fields of `Ranks`."""
     return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
+
+
+def means_of(result: Result) -> dict[str, Any]:
+    """Return the fields of `Ranks`, mAP and mINP."""
+    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP}
 
 
 def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
     """Return the fields of `Numbers`, the curve to rank `length`; None is all of it."""
     cmc = result.cmc[:None if length is None else check_count(length, "cmc")]
-    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP, "cmc": cmc.tolist(),
-            "counts": result.counts, "counted": result.counted,
-            "signature": str(result.signature)}
+    return {**means_of(result), "cmc": cmc.tolist(), "counts": result.counts,
+            "counted": result.counted, "signature": str(result.signature)}
 
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
@@ -322,10 +331,10 @@ class Result(Value):
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
         values = ", ".join(f"{name} {words.percent(value)}"
                            for name, value in headline(self).items())
-        rows = [("percent:", values),
-                ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
-                ("signature:", words.spaced(str(self.signature)))]
-        return "\n".join(line for name, text in rows for line in words.row(name, text, 11))
+        return "\n".join(words.named_rows([
+            ("percent:", values),
+            ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
+            ("signature:", words.spaced(str(self.signature)))], 11))
 
     def _repr_html_(self) -> str:
         """Return what `__str__` says as a table, which notebooks show."""
@@ -471,7 +480,28 @@ class Result(Value):
         >>> result.query_values("Rank-1").values
         array([0., 1.])
         """
-        return query_values(self, metric)
+        kind, k = kind_of_metric(metric)
+        loaded = self.per_query.status != "not loaded"
+        n_good = self.per_query.n_good[loaded]
+        convention, counted = self.convention, in_mean(self)
+        if kind == "Rank-":
+            mean, values = self.rank(k), _values_at_rank(self, k, loaded)
+            # CMC divides by all, or by those with a good image.
+            in_cmc = (n_good > 0) | (convention.n_in_cmc(n_good) == len(n_good))
+            values, counted = values[in_cmc], spread(in_cmc, loaded, False)
+        else:
+            mean, values = _values_of_mean(self, kind, k)
+            values = convention.counted(values[loaded], n_good)
+        if np.isnan(values).any():
+            raise InputError(
+                "metric", got=f"{metric} is NaN under convention {convention.name!r}, for a query "
+                "without a value counts, so there is no interval", remedy="take a convention that "
+                "counts such queries as 0 or leaves them out: unmatched='zero' or 'drop'")
+        if np.isnan(mean):
+            raise InputError(
+                "metric", got=f"{metric} is NaN, for some lists end before their last good image, "
+                "so there is no interval", remedy="take complete lists, or another metric")
+        return QueryValues(mean, spread(values, counted, 0.0), counted)
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
         """Return what an interval takes: values of each query, weights, and which ones count."""
@@ -626,7 +656,7 @@ class Result(Value):
             "queries": {
                 **{name: values.tolist() for name, values in queries.items()},
                 "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
-                "ap": words.numbers(self.per_query.ap), "inp": words.numbers(self.per_query.inp)},
+                "ap": plain(self.per_query.ap), "inp": plain(self.per_query.inp)},
             **self._made_of()}
 
     def _made_of(self) -> dict[str, Any]:
@@ -735,32 +765,6 @@ def kind_of_metric(metric: str) -> tuple[str, int]:
         raise InputError("metric", "mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
                          "such as 'Rank-1'", repr(metric))
     return match[1] or match[2], int(match[3] or 1)
-
-
-def query_values(result: Result, metric: str) -> QueryValues:
-    """Return the values per query whose mean a metric is."""
-    kind, k = kind_of_metric(metric)
-    loaded = result.per_query.status != "not loaded"
-    n_good = result.per_query.n_good[loaded]
-    convention, counted = result.convention, in_mean(result)
-    if kind == "Rank-":
-        mean, values = result.rank(k), _values_at_rank(result, k, loaded)
-        # CMC divides by all, or by those with a good image.
-        in_cmc = (n_good > 0) | (convention.n_in_cmc(n_good) == len(n_good))
-        values, counted = values[in_cmc], spread(in_cmc, loaded, False)
-    else:
-        mean, values = _values_of_mean(result, kind, k)
-        values = convention.counted(values[loaded], n_good)
-    if np.isnan(values).any():
-        raise InputError("metric", got=f"{metric} is NaN under convention {convention.name!r}, "
-                         "for a query without a value counts, so there is no interval",
-                         remedy="take a convention that counts such queries as 0 or leaves them "
-                         "out: unmatched='zero' or 'drop'")
-    if np.isnan(mean):
-        raise InputError(
-            "metric", got=f"{metric} is NaN, for some lists end before their last good image, so "
-            "there is no interval", remedy="take complete lists, or another metric")
-    return QueryValues(mean, spread(values, counted, 0.0), counted)
 
 
 def _values_at_rank(result: Result, k: int, loaded: npt.NDArray[np.bool_]) -> Doubles:

@@ -17,10 +17,9 @@ from reid_ref.disk import PathLike, read_lines
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
     RANK_COLUMNS, RANKS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
-from reid_ref.result.expectation import NO_RANKS, Expectation
+from reid_ref.result.means import AVERAGES, NO_RANKS, Expectation, over_trials
 from reid_ref.result.stored import Stored, checks, impossible
 from reid_ref.result.systems import check_same_convention
-from reid_ref.result.trials import AVERAGES, over_trials
 from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
 
 #: What is read here, for messages.

@@ -1,14 +1,12 @@
 """Results and files of values per query by name, and whether they are of the same queries."""
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, warn
+from reid_ref.arrays import InputError, warn
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.result import Fingerprints, QueryValues, Result
 from reid_ref.result.stored import Stored
@@ -119,19 +117,3 @@ def check_same_queries(systems: Mapping[str, System]) -> None:
     if unknown:
         warn(f"{', '.join(unknown)}: a .csv file does not say which gallery was ranked, so that "
              "is not checked")
-
-
-def pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
-    """Return values, weights and counted flags of all queries; the weights of each set are one.
-
-    A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
-    weights the number of queries. Values are shifted so that each set has the mean of all: the
-    error of a query is that from its own set's mean.
-    """
-    mean = math.fsum(values.mean for values in scores) / len(scores)
-    sizes = [int(np.count_nonzero(values.counted)) for values in scores]
-    share = sum(sizes) / len(sizes)
-    weight = np.concatenate([np.full(len(values.values), share / max(size, 1))
-                             for values, size in zip(scores, sizes)])
-    return (np.concatenate([values.values - values.mean + mean for values in scores]), weight,
-            np.concatenate([values.counted for values in scores]))

@@ -285,8 +285,7 @@ def test_imaginary_distances_are_counted_and_explained(tmp_path, capsys):
     ("market1501", "market1501", ["x.mat"], "XQDA + re-ranking", ("80.70", "69.98")),
     ("ide", "market1501", ["IDE_CaffeNet_test.mat"], "KISSME", ("61.02", "36.72")),
     ("cuhk03", "cuhk03-np-labeled", ["x.mat"], "XQDA + re-ranking", ("38.1", "40.3")),
-    ("cuhk03", "cuhk03-np-detected", ["CaffeNet.mat"], "Euclidean", ("15.1", "14.2")),
-])
+    ("cuhk03", "cuhk03-np-detected", ["CaffeNet.mat"], "Euclidean", ("15.1", "14.2"))])
 def test_published_line(driver, dataset, files, method, expected):
     found = Recognised(FINGERPRINTS[dataset], ())
     beside = published_lines(DRIVERS[driver], files, found)
@@ -333,8 +332,7 @@ def trained_on(inputs, **changes):
 
 @pytest.mark.parametrize("n_train, d, why", [
     (260, 32, "dimensions: expected at most 31, the rank of the features"),
-    (260, 240, "the covariance of 13 similar pairs is singular in 200 dimensions"),
-])
+    (260, 240, "the covariance of 13 similar pairs is singular in 200 dimensions")])
 def test_kissme_that_cannot_be_learnt(n_train, d, why):
     inputs = inputs_of(np.random.RandomState(0), 20, 60, n_train, d)
     inputs = trained_on(inputs, identity=np.arange(n_train) // 2)
@@ -390,24 +388,8 @@ def at(place, value):
     ("mars", lambda files: [*files, copied(files, "tracks_test_info", "tracks_test")],
      "got two for one of them"),
     ("mars", lambda files: changed(files, "ide_feat_test", at((slice(None), 0), 0)),
-     "ide_feat_test.mat: expected features that can be normalised, got only zeros in row 0"),
-])
+     "ide_feat_test.mat: expected features that can be normalised, got only zeros in row 0")])
 def test_bad_input(driver, change, message, tmp_path):
     files = change(FILES[driver](tmp_path))
     with pytest.raises(InputError, match=message):
         read_inputs(driver, *files)
-
-
-@pytest.mark.parametrize("arguments, message", [
-    (["x.npz", "--driver", "market"], "--driver: unknown 'market'.* Did you mean 'market1501'"),
-    (["x.npz", "--driver", "ide", "--seed", "-1"], "--seed: expected a whole number from 0"),
-    (["missing.npz", "--driver", "ide"], "missing.npz: No such file"),
-    (["distances.npz", "--driver", "ide"], "expected features, since the driver computes"),
-])
-def test_command_line(arguments, message, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    cases.save("distances.npz", np.eye(2), *(Labels([1, 2], [k, k]) for k in (1, 2)))
-    status, out, err = run(capsys, *arguments)
-    assert (status, out) == (2, "")
-    assert err.count("\n") == 1
-    assert re.search(message, err)

@@ -9,7 +9,6 @@ from reid_ref.cli import main
 from reid_ref.commands.check_table import check_page
 from reid_ref.conventions import CONVENTIONS
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command
-from tests.documents import ROOT
 
 SIGNATURE = ("convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
              "queries:3368|gallery:19732|reid-ref:0.2.0")
@@ -285,17 +284,6 @@ def test_a_page_that_is_not_understood_is_never_0(text, message, tmp_path):
     path = tmp_path / "paper.tex"
     path.write_text(text)
     assert_one_line_error(command("check-table", path), re.escape(message))
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    (["missing.md"], "missing.md: cannot be read: No such file or directory; expected Markdown"),
-    ([MARKET], "market_like.mat: cannot be read: not text; expected Markdown"),
-    ([str(ROOT / "README.md"), "--dataset", "markt"],
-     "--dataset: unknown 'markt'; known: market1501"),
-    ([str(ROOT / "README.md"), "--dataset", "SYSU"],
-     "--dataset: the good images of SYSU-MM01 are not on record; known: market1501")])
-def test_wrong_input(options, message):
-    assert_one_line_error(command("check-table", *options), re.escape(message))
 
 
 def test_several_files(tmp_path, capsys):

@@ -13,7 +13,6 @@ from reid_ref import CONVENTIONS, Labels
 from reid_ref.commands.compare.show import cell
 from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
 from reid_ref.conventions import NOT_IN_ALL
-from reid_ref.result import query_values
 from reid_ref.result.saved import read_stored
 from reid_ref.statistics import holm
 from tests import cases
@@ -92,7 +91,7 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
     done = 0
     for metric in ("mAP", "mINP", "Rank-1", "Rank-7"):
         try:
-            expected = query_values(result, metric)
+            expected = result.query_values(metric)
             if metric.startswith("Rank-") and result.convention.cmc != "first-match":
                 raise reid_ref.InputError("a file does not say at which ranks good images are")
         except reid_ref.InputError:

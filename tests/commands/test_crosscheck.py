@@ -198,8 +198,7 @@ def test_float32_sums_are_equal_within_a_named_tolerance():
     (made(top=10, existing=False), ("cutoff", "found in 10"), {}, "found-in-top-k"),
     (made(top=20), ("cutoff", "exist, first 20"), {}, None),
     (made(trapezoid, identity=np.float32), ("identity", "float32"), {"scale": 2 ** 25},
-     "float32-identities"),
-])
+     "float32-identities")])
 def test_the_difference_is_explained(evaluator, choice, arrays, defect):
     distances, query, gallery = data(**arrays)
     if choice[0] == "identity":  # 2^25 + 1 and + 2 are one float32
@@ -457,8 +456,7 @@ class Slippery:
     (lambda *_: ([[1], [1, 2]], 0.5), "which cannot be read: ValueError"),
     (lambda *_: {"cmc": np.ones(5), "mAP": 0.5}, r"\(dict\); expected \(cmc, mAP\)"),
     (lambda *_: (np.ones(5) + 0j, 0.5), "dtype complex128; expected a vector of numbers"),
-    (lambda *_: Slippery(), "cannot be read: OSError: gone"),
-])
+    (lambda *_: Slippery(), "cannot be read: OSError: gone")])
 def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
     check = crosscheck(answer, *data())
     assert check.verdict == "failed" and check.follows is None
@@ -479,8 +477,7 @@ def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
     ((np.ones(3), -1), "its mAP is -1.0; expected a number"),
     ((np.ones(3), .5, 7.0), "its mINP is 7.0; expected a number"),
     (SimpleNamespace(mAP=.5, cmc=np.ones(3), per_query=SimpleNamespace(ap=[.5, 2.0] * 7)),
-     "its AP of query 1 is 2.0; expected"),
-])
+     "its AP of query 1 is 2.0; expected")])
 def test_numbers_that_cannot_be_are_named(answer, message):
     check = crosscheck(lambda *_: answer, *data())
     assert check.verdict == "different"
@@ -554,8 +551,7 @@ def test_signatures(parameters, form):
     ("torchried", "^evaluator: unknown 'torchried'; known: fastreid, torchreid, module:function, "
                   "file.py:function.*Did you mean 'torchreid'"),
     (":f", "expected module:function or file.py:function, got ':f'"),
-    ("math:", "expected module:function or file.py:function, got 'math:'"),
-])
+    ("math:", "expected module:function or file.py:function, got 'math:'")])
 def test_what_is_no_evaluator(evaluator, message):
     with pytest.raises(InputError, match=message):
         crosscheck(evaluator, *data())

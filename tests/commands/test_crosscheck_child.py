@@ -191,8 +191,7 @@ def test_a_file_of_a_repository_whose_root_is_not_on_the_path(folder, imports, m
     ("code/mine.py:Setting.top", "expected a function, got int"),
     ("bad.py:f", "bad.py:f cannot be imported: SyntaxError: "),
     ("leaves.py:f", "cannot be imported: its process ended with exit code 3 before it answered"),
-    ("hangs.py:f", "cannot be imported: it gave no answer within 1 seconds and was stopped"),
-])
+    ("hangs.py:f", "cannot be imported: it gave no answer within 1 seconds and was stopped")])
 def test_what_cannot_be_imported(folder, spec, message):
     (folder / "bad.py").write_text("def f(:\n")
     (folder / "leaves.py").write_text("import os\nos._exit(3)\n")

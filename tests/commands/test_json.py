@@ -87,8 +87,7 @@ COMMANDS = [
     ("validate", "validate --dataset market1501 --published 94.40/86.1", 1),
     ("validate_pairs", f"validate {MARKET} --published 45.83/40.16 /44.91", 0),
     ("baseline", f"baseline {MARKET} --driver market1501", 0),
-    ("baseline", "baseline {}/mars/* --driver mars", 0),
-]
+    ("baseline", "baseline {}/mars/* --driver mars", 0)]
 
 
 @pytest.fixture(scope="module")
@@ -155,8 +154,7 @@ def test_every_command_and_shape_is_here():
     folder = ROOT / "reid_ref/commands"
     prints_json = {path.relative_to(folder).parts[0].removesuffix(".py").replace("_", "-")
                    for path in folder.rglob("*.py")
-                   if re.search(r"print_json\(|show_answer\(|add_files\(command, ",
-                                path.read_text())}
+                   if re.search(r"show_answer\(|add_files\(command, ", path.read_text())}
     assert {words.split()[0] for _, words, _ in COMMANDS} == prints_json
     shapes = {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["anyOf"]}
     assert {shape for shape, _, _ in COMMANDS} | {

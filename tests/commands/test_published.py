@@ -16,7 +16,7 @@ from reid_ref.commands.published import as_doubts, benchmark_of, check, check_al
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.published import by_key, find, load
 from reid_ref.protocols import PROTOCOLS
-from tests.commands.common import assert_one_line_error, command
+from tests.commands.common import command
 from tests.shared import shared
 
 RANKS = ("rank1", "rank5", "rank10", "rank20")
@@ -166,8 +166,7 @@ def test_nothing_was_changed_or_lost():
     ("MARKET1501/BagTricks-ResNet50", "nearest: market1501/bagtricks-resnet50, "),
     ("spcl", "nearest: market1501/spcl-gom, dukemtmc/spcl-gom; "),
     ("qqqq", "unknown 'qqqq'; reid_ref.published.load\\(\\) and .* list all$"),
-    ("", "unknown ''; reid_ref.published.load\\(\\) and .* list all$"),
-])
+    ("", "unknown ''; reid_ref.published.load\\(\\) and .* list all$")])
 def test_an_unknown_key_names_the_nearest(key, message):
     with pytest.raises(InputError, match=message):
         by_key(key)
@@ -189,8 +188,7 @@ def test_find_by_part_of_the_name_in_any_case():
     ({"dataset": "Maket-1501"}, "dataset: unknown 'Maket-1501'; known: Market-1501, .*SketchReID"
                                 ", .*Did you mean 'Market-1501'"),
     ({"method": "zzz"}, "method: no published figure has 'zzz' in its method, backbone or key"),
-    ({"dataset": "mars", "method": "zzz"}, "no published figure on mars has 'zzz'"),
-])
+    ({"dataset": "mars", "method": "zzz"}, "no published figure on mars has 'zzz'")])
 def test_nothing_found_is_said(arguments, message):
     with pytest.raises(InputError, match=message):
         find(**arguments)
@@ -247,16 +245,6 @@ def test_json():
     assert rows[0]["mAP"] == ""
     one = json.loads(run("mars/rnn-resnet50", "--json")[1])
     assert one == {"schema": 1, "warnings": [], **vars(by_key("mars/rnn-resnet50"))}
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["mars/rnn-resnet50", "--dataset", "mars"], "KEY: 'mars/rnn-resnet50' names one figure alre"),
-    (["--dataset", "x"], "dataset: unknown 'x'; known: "),
-    (["mars", "--dataset", "mars"], "BENCHMARK, --dataset: expected one of them, got both"),
-    (["mars", "--protocol", "torchreid"], "protocol: unknown 'torchreid'; known: mars, mars-torc"),
-])
-def test_wrong_use(arguments, message):
-    assert_one_line_error(command("published", *arguments), message)
 
 
 # Which are impossible.

@@ -4,6 +4,7 @@ import shlex
 import pytest
 
 from tests.commands.common import MARKET, MARS, TIES, assert_one_line_error, command
+from tests.documents import ROOT
 
 GATE = "evaluate MARKET --expect "
 TWICE = "expected mAP once, got it twice; leave one out"
@@ -149,12 +150,60 @@ REFUSED = {
     BENCHMARK + "--dataset markt1501": "--dataset: unknown 'markt1501'; known: .* 'market1501'?",
     BENCHMARK + "--dataset mars --convention matlab":
         "--convention, --set, --max-memory, --map: expected a result file",
-}
+    "validate --dataset mars --paper market1501/bagtricks-resnet50":
+        "a figure over the 1,980 queries of MARS, got market1501/bagtricks-resnet50, over 3,368 "
+        "of Market-1501",
+    "validate --dataset market1501 --paper sysu-mm01/agw-all":
+        "got sysu-mm01/agw-all, over SYSU-MM01",
+    # The same benchmark, but without the queries in the gallery.
+    "validate --dataset mars --paper mars/rnn-resnet50":
+        "got mars/rnn-resnet50, over 1,840 of MARS",
+    # Published figures, and tables of them.
+    "published mars/rnn-resnet50 --dataset mars":
+        "KEY: 'mars/rnn-resnet50' names one figure alre",
+    "published --dataset x": "dataset: unknown 'x'; known: ",
+    "published mars --dataset mars": "BENCHMARK, --dataset: expected one of them, got both",
+    "published mars --protocol torchreid": "protocol: unknown 'torchreid'; known: mars, mars-torc",
+    "check-table missing.md":
+        "missing.md: cannot be read: No such file or directory; expected Markdown",
+    "check-table MARKET": "market_like.mat: cannot be read: not text; expected Markdown",
+    "check-table README --dataset markt": "--dataset: unknown 'markt'; known: market1501",
+    "check-table README --dataset SYSU":
+        "--dataset: the good images of SYSU-MM01 are not on record; known: market1501",
+    # Lines of the drivers.
+    "baseline x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
+    "baseline x.npz --driver ide --seed -1": "--seed: expected a whole number from 0",
+    "baseline missing.npz --driver ide": "missing.npz: No such file",
+    "baseline TIES --driver ide": "expected features, since the driver computes",
+    # Figures.
+    "plot cameras MARKET -o x.png --no-title":
+        "--no-title: expected a figure with one panel, got 2, whose titles say what they show",
+    "plot rank-lists MARKET -o x.png --title x": "rank-lists have no title",
+    "plot cmc MARKET -o x.png --title x --no-title": "not allowed with argument",
+    "plot cmc MARKET -o x.jpg": "x.jpg: expected a name that ends in .pdf, .svg, .png",
+    "plot cmc MARKET -o x.png --width 3ft": "--width: expected a length from 2in",
+    "plot cmc MARKET -o nowhere/x.png": "nowhere/x.png: expected a file name in a folder",
+    "plot roc MARKET -o x.png": "invalid choice: 'roc'",
+    "plot cmc absent.npz -o x.png": "absent.npz", "plot cmc MARKET": "required: -o/--output",
+    "plot cmc MARKET -o x.png --last-rank 1": "--last-rank: expected a whole number",
+    "plot pr MARKET -o x.png --last-rank 9":
+        "--last-rank: expected the figure cmc, got pr; leave it out",
+    "plot cameras MARKET -o x.png --convention mars":
+        "--convention, --set, --index-lists: cameras are drawn from the labels alone",
+    "plot distances MARKET -o x.png --set ap=step": "leave them out",
+    # The page.
+    **{f"report MARKET -o x.html {words}": message for words, message in {
+        "--top 0": "--top: expected a whole number from 1 to 4294967295, got 0",
+        "--query-names x": "--query-names, --gallery-names: expected --images ROOT",
+        "--images none": "none: expected the folder of the images",
+        "--convention veri": "--convention: veri takes lists",
+        "--convention x": "--convention: .*'x'", "--seed -1": "--seed: expected",
+        "-o no/x.html": "expected a file name in a folder that exists"}.items()}}
 
 
 @pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[:60])
 def test_wrong_use(words, tmp_path):
-    paths = {"MARKET": MARKET, "MARS": MARS, "TIES": TIES}
+    paths = {"MARKET": MARKET, "MARS": MARS, "TIES": TIES, "README": ROOT / "README.md"}
     done = command(*(paths.get(word, word) for word in shlex.split(words)), cwd=tmp_path)
     assert_one_line_error(done, REFUSED[words])
     assert list(tmp_path.iterdir()) == []

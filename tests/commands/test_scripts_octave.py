@@ -185,8 +185,7 @@ def test_habits_that_change_nothing(tmp_path, private, capfd, first):
     ("x = (1", "Octave says: parse error .*own/evaluation.m"),
     ("x = zeros(1e9, 1e9);", "Octave says: out of memory"),
     ("exit(3);", "octave[^ ]* ended with exit code 3 and no answer"),
-    ("kill(getpid(), 9);", "octave[^ ]* ended with exit code -9 and no answer"),
-])
+    ("kill(getpid(), 9);", "octave[^ ]* ended with exit code -9 and no answer")])
 def test_scripts_that_fail(tmp_path, private, capfd, body, message):
     folder = scripts(tmp_path / "own", evaluation=evaluation(body))
     with pytest.raises(InputError, match=f"^{folder}/evaluation.m: .*{message}") as caught:
@@ -201,8 +200,7 @@ def test_scripts_that_fail(tmp_path, private, capfd, body, message):
     (None, "OCTAVE_EXECUTABLE: expected the program of GNU Octave, got '.*octave', which is none"),
     ("#!/bin/sh\n", "octave ended with exit code 0 and no answer"),
     ("#!/no/such/shell\n", "octave: expected the program of GNU Octave, got: No such file"),
-    ("nonsense", "octave: expected the program of GNU Octave, got: Exec format error"),
-])
+    ("nonsense", "octave: expected the program of GNU Octave, got: Exec format error")])
 def test_an_executable_that_is_no_octave(tmp_path, monkeypatch, private, content, message):
     if content is not None:
         (tmp_path / "octave").write_text(content)

@@ -38,8 +38,7 @@ def validate(data, figure, conventions=None, **options):
 @pytest.mark.parametrize(("text", "rank1", "mAP"), [
     ("81.1/67.6", "81.1", "67.6"), ("81.10/67.60", "81.10", "67.60"), ("81.1/", "81.1", None),
     ("/67.6", None, "67.6"), (" 100 / 0 ", "100", "0"), ("0.8%/0.3%", "0.8", "0.3"),
-    ("1.5/0.9%", "1.5", "0.9"),
-])
+    ("1.5/0.9%", "1.5", "0.9")])
 def test_a_figure_keeps_its_decimals(text, rank1, mAP):
     figure = parse_figure(text)
     assert figure == Figure(rank1 and Decimal(rank1), mAP and Decimal(mAP))
@@ -59,8 +58,7 @@ def test_a_figure_keeps_its_decimals(text, rank1, mAP):
     ("0.811/0.676", r"expected percent, got 0.811, which looks like a fraction; write 81.1 \(a "
                     r"figure of one percent or less: 0.811%\)"),
     ("81.1/0.676", "got 0.676, which looks like a fraction; write 67.6 "),
-    ("1/67.6", "got 1, which looks like a fraction; write 100 "),
-])
+    ("1/67.6", "got 1, which looks like a fraction; write 100 ")])
 def test_a_malformed_figure_is_refused_with_the_way_out(text, message):
     with pytest.raises(InputError, match=f"^published: .*{message}"):
         parse_figure(text)
@@ -76,8 +74,7 @@ def test_a_malformed_figure_is_refused_with_the_way_out(text, message):
     (0.8111, "81.10", "no"),
     (0.81105, "81.10", "rounded"), (0.815, "81", "rounded"), (0.8151, "81", "truncated"),
     (0.0, "0", "rounded"), (1.0, "100", "rounded"), (0.9951, "99.5", "rounded"),
-    (float("nan"), "81.1", "no"), (np.float32(0.14), "14.0", "rounded"),
-])
+    (float("nan"), "81.1", "no"), (np.float32(0.14), "14.0", "rounded")])
 def test_the_printed_decimals_decide(value, printed, expected):
     assert agreement(value, Decimal(printed)) == expected
 
@@ -89,8 +86,7 @@ def test_the_printed_decimals_decide(value, printed, expected):
     ("14.1", 50, (8, 7, "no", (7, 8))),
     ("81.1", 3368, (2730, 2733, "rounded", (2731, 2732))),
     ("66.6", 3, (2, 2, "truncated", (1, 2))),
-    ("50", 1, (1, 0, "no", (0, 1))),
-])
+    ("50", 1, (1, 0, "no", (0, 1)))])
 def test_hit_counts(printed, n, expected):
     found = hit_counts(Decimal(printed), n)
     assert (found.fewest, found.most, found.rounding, found.nearest) == expected
@@ -468,14 +464,7 @@ def test_bounds_of_a_benchmark_are_those_of_its_labels():
             found.hit_counts, found.bounds, found.no_bounds)
 
 
-@pytest.mark.parametrize(("dataset", "key", "message"), [
-    ("mars", "market1501/bagtricks-resnet50", "a figure over the 1,980 queries of MARS, got "
-     "market1501/bagtricks-resnet50, over 3,368 of Market-1501"),
-    ("market1501", "sysu-mm01/agw-all", "got sysu-mm01/agw-all, over SYSU-MM01"),
-    # The same benchmark, but without the queries in the gallery.
-    ("mars", "mars/rnn-resnet50", "got mars/rnn-resnet50, over 1,840 of MARS")])
-def test_a_figure_over_other_images_is_refused(dataset, key, message):
-    assert_one_line_error(command("validate", "--dataset", dataset, "--paper", key), message)
+def test_a_figure_over_the_same_images():
     assert run("--dataset", "mars", "--paper", "mars/ap3d")[0] == 0
     assert run("--dataset", "cuhk03-np-labeled", "--paper", "cuhk03-np/pan-labeled")[0] == 0
 

@@ -11,14 +11,14 @@ from reid_ref import CONVENTIONS, InputError, Labels, evaluate_distances, figure
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.drawing.camera_matrix import camera_change
-from reid_ref.drawing.captions import caption
+from reid_ref.drawing.style import caption
 from reid_ref.drawing.rank_lists import FRAMES
 from reid_ref.drawing.results import KINDS, WRONG_PAIRS, distance_sample, shared_axes
 from reid_ref.evaluation.groups import (
     ap_by_good, intervals_by_metric, rank_band, ranks_of_band)
 from reid_ref.text import percent
 from tests.cases import market_like, save
-from tests.commands.common import MARKET, assert_one_line_error, command
+from tests.commands.common import MARKET, command
 from tests.drawing.colour_blindness import SIGHT, difference, linear, lab
 
 pytest.importorskip("matplotlib")
@@ -464,26 +464,3 @@ def test_titles(three):
     assert usual not in text and "<!-- rank -->" in text
     text = texts("cameras", "a.npz", "--title", "Six cameras")
     assert "<!-- Six cameras -->" in text and "<!-- mAP by pair of cameras" in text
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["cameras", "a.npz", "-o", "x.png", "--no-title"],
-     "--no-title: expected a figure with one panel, got 2, whose titles say what they show"),
-    (["rank-lists", "a.npz", "-o", "x.png", "--title", "x"], "rank-lists have no title"),
-    (["cmc", "a.npz", "-o", "x.png", "--title", "x", "--no-title"], "not allowed with argument"),
-    (["cmc", "a.npz", "-o", "x.jpg"], "x.jpg: expected a name that ends in .pdf, .svg, .png"),
-    (["cmc", "a.npz", "-o", "x.png", "--width", "3ft"], "--width: expected a length from 2in"),
-    (["cmc", "a.npz", "-o", "nowhere/x.png"], "nowhere/x.png: expected a file name in a folder"),
-    (["roc", "a.npz", "-o", "x.png"], "invalid choice: 'roc'"),
-    (["cmc", "absent.npz", "-o", "x.png"], "absent.npz"),
-    (["cmc", "a.npz"], "required: -o/--output"),
-    (["cmc", "a.npz", "-o", "x.png", "--last-rank", "1"], "--last-rank: expected a whole number"),
-    (["pr", "a.npz", "-o", "x.png", "--last-rank", "9"],
-     "--last-rank: expected the figure cmc, got pr; leave it out"),
-    (["cameras", "a.npz", "-o", "x.png", "--convention", "mars"],
-     "--convention, --set, --index-lists: cameras are drawn from the labels alone"),
-    (["distances", "a.npz", "-o", "x.png", "--set", "ap=step"], "leave them out")])
-def test_command_refuses(three, arguments, message):
-    before = sorted(three.iterdir())
-    assert_one_line_error(command("plot", *arguments, cwd=three), message)
-    assert sorted(three.iterdir()) == before

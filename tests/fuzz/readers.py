@@ -23,7 +23,7 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import is_lazy, read_rows
 from reid_ref.cli import main
 from reid_ref.commands.check_table import check_page
-from reid_ref.commands.gate.compute import parse_wanted
+from reid_ref.commands.gate import parse_wanted
 from reid_ref.conventions import choices_of_text
 from reid_ref.datasets import oxford, published
 from reid_ref.datasets.driver_files import DRIVERS, read_inputs

@@ -7,7 +7,6 @@ import pytest
 
 from reid_ref import (
     CONVENTIONS, InputError, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
-from reid_ref.result import query_values
 from reid_ref.statistics import paired, units
 from reid_ref.statistics.interval import interval, intervals_of, studentized
 from tests.proof.mutants import near, same
@@ -190,7 +189,7 @@ def test_result():
         found = evaluate_distances(
             distances, query, gallery, convention=MATLAB.replace(ap="step", **changes))
         for metric, (values, counted) in expected.items():
-            scores = query_values(found, metric)
+            scores = found.query_values(metric)
             near(scores.values, values)
             same(scores.counted, np.arange(4) < counted)
             near(scores.mean, sum(values) / counted)
@@ -203,8 +202,8 @@ def test_loaded_and_units():
     found = evaluate_distances(
         distances, query, Labels(range(20), [2] * 20), convention=MATLAB.replace(
             loads="without label -1", arithmetic="float32", ap="step"))
-    same(query_values(found, "Rank-1").values, [0, 0, 0, 0, *[1] * 37])
-    same(query_values(found, "Rank-1").counted, np.arange(41) > 0)
+    same(found.query_values("Rank-1").values, [0, 0, 0, 0, *[1] * 37])
+    same(found.query_values("Rank-1").counted, np.arange(41) > 0)
     sure = found.interval("Rank-1", resamples=99)
     error = np.full(20, 2 * 3 / 40)
     error[:2] -= 2, 1

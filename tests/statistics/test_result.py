@@ -8,7 +8,6 @@ import reid_ref
 from reid_ref import CONVENTIONS, InputError
 from reid_ref.console.confidence import intervals
 from reid_ref.conventions import NOT_IN_ALL
-from reid_ref.result import query_values
 from reid_ref.statistics import units as draws
 from tests import cases
 
@@ -52,7 +51,7 @@ def test_values_have_the_printed_mean_under_every_convention(seed):
         if np.isnan(printed(result, metric)) or (
                 metric.startswith("Rank") and result.convention.curve.of_rows):
             continue
-        value, values, counted = query_values(result, metric)
+        value, values, counted = result.query_values(metric)
         assert value == printed(result, metric)
         again = mean(values[counted], result.convention.arithmetic)
         if metric.startswith("Rank") and result.convention.cmc == "all-shots":

@@ -4,36 +4,35 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from reid_ref.arrays import check_choice, check_count, each_warning_once
 from reid_ref.commands.baseline.compute import Baseline, LineNumbers, baseline
 from reid_ref.console import options as common
-from reid_ref.console.answers import Dataset, dataset_of
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import Dataset, add_json, dataset_of, show_answer
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver, read_inputs
 from reid_ref.datasets.published import Published, load
-from reid_ref.text import NO_BENCHMARK, by_reason, names, percent, row, signature_rows
+from reid_ref.text import NO_BENCHMARK, by_reason, named_rows, names, percent, signature_rows
 from reid_ref.text.table import lines as table_lines
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, "
-        "XQDA, KISSME; for MARS the means over pairs of cameras, too.")
-    command.epilog = (
-        "Files: those that the driver loads, in any order (train in the names of the "
-        "training files), or a result file as reid-ref evaluate reads it, which gives the "
-        "lines that learn nothing. Exit code: 0, also where training files are not given "
-        "and the lines that learn from them are left out; 1 when another line could not "
-        "be computed; 2 for wrong input.")
+    """Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, XQDA, KISSME;
+    for MARS the means over pairs of cameras, too.
+
+    Files: those that the driver loads, in any order (train in the names of the training files), or
+    a result file as reid-ref evaluate reads it, which gives the lines that learn nothing. Exit
+    code: 0, also where training files are not given and the lines that learn from them are left
+    out; 1 when another line could not be computed; 2 for wrong input.
+    """
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="files of the driver, or a result file")
     command.add_argument("--driver", required=True, metavar="NAME",
                          help="market1501, cuhk03, mars or ide")
     command.add_argument("--seed", type=int, default=0, metavar="N",
                          help="of the training pairs; default 0")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,10 +47,8 @@ def run(args: argparse.Namespace) -> int:
             bar.update(queries)
 
         answer = baseline(args.driver, inputs, args.seed, None if bar is None else progress)
-    if args.json:
-        common.print_json(as_answer(args.files, answer))
-    else:
-        show(as_table(args.files, answer))
+    show_answer(args.format, json=lambda: as_answer(args.files, answer),
+                table=lambda: as_table(args.files, answer))
     return int(any(why != DRIVERS[args.driver].without_training
                    for why in answer.left_out.values()))
 
@@ -89,8 +86,7 @@ def _known(files: list[str], answer: Baseline) -> tuple[Recognised | None, dict[
     return benchmark, published_lines(DRIVERS[answer.name], files, benchmark)
 
 
-@dataclass(frozen=True)
-class PrintedRow:
+class PrintedRow(NamedTuple):
     """The figure that the driver's authors print, with its digits."""
 
     key: str
@@ -106,8 +102,7 @@ class LineRow(LineNumbers):
     published: PrintedRow | None
 
 
-@dataclass(frozen=True)
-class DriverLines:
+class DriverLines(NamedTuple):
     """What a driver prints as JSON has it."""
 
     files: list[str]
@@ -140,33 +135,31 @@ def as_table(files: list[str], answer: Baseline) -> str:
     benchmark, figures = _known(files, answer)
     sizes = f"{len(inputs.query):,} queries, {len(inputs.gallery):,} gallery"
     sizes += f", {len(inputs.train):,} train" if inputs.train else ""
-    lines = row("input", names(files))
-    lines += row("driver", f"{driver.script} of {driver.repository} ({driver.commit})")
-    lines += row("images", f"{sizes}; features {inputs.query.features.shape[1]}-d, computed in "
-                           f"{driver.dtype}")
-    lines += row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
-    lines += row("seed", f"{answer.seed}, of the training pairs") if inputs.train else []
+    lines = named_rows([
+        ("input", names(files)),
+        ("driver", f"{driver.script} of {driver.repository} ({driver.commit})"),
+        ("images", f"{sizes}; features {inputs.query.features.shape[1]}-d, computed in "
+         f"{driver.dtype}"), ("dataset", benchmark.sentence if benchmark else NO_BENCHMARK),
+        *([("seed", f"{answer.seed}, of the training pairs")] if inputs.train else [])])
     heads = ["percent", "Rank-1", "mAP"]
     heads += ["pairs: Rank-1", "mAP"] if driver.camera_pairs else []
     heads += ["published", ""] if figures else []
-    rows = []
+    cells = []
     for method in driver.methods:
-        cells, figure = _cells(answer.lines.get(method)), figures.get(method)
-        cells += [figure.rank1, figure.mAP] if figure else []
-        rows.append([method, *cells, *[""] * (len(heads) - 1 - len(cells))])
-    lines += ["", *table_lines(heads, rows, indent=24), ""]
-    for name, text in _notes(driver, answer, figures):
-        lines += row(name, text)
-    return "\n".join([*lines, *signature_rows(answer.signature)])
+        values, figure = _cells(answer.lines.get(method)), figures.get(method)
+        values += [figure.rank1, figure.mAP] if figure else []
+        cells.append([method, *values, *[""] * (len(heads) - 1 - len(values))])
+    lines += ["", *table_lines(heads, cells, indent=24), ""]
+    return "\n".join([*lines, *named_rows(_notes(driver, answer, figures)),
+                      *signature_rows(answer.signature)])
 
 
 def _cells(line: LineNumbers | None) -> list[str]:
     if line is None:
         return ["-", "-"]
     # A dash is a line that was not computed; NaN is what the driver prints.
-    pairs = vars(line.camera_pairs).values() if line.camera_pairs else ()
     return [percent(line.Rank_1, "nan"), percent(line.mAP, "nan"),
-            *(f"{100 * value:.4f}" for value in pairs)]
+            *(f"{100 * value:.4f}" for value in line.camera_pairs or ())]
 
 
 def _notes(driver: Driver, answer: Baseline,

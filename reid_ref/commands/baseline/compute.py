@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +47,7 @@ Array = npt.NDArray[Any]
 Progress = Callable[[str, int], object]
 
 
-@dataclass(frozen=True)
-class PairMeans:
+class PairMeans(NamedTuple):
     """Means over pairs of different cameras."""
 
     Rank_1: Share
@@ -102,8 +101,7 @@ class Baseline:
             self.inputs.query.labels, self.inputs.gallery.labels))
 
 
-@dataclass(frozen=True)
-class Space:
+class Space(NamedTuple):
     """Features as a method compares them, and its metric M; None is the Euclidean distance."""
 
     query: Array
@@ -240,8 +238,7 @@ SPACES: Mapping[str, Callable[[Inputs, Images, Integers, Integers], Space]] = {
     "kissme ide": partial(_components, pca="ide", learn=metric_learning.kissme),
     "kissme mars": partial(_components, pca="mars", learn=metric_learning.kissme),
     "similar pairs": partial(_components, pca="mars", learn=metric_learning.similar_pairs_metric),
-    "components": partial(_components, pca="mars", learn=None),
-}
+    "components": partial(_components, pca="mars", learn=None)}
 
 
 # ---------------------------------------------------------------- distances
@@ -249,8 +246,7 @@ SPACES: Mapping[str, Callable[[Inputs, Images, Integers, Integers], Space]] = {
 def _blocks(space: Space, method: Method, imaginary: list[int]) -> Iterator[Array]:
     """Yield the distances of consecutive queries; add the number of imaginary to `imaginary`."""
     if method.reranked:
-        yield from rerank_blocks(space.query, space.gallery, normalize=False,
-                                 mahalanobis=space.M)
+        yield from rerank_blocks(space.query, space.gallery, normalize=False, mahalanobis=space.M)
         return
     query_M, gallery_M = ((side if space.M is None else side @ space.M)
                           for side in (space.query, space.gallery))

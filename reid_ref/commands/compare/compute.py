@@ -89,9 +89,8 @@ class Comparison(Value):
     @property
     def better_system(self) -> str | None:
         """Which one has the higher number, where the adjusted p is below 0.05."""
-        if self.p_adjusted >= SIGNIFICANT:
-            return None
-        return self.system if self.difference > 0 else self.baseline
+        higher = self.system if self.difference > 0 else self.baseline
+        return None if self.p_adjusted >= SIGNIFICANT else higher
 
     def _repr_html_(self) -> str:
         return as_html(Table(_HEADS, [_cells(self)]))

@@ -90,9 +90,7 @@ def _block(answer: Comparisons, metric: str) -> list[str]:
 
 def _pair(change: Comparison, letters: Mapping[str, str]) -> str:
     """Return how the screen names a comparison."""
-    if not letters:
-        return change.system
-    return f"{letters[change.system]} - {letters[change.baseline]}"
+    return f"{letters[change.system]} - {letters[change.baseline]}" if letters else change.system
 
 
 def _remarks(answer: Comparisons, metric: str, changes: list[Comparison]) -> list[str]:

@@ -8,13 +8,15 @@ from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
 from reid_ref.commands.crosscheck.compute.comparison import LEVELS
 from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.result import RANKS
-from reid_ref.text import row, source
+from reid_ref.text import named_rows, source
 from reid_ref.text.table import lines as table_lines
 
 #: How many of the queries that differ are named.
 _NAMED = 10
+#: Columns of the names of rows.
+INDENT = 12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,10 +28,11 @@ class Answered(CrossCheck):
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Run another evaluator on the same distances and labels, and say which "
-        "convention it follows, or which query differs and why.")
-    command.epilog = "Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input."
+    """Run another evaluator on the same distances and labels, and say which convention it follows,
+    or which query differs and why.
+
+    Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.
+    """
     common.add_files(command)
     command.add_argument(
         "--evaluator", required=True, metavar="SPEC",
@@ -50,10 +53,8 @@ def run(args: argparse.Namespace) -> int:
         metric, normalize = how.distance()
         check = crosscheck(data, args.evaluator, metric=metric, normalize=normalize,
                            timeout=args.timeout, queries=args.queries, progress=how.progress)
-    if args.format == "json":
-        common.print_json(Answered(**vars(check), files=args.files, layout=data.layout))
-    else:
-        show(as_text(check, source(args.files, data.layout)))
+    show_answer(args.format, table=lambda: as_text(check, source(args.files, data.layout)),
+                json=lambda: Answered(**vars(check), files=args.files, layout=data.layout))
     return 0 if check.verdict == "equal" else 1
 
 
@@ -61,17 +62,17 @@ def as_text(check: CrossCheck, given: str = "") -> str:
     """Return the report for a terminal of 80 columns."""
     name = f"{check.evaluator} {check.version}".strip()
     label = "" if check.verdict == "failed" else "invalid"
-    rows = [("input", given), ("evaluator", f"{name}: {check.computes}".removesuffix(": ")),
-            ("given", check.fed), ("verdict", verdict(check)),
-            *((label, problem) for problem in check.problems)]
-    lines = _wrapped(rows[not given:])
+    first = [("input", given), ("evaluator", f"{name}: {check.computes}".removesuffix(": ")),
+             ("given", check.fed), ("verdict", verdict(check)),
+             *((label, problem) for problem in check.problems)]
+    lines = named_rows(first[not given:], INDENT)
     if check.reference is not None:
         lines += ["", *_numbers(check), "", *_per_query(check)]
-    return "\n".join(lines + _wrapped([
+    return "\n".join(lines + named_rows([
         *(("note", remark) for remark in check.remarks),
         *(("known fault", text) for text in check.defects.values()),
         *(("it warned", text) for text in check.warned[:5]),
-        *([("it printed", shorten(check.printed))] if check.printed else [])]))
+        *([("it printed", shorten(check.printed))] if check.printed else [])], INDENT))
 
 
 def verdict(check: CrossCheck) -> str:
@@ -95,36 +96,32 @@ def verdict(check: CrossCheck) -> str:
 
 
 def _numbers(check: CrossCheck) -> list[str]:
-    rows = []
+    cells = []
     for field in ("mAP", "mINP", *(f"Rank_{k}" for k in RANKS)):
         theirs, ours = getattr(check, field), getattr(check.reference, field)
         if theirs is not None and ours is not None:
-            rows.append([field.replace("_", "-"), repr(theirs), repr(ours),
-                         f"{theirs - ours:.2g}"])
-    lines = table_lines(["", "theirs", str(check.closest), "difference"], rows,
-                        indent=10) if rows else []
+            cells.append([field.replace("_", "-"), repr(theirs), repr(ours),
+                          f"{theirs - ours:.2g}"])
+    lines = table_lines(["", "theirs", str(check.closest), "difference"], cells,
+                        indent=10) if cells else []
     words = {"ap": "AP of each query", "cmc": "all of CMC"}
-    return lines + _wrapped([
+    return lines + named_rows([
         ("", f"{words[name]}: {LEVELS[item.level][0]} (largest difference "
              f"{item.largest_difference:.2g})")
-        for name, item in check.agreement.items() if name in words])
+        for name, item in check.agreement.items() if name in words], INDENT)
 
 
 def _per_query(check: CrossCheck) -> list[str]:
     queries, first = check.queries, check.first_difference
     if queries is None or check.ap is None:
         return []
-    rows = [("per query", f"{queries.equal:,} of {queries.compared:,} APs agree with "
-                          f"{check.closest}")]
+    pairs = [("per query", f"{queries.equal:,} of {queries.compared:,} APs agree with "
+                           f"{check.closest}")]
     if queries.differing:
         more = len(queries.differing) - _NAMED
-        rows.append(("differing", ", ".join(map(str, queries.differing[:_NAMED]))
-                     + (f" and {more:,} more" if more > 0 else "")))
+        pairs.append(("differing", ", ".join(map(str, queries.differing[:_NAMED]))
+                      + (f" and {more:,} more" if more > 0 else "")))
     if first is not None:
-        rows += [("first", f"query {first.query}: {first.theirs!r} for {first.ours!r}"),
-                 ("why", first.why)]
-    return _wrapped(rows)
-
-
-def _wrapped(rows: list[tuple[str, str]]) -> list[str]:
-    return [line for name, text in rows for line in row(name, text, 12)]
+        pairs += [("first", f"query {first.query}: {first.theirs!r} for {first.ours!r}"),
+                  ("why", first.why)]
+    return named_rows(pairs, INDENT)

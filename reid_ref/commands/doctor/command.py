@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import OfFiles, add_json, show_answer
 from reid_ref.text import row, source
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(OfFiles):
     """What the doctor finds, as JSON has it."""
 
-    files: list[str]
-    layout: str
     findings: list[Finding]
 
 
@@ -37,25 +35,22 @@ def as_text(findings: Sequence[Finding], source: str) -> str:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Look for known mistakes in a result file: identities that never meet, "
-        "made-up cameras, similarities given as distances, copies, features that "
-        "separate nothing.")
-    command.epilog = (
-        "Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for "
-        "wrong input. Each finding has a key, e.g. doctor:single-camera, with a section "
-        "of its own in the documentation.")
+    """Look for known mistakes in a result file: identities that never meet, made-up cameras,
+    similarities given as distances, copies, features that separate nothing.
+
+    Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for wrong input.
+    Each finding has a key, e.g. doctor:single-camera, with a section of its own in the
+    documentation.
+    """
     common.add_files(command)
     command.add_argument("--seed", type=int, default=12345, metavar="N",
                          help="of the sample of queries and images; default 12345")
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add_json(command)
 
 
 def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
     findings = doctor(data, seed=args.seed)
-    if args.json:
-        common.print_json(Diagnosis(args.files, data.layout, findings))
-    else:
-        show(as_text(findings, source(args.files, data.layout)))
+    show_answer(args.format, json=lambda: Diagnosis(args.files, data.layout, findings),
+                table=lambda: as_text(findings, source(args.files, data.layout)))
     return int(any(finding.severity == "error" for finding in findings))

@@ -4,32 +4,30 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_count, warn
+from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
     worst_rows)
 from reid_ref.commands.evaluate.show import parts, rows
-from reid_ref.commands.gate import command as gates
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
+from reid_ref.console.answers import SCHEMA, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, Convention
+from reid_ref.conventions import Convention
 from reid_ref.datasets.benchmarks import expected_convention
 from reid_ref.disk import check_targets, is_direct, whole_files
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.files import results_of_files
 from reid_ref.labels import IndexLists
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
-from reid_ref.text.table import PAPER
 
 #: Columns that no convention counts by, and what that means.
 NOT_COUNTED = {
@@ -38,6 +36,9 @@ NOT_COUNTED = {
     "view": "every image is ranked whatever its view",
     "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
     "frame": "neighbouring frames count"}
+#: Options that are about one result of one convention, and those that need features or distances.
+OF_ONE_RESULT = ("--per-query", "--save", "--at", "--worst", "--by", *gates.OF_ONE_RESULT)
+OF_DISTANCES = (*common.OF_FEATURES, "--map", "--pool")
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
         "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
@@ -45,12 +46,15 @@ MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--s
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = "Print Rank-k, mAP and mINP of a result file, or of several."
-    command.epilog = (
-        "Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a "
-        "folder of .npy files, by the names of the arrays (docs/files.md); or in separate "
-        "files, in any order. Files that each hold everything are evaluated one after the "
-        "other, a row each. A result that --save wrote is shown as it is. " + gates.CODES)
+    """Print Rank-k, mAP and mINP of a result file, or of several.
+
+    Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a folder of
+    .npy files, by the names of the arrays (docs/files.md); or in separate files, in any order.
+    Files that each hold everything are evaluated one after the other, a row each. A result that
+    --save wrote is shown as it is. Exit code: 0 where all is well; 1 for --strict and a finding; 2
+    for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse than --baseline.
+    What failed is one line on stderr.
+    """
     command.set_defaults(more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
@@ -80,8 +84,7 @@ def _add_output(group: Any) -> None:
                             "camera; may be given twice")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What is requested, read from the options before the work."""
 
     conventions: list[Convention]
@@ -94,22 +97,18 @@ class Request:
 
 def run(args: argparse.Namespace) -> int:
     request = _check(args)
-    # Ranked lists have their labels in other files: each is a result.
     # Several files of a protocol are its trials.
     groups = ([list(map(Path, args.files))] if request.protocol is not None
-              else [[Path(file)] for file in args.files] if args.labels
-              else results_of_files(*args.files, names=common.names_of_arrays(args)))
+              else ranked_lists.groups_of(args, args.files))
     several = len(groups) > 1 or args.names is not None
     if several:
-        common.refuse({**_of_one_result(args), "--protocol": args.protocol},
-                      "one result and no --name",
+        common.refuse(args, (*OF_ONE_RESULT, "--protocol"), "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                       "evaluate each in a call of its own")
     answers = systems.of_each(args, groups, partial(_evaluated, args, request, several),
                               request.protocol)
-    status = (answers[0].status
-              or gates.of_findings(args, [finding for answer in answers
-                                          for finding in answer.findings]))
+    findings = [finding for answer in answers for finding in answer.findings]
+    status = answers[0].status or gates.of_findings(args, findings)
     _print(args, request, [answer.method for answer in answers], answers[0].more, several)
     return status
 
@@ -143,52 +142,51 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     """Evaluate the files of one result, or take what is `made`; write what is requested of one."""
     findings: gates.Findings = []
     if made is None:
-        data = ranked_lists.read(args, files[0]) if args.labels else common.read_files(args, files)
+        data = ranked_lists.read(args, files)
         results = evaluate_file(args, data, request.conventions, request.lists)
         findings = gates.examine(args, data, request.conventions)
         _warn_of(args, data)
-        about = data.layout, tables.sizes(data), common.recognised(data)
+        benchmark = common.recognised(data)
     else:
-        data, results = None, made
-        first = next(iter(made.values()))
-        about = tables.made_before(first), tables.sizes_of_saved(first), None
-    more, status = Details(), 0
+        data, results, benchmark = None, made, None
+    result, more, status = next(iter(results.values())), Details(), 0
+    layout, sizes = tables.about(result, data)
     if not several:
-        result = next(iter(results.values()))
         status = gates.status(args, request.gates, result)
         _write(args, result)
         more = _details(args, data, result, request.lists)
     results, intervals = confidence.find(args, results, request.intervals)
-    return FileAnswer(Method(name, files, *about, results, intervals), findings, more, status)
+    method = Method(name, files, layout, sizes, benchmark, results, intervals)
+    return FileAnswer(method, findings, more, status)
 
 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
-    n_rows, left_out = sum(len(method.results) for method in methods), request.left_out
-    if request.protocol is not None:
-        systems.show_answer(args.format, parts.writers(
-            request.protocol, methods[0], common.ranks(args), common.cmc_length(args), more))
-        _show_details(args, more)
-    elif args.format == "json":
-        values = evaluated(methods, common.cmc_length(args), more)
-        common.print_json(Evaluations(values, left_out) if several or n_rows > 1 else values[0])
-    elif args.format != "table":
-        of_files = several or n_rows == 1
-        given = rows_of(methods) if of_files else methods[0].results
-        intervals = intervals_of(methods) if of_files else methods[0].intervals
-        ranks = common.ranks(args)
-        show(rows.as_csv(given, ranks=ranks, intervals=intervals) if args.format == "csv" else
-             PAPER[args.format](rows.table(given, ranks=ranks, intervals=intervals)))
-    elif several:
-        show(tables.by_method(methods, left_out, common.ranks(args)))
-    elif n_rows > 1:
-        show(tables.by_convention(methods[0], left_out, common.ranks(args, (1, 5, 10))))
-    else:
-        show(tables.one_result(methods[0], common.ranks(args)))
-        _show_details(args, more)
+    protocol, first, ranks = request.protocol, methods[0], common.ranks(args)
+    by_convention = not several and len(first.results) > 1
+    results, intervals = (
+        (first.results, first.intervals) if by_convention or protocol is not None
+        else (rows_of(methods), intervals_of(methods)))
 
+    def as_json() -> Any:
+        length = common.cmc_length(args)
+        if protocol is not None:
+            return parts.as_answer(protocol, first, length, more)
+        values = evaluated(methods, length, more)
+        return Evaluations(values, request.left_out) if several or by_convention else values[0]
 
-def _show_details(args: argparse.Namespace, more: Details) -> None:
+    def as_text() -> str:
+        if protocol is not None:
+            return parts.as_text(protocol, first, ranks)
+        if several:
+            return tables.by_method(methods, request.left_out, ranks)
+        if by_convention:
+            return tables.by_convention(first, request.left_out, common.ranks(args, (1, 5, 10)))
+        return tables.one_result(first, ranks)
+
+    show_answer(args.format, json=as_json, table=as_text,
+                csv=lambda: rows.as_csv(results, ranks=ranks, intervals=intervals),
+                paper=lambda: rows.table(results, ranks=ranks, intervals=intervals))
     if args.format == "table" and more != Details():
         show(tables.details(more))
 
@@ -220,7 +218,7 @@ def _write(args: argparse.Namespace, result: Result) -> None:
         result.save(args.save)
     if args.per_query is None:
         return
-    text = (json.dumps({"schema": common.SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
+    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
             if is_json else rows.per_query_csv(result))
     with whole_files(args.per_query) as (file,):
         file.write(text)
@@ -235,43 +233,24 @@ def _check(args: argparse.Namespace) -> Request:
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
-    of_one = any(_of_one_result(args).values())
+    of_one = common.given(args, *OF_ONE_RESULT)
     protocol = protocols.check_part(args) if of_one else protocols.check(args)
-    conventions, left_out = _conventions(args)
+    conventions, left_out = common.conventions_of(args)
     if len(conventions) > 1:
-        common.refuse(_of_one_result(args), "one convention", f"{len(conventions)}; name one")
-    details = {"--at": args.at, "--worst": args.worst, "--by": args.by}
+        common.refuse(args, OF_ONE_RESULT, "one convention", f"{len(conventions)}; name one")
     if args.format not in ("table", "json"):
-        common.refuse(details, "a table or JSON", f"{args.format}; leave one of them out")
+        common.refuse(args, ("--at", "--worst", "--by"), "a table or JSON",
+                      f"{args.format}; leave one of them out")
     if args.worst is not None:
         check_count(args.worst, "--worst")
-    of_distances = {**common.of_features(args), "--map": args.map, "--pool": args.pool}
     if saved:
-        common.refuse({**of_distances, "--strict": args.strict}, "features or distances",
+        common.refuse(args, (*OF_DISTANCES, "--strict"), "features or distances",
                       "a saved result; evaluate the result file anew")
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions), protocol)
-    ranked_lists.check(args, {**of_distances, "--worst": args.worst})
+    ranked_lists.check(args, *OF_DISTANCES, "--worst")
     return request
-
-
-def _conventions(args: argparse.Namespace) -> tuple[list[Convention], dict[str, str]]:
-    """Return the conventions requested, and why `all` is less."""
-    names = common.convention_names(args)
-    if names is None:
-        left_out = {name: why for name, why in NOT_IN_ALL.items()
-                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
-        return common.with_choices(args, [
-            convention for name, convention in CONVENTIONS.items()
-            if name not in left_out]), left_out
-    return common.with_choices(args, [CONVENTIONS[name] for name in names]), {}
-
-
-def _of_one_result(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options that are about one result of one convention, by name."""
-    return {"--per-query": args.per_query, "--save": args.save, "--at": args.at,
-            "--worst": args.worst, "--by": args.by, **gates.of_one_result(args)}
 
 
 #: Options that write a file, and how its name may end.

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from reid_ref.console.answers import Origin, dataset_of
 from reid_ref.datasets import Recognised
@@ -16,8 +16,7 @@ from reid_ref.text.plain import Share
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """One result file and its numbers.
 
     Parameters
@@ -61,8 +60,7 @@ def intervals_of(methods: Iterable[Method]) -> dict[str, dict[str, Interval]] | 
     return by_row({method.name: method.intervals or {} for method in methods}) or None
 
 
-@dataclass(frozen=True)
-class AtRow:
+class AtRow(NamedTuple):
     """Numbers of the first k images."""
 
     k: int
@@ -72,8 +70,7 @@ class AtRow:
     mAP: Share
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """A gallery image, by its number from 0."""
 
     image: int
@@ -133,8 +130,7 @@ class Evaluated(Details, Numbers, Origin):
     confidence: dict[str, Interval] | None = None
 
 
-@dataclass(frozen=True)
-class Evaluations:
+class Evaluations(NamedTuple):
     """Several results as JSON has them, and the conventions left out, with the reason."""
 
     results: list[Evaluated]
@@ -184,8 +180,7 @@ def worst_rows(result: Result, wrong: Mapping[int, int | None],
     images = {query: None if image is None or gallery is None else Image(
         image, int(gallery.identity[image]), int(gallery.camera[image]))
         for query, image in wrong.items()}
-    return [WorstRow(**vars(rows[query]), nearest_wrong=image)
-            for query, image in images.items()]
+    return [WorstRow(**vars(rows[query]), nearest_wrong=image) for query, image in images.items()]
 
 
 def group_rows(result: Result, by: str) -> list[GroupRow]:
@@ -195,6 +190,4 @@ def group_rows(result: Result, by: str) -> list[GroupRow]:
         groups.value, groups.queries, groups.counted, groups.mAP, groups.rank1, groups.mINP)))
     rows = [GroupRow(**{by: value}, queries=queries, counted=counted, mAP=mAP, Rank_1=rank1,
                      mINP=mINP) for value, queries, counted, mAP, rank1, mINP in columns]
-    if by == "camera":
-        return rows
-    return sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))
+    return rows if by == "camera" else sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))

@@ -2,30 +2,28 @@
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.explain.compute import Explanation, explain, list_of_query
+from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.conventions import find_convention
-from reid_ref.evaluation.rank_lists import ListedImage
-from reid_ref.labels import Labels
-from reid_ref.result import Ranks, Result, ranks_of
+from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
+from reid_ref.labels import Labels, count_distractors
+from reid_ref.result import Ranks, Result, means_of, points_of
 from reid_ref.text import signature_rows, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Walk from one convention to another, one choice at a time: the effect of "
-        "each on mAP and Rank-1, the queries affected, and those that moved most. "
-        "The effects add up exactly.")
+    """Walk from one convention to another, one choice at a time: the effect of each on mAP and
+    Rank-1, the queries affected, and those that moved most. The effects add up exactly.
+    """
     common.add_files(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
                          help="a convention (default: matlab)")
@@ -38,7 +36,7 @@ def add(command: argparse.ArgumentParser) -> None:
                               "with every image's role, by the distances of --from")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     origin, target = common.with_choices(args, [
         find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
     data = common.read_files(args)
@@ -51,17 +49,23 @@ def run(args: argparse.Namespace) -> int:
         how = replace(how, metric=metric, normalize=normalize)
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
-    listed = ([] if args.query is None else list_of_query(
-        args.query, next(data.input.exact_rows(np.array([args.query]), how)), data.query,
-        data.gallery, walk, lists))
-    if args.format == "json":
-        common.print_json(as_answer(walk, data.query, args.files, data.layout, args.query,
-                                    listed))
-    else:
-        pages = ([waterfall(walk), most_moved(walk, data.query)] if args.query is None else
-                 [query_page(args.query, walk, data.query, listed)])
-        show("\n".join([*pages, signatures(walk)]))
-    return 0
+    listed = [] if args.query is None else ranked_list(
+        next(data.input.exact_rows(np.array([args.query]), how)),
+        data.query[args.query:args.query + 1], data.gallery, [origin, target],
+        lists=lists and lists.of_queries(slice(args.query, args.query + 1)),
+        distractors=count_distractors(data.query, data.gallery) > 0)
+    show_answer(
+        args.format, table=lambda: as_text(walk, data.query, args.query, listed),
+        json=lambda: as_answer(walk, data.query, args.files, data.layout, args.query, listed))
+
+
+def as_text(walk: Explanation, query: Labels, number: int | None,
+            listed: list[ListedImage]) -> str:
+    """Return the walk, or the ranked list of query `number`, and both signatures."""
+    pages = ([waterfall(walk), most_moved(walk, query)] if number is None else
+             [query_page(number, walk, query, listed)])
+    return "\n".join([*pages, "", *signature_rows(str(walk.start.signature)),
+                      *signature_rows(str(walk.end.signature))])
 
 
 def waterfall(walk: Explanation) -> str:
@@ -86,26 +90,16 @@ def waterfall(walk: Explanation) -> str:
 
 def _step(change: str, result: Result, before: Result | None = None,
           affected: str = "") -> list[str]:
-    mAP, rank1 = _points(result.mAP), _points(_rank1(result))
-    effects = ["", ""] if before is None else [
-        f"{mAP - _points(before.mAP):+.6f}", f"{rank1 - _points(_rank1(before)):+.4f}"]
+    (mAP, rank1), effects = _points(result), ("", "")
+    if before is not None:
+        mAP_before, rank1_before = _points(before)
+        effects = f"{mAP - mAP_before:+.6f}", f"{rank1 - rank1_before:+.4f}"
     return [change, f"{mAP:.6f}", effects[0], f"{rank1:.4f}", effects[1], affected]
 
 
-def _rank1(result: Result) -> float:
-    """Return Rank-1; NaN where no image is loaded, so that the curve has no point."""
-    return float(result.cmc[0]) if len(result.cmc) else math.nan
-
-
-def _points(value: float) -> float:
-    """Percent, rounded as printed, so that the printed effects add up."""
-    return round(100 * value, 6)
-
-
-def signatures(walk: Explanation) -> str:
-    """Return what the numbers at both ends were made with."""
-    return "\n".join(["", *signature_rows(str(walk.start.signature)),
-                      *signature_rows(str(walk.end.signature))])
+def _points(result: Result) -> tuple[float, float]:
+    """Return mAP and Rank-1 in percent, rounded as printed, so that the printed effects add up."""
+    return round(100 * result.mAP, 6), round(100 * points_of(result.cmc)[0], 6)
 
 
 def most_moved(walk: Explanation, query: Labels) -> str:
@@ -174,8 +168,7 @@ class StepRow(StepNumbers):
     affected: int
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(NamedTuple):
     """A query whose AP changed."""
 
     query: int
@@ -215,5 +208,4 @@ def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, n
 
 
 def _numbers(result: Result) -> dict[str, Any]:
-    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP,
-            "signature": str(result.signature)}
+    return {**means_of(result), "signature": str(result.signature)}

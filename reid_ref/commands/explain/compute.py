@@ -5,22 +5,20 @@ of two results in a row.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import InputError
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How, Progress
-from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.labels import IndexLists, Labels, count_distractors
+from reid_ref.labels import IndexLists
 from reid_ref.result import Result
 
 #: The choices in the order in which they are changed.
@@ -89,26 +87,6 @@ class Explanation(Value):
         return [int(k) for k in order if change[k] > 0]
 
 
-def walk(evaluate: Callable[[list[Convention]], list[Result]], origin: str | Convention,
-         target: str | Convention, measures: bool = False) -> Explanation:
-    """Walk from one convention to another, one choice at a time.
-
-    `evaluate` returns one result per convention, in order. `measures`: it makes distances as each
-    convention's toolbox does.
-    """
-    origin, target = find_convention(origin), find_convention(target)
-    chain = list(_chain(origin, target))
-    if measures and How().scaling(origin) != How().scaling(target):
-        chain = list(_measured(origin, target, chain))
-    conventions = [origin, *(convention for _, _, _, convention in chain)]
-    if chain:
-        conventions[-1] = target  # the last step has all of its choices, and now its name
-    results = evaluate(conventions)
-    steps = [Step(choice, value, meaning, after, _affected(before, after))
-             for (choice, value, meaning, _), (before, after) in zip(chain, pairwise(results))]
-    return Explanation(origin, target, results[0], tuple(steps))
-
-
 def _measured(origin: Convention, target: Convention, chain: Iterable[Change]) -> Iterator[Change]:
     """Yield a first step to the target's distances, and the chain with these."""
     fields: dict[str, Any] = {name: getattr(target, name)
@@ -121,8 +99,7 @@ def _measured(origin: Convention, target: Convention, chain: Iterable[Change]) -
         yield choice, value, meaning, convention.replace(**fields)
 
 
-def _chain(origin: Convention,
-           target: Convention) -> Iterator[Change]:
+def _chain(origin: Convention, target: Convention) -> Iterator[Change]:
     """Yield the choice, its value, its meaning and the convention after each change."""
     now = origin
     if origin.loads != target.loads:
@@ -145,12 +122,8 @@ def _chain(origin: Convention,
         value = getattr(target, choice)
         now = now.replace(**{choice: value})
         waiting.remove(choice)
-        yield choice, str(value), _meaning(choice, value), now
-
-
-def _meaning(choice: str, value: Any) -> str:
-    """Return a value in words, where it has some: a number and an AP rule say it themselves."""
-    return getattr(CHOICES.get(choice, {}).get(value), "words", "")
+        # Not all have words: a number and an AP rule say it themselves.
+        yield choice, str(value), getattr(CHOICES.get(choice, {}).get(value), "words", ""), now
 
 
 def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) -> str:
@@ -173,19 +146,10 @@ def _affected(before: Result, after: Result) -> int:
     return int(np.count_nonzero(changed))
 
 
-def list_of_query(k: int, row: npt.NDArray[Any], query: Labels, gallery: Labels,
-                  walk: Explanation, lists: IndexLists | None = None) -> list[ListedImage]:
-    """Return the ranked list of query k under both ends of the way; see `ranked_list`."""
-    return ranked_list(row, query[k:k + 1], gallery, [walk.origin, walk.target],
-                       lists=lists and lists.of_queries(slice(k, k + 1)),
-                       distractors=count_distractors(query, gallery) > 0)
-
-
 def explain(data: ResultFile, origin: str | Convention = "matlab",
             target: str | Convention = "torchreid", *, metric: str | None = None,
             normalize: bool | None = None, lists: IndexLists | None = None,
-            max_memory: int | str | None = None,
-            progress: Progress | None = None) -> Explanation:
+            max_memory: int | str | None = None, progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
 
     Parameters
@@ -220,11 +184,17 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
     """
     check_result_file(data)
-    how = How((), metric, normalize, lists, max_memory, progress)
-    ends = find_convention(origin), find_convention(target)
-    measures = len(data.input.rankings()) > 1 and len(replace(how, conventions=ends).scalings) > 1
-
-    def evaluate(conventions: list[Convention]) -> list[Result]:
-        return results_of(data.input, data.query, data.gallery,
-                          replace(how, conventions=tuple(conventions)))
-    return walk(evaluate, *ends, measures)
+    origin, target = find_convention(origin), find_convention(target)
+    how, chain = How((), metric, normalize, lists, max_memory, progress), _chain(origin, target)
+    if len(data.input.rankings()) > 1 and all(
+            given.scaling(origin) != given.scaling(target) for given in (how, How())):
+        chain = _measured(origin, target, chain)
+    changes = list(chain)
+    conventions = [origin, *(convention for *_, convention in changes)]
+    if changes:
+        conventions[-1] = target  # the last step has all of its choices, and now its name
+    results = results_of(data.input, data.query, data.gallery,
+                         replace(how, conventions=tuple(conventions)))
+    steps = [Step(choice, value, meaning, after, _affected(before, after))
+             for (choice, value, meaning, _), (before, after) in zip(changes, pairwise(results))]
+    return Explanation(origin, target, results[0], tuple(steps))

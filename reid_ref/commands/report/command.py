@@ -8,24 +8,23 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
-from reid_ref.console.files import add_images, check_images, image_names
+from reid_ref.console.files import add_images, check_images, groups_of, image_names
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import find_convention
 from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import written
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.files import results_of_files
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Write one HTML file that needs no other and no network. Several results are "
-        "compared with the first.")
-    command.epilog = (
-        "A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: "
-        "what needs them is left out. The same input and versions give the same bytes.")
+    """Write one HTML file that needs no other and no network. Several results are compared with
+    the first.
+
+    A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
+    needs them is left out. The same input and versions give the same bytes.
+    """
     common.add_files(command)
     command.add_argument("-o", "--output", required=True, metavar="FILE",
                          help="the page to write, e.g. report.html")
@@ -42,7 +41,7 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="seed of the queries drawn (default: 12345)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     options, protocol = _options(args), protocols.check_part(args)
     check_libraries()
     check_targets(args.output)
@@ -58,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
     with whole_files(args.output) as (file,):
         file.write(text)
     show(written(args.output))
-    return 0
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -71,10 +69,9 @@ def _options(args: argparse.Namespace) -> Options:
         check_count(getattr(args, name), f"--{name}", least, 2**32 - 1)
     check_images(args)
     if systems.is_saved(args, args.files):
-        common.refuse({"--convention": args.convention, **common.of_features(args),
-                       "--images": args.images, "--map": args.map, "--protocol": args.protocol},
-                      "features or distances",
-                      "saved results; leave it out, or name the result files")
+        common.refuse(
+            args, ("--convention", *common.OF_FEATURES, "--images", "--map", "--protocol"),
+            "features or distances", "saved results; leave it out, or name the result files")
     return Options(common.how(args, [convention]), args.queries, args.top, args.seed)
 
 
@@ -85,5 +82,4 @@ def _read(args: argparse.Namespace, protocol: Protocol | None,
         return name, (files, common.read_files(args, files) if made is None
                       else next(iter(made.values())))
 
-    groups = results_of_files(*args.files, names=common.names_of_arrays(args))
-    return dict(systems.of_each(args, groups, read, protocol))
+    return dict(systems.of_each(args, groups_of(args, args.files), read, protocol))

@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,11 +25,9 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_with_roles
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import count_distractors
-from reid_ref.result import Result
+from reid_ref.result import Result, headline
 from reid_ref.statistics import Interval
 
-#: Numbers of the headline.
-METRICS = ("mAP", "Rank-1", "Rank-5", "Rank-10", "Rank-20", "mINP")
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 200, 4_000_000
 #: What pairs of cameras are computed from: the ranks of all images but label -1.
@@ -40,8 +39,7 @@ NO_DISTANCES = (
     "alone to have them")
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """How a page is made; see `reid-ref report`. `how` has the convention of the page."""
 
     how: How
@@ -50,8 +48,7 @@ class Options:
     seed: int
 
 
-@dataclass(frozen=True)
-class Causes:
+class Causes(NamedTuple):
     """Why queries lose AP.
 
     Parameters
@@ -72,8 +69,7 @@ class Causes:
     shown: dict[int, causes.Loss]
 
 
-@dataclass(frozen=True)
-class FromDistances:
+class FromDistances(NamedTuple):
     """What a page shows of a result file, and not of a saved result.
 
     Parameters
@@ -104,8 +100,7 @@ class FromDistances:
     causes: Causes
 
 
-@dataclass(frozen=True)
-class Reported:
+class Reported(NamedTuple):
     """One result.
 
     Parameters
@@ -127,8 +122,7 @@ class Reported:
     more: FromDistances | None
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """What a page shows.
 
     Parameters
@@ -182,7 +176,7 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
             key=lambda query: (ap[query], query))]
         queries = list(dict.fromkeys(queries))
         intervals = intervals_by_metric(results, {
-            name: [*METRICS, *ranks_of_band(result, LAST_RANK).values()]
+            name: [*headline(result), *ranks_of_band(result, LAST_RANK).values()]
             for name, result in results.items()})
         systems = []
         for name, (paths, data) in files.items():
@@ -191,8 +185,9 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
                 more = _from_distances(data, evaluated[name], queries, options)
             else:
                 warn(f"{name}: {NO_DISTANCES}")
-            systems.append(Reported(name, tuple(paths), results[name],
-                                    _of_headline(results[name], intervals[name]), more))
+            of_headline = {metric: intervals[name].get(metric)
+                           for metric in headline(results[name])}
+            systems.append(Reported(name, tuple(paths), results[name], of_headline, more))
         bands = tuple(rank_band(result, LAST_RANK, intervals[name])
                       for name, result in results.items())
     return Page(tuple(systems), reasons, queries, comparison, bands, options)
@@ -220,8 +215,7 @@ def _reasons(first: Result, comparison: Comparisons | None, n: int,
 
 def _in_turn(gains: Sequence[int], losses: Sequence[int]) -> list[int]:
     """Return the largest gain, the largest loss, the next gain, and so on."""
-    pairs = zip_longest(gains, losses)
-    return [query for pair in pairs for query in pair if query is not None]
+    return [query for pair in zip_longest(gains, losses) for query in pair if query is not None]
 
 
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
@@ -240,12 +234,6 @@ def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: l
             if len(cameras) > 1 else None, *_from_rows(data, queries, options))
 
 
-def _of_headline(result: Result,
-                 intervals: Mapping[str, Interval]) -> dict[str, Interval | None]:
-    return {metric: intervals.get(metric) for metric in METRICS
-            if not metric.startswith("Rank-") or int(metric[5:]) <= len(result.cmc)}
-
-
 def _from_rows(data: ResultFile, shown: list[int],
                options: Options) -> tuple[DistanceSample, dict[int, RankList], Causes]:
     """Return what comes of exact distances: of the queries shown, and of a random sample."""
@@ -259,8 +247,7 @@ def _from_rows(data: ResultFile, shown: list[int],
     kinds: dict[int, Integers] = {}
 
     def rows() -> Iterator[Doubles]:
-        for query, (row, good, kept) in zip(queries.tolist(),
-                                            rows_with_roles(data, queries, how)):
+        for query, (row, good, kept) in zip(queries.tolist(), rows_with_roles(data, queries, how)):
             kinds[query] = causes.kinds_of_list(
                 row, good, kept, int(data.query.camera[query]), data.gallery, distractors)
             if query in shown:

@@ -5,14 +5,13 @@ import argparse
 from pathlib import Path
 
 from reid_ref.arrays import InputError
-from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.validate.compute import (
     Validation, check_same_images, validate_dataset, validate_file, validate_protocol,
     warn_other_queries)
 from reid_ref.commands.validate.show import (
     Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
 from reid_ref.console import options as common
-from reid_ref.console.terminal import show
+from reid_ref.console.answers import show_answer
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
@@ -23,13 +22,13 @@ from reid_ref.text import source
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.description = (
-        "Say which conventions and metrics reproduce a published Rank-1 and mAP on a "
-        "result file, which come closest, and whether the figure is possible at all.")
-    command.epilog = (
-        "Exit code 0: some convention reproduces the printed digits (rounded); 1: none "
-        "does; 2: wrong input. With --dataset, 0: the figure is possible; 1: it is not. Of "
-        "several figures, 0: that holds for all.")
+    """Say which conventions and metrics reproduce a published Rank-1 and mAP on a result file,
+    which come closest, and whether the figure is possible at all.
+
+    Exit code 0: some convention reproduces the printed digits (rounded); 1: none does; 2: wrong
+    input. With --dataset, 0: the figure is possible; 1: it is not. Of several figures, 0: that
+    holds for all.
+    """
     common.add_files(command, nargs="*")
     command.add_argument("--dataset", metavar="NAME",
                          help="instead of a file: say whether the figure is possible on this "
@@ -73,10 +72,8 @@ def run(args: argparse.Namespace) -> int:
         layout, good = heading, all(answer.possible for answer in answers)
     if len(answers) > 1:
         return _show_pairs(args, [as_pair(answer, "", name) for answer in answers], good)
-    if args.format == "json":
-        common.print_json(as_answer(answers[0], paper, files, layout))
-    else:
-        show(as_table(answers[0], heading, paper))
+    show_answer(args.format, json=lambda: as_answer(answers[0], paper, files, layout),
+                table=lambda: as_table(answers[0], heading, paper))
     return 0 if good else 1
 
 
@@ -91,10 +88,7 @@ def _of_table(args: argparse.Namespace, path: Path) -> int:
 
 
 def _show_pairs(args: argparse.Namespace, pairs: list[Pair], good: bool) -> int:
-    if args.format == "json":
-        common.print_json(Pairs(pairs))
-    else:
-        show(as_lines(pairs))
+    show_answer(args.format, json=lambda: Pairs(pairs), table=lambda: as_lines(pairs))
     return 0 if good else 1
 
 
@@ -129,8 +123,7 @@ def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
                          ", ".join([*(args.convention or ()), *(args.choices or ())]),
                          "write its digits after --published")
     conventions = _conventions(args)
-    memory = None if args.max_memory is None else bytes_of(args.max_memory, "--max-memory")
-    data = common.read_files(args, files)
+    data, memory = common.read_files(args, files), common.max_memory(args)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:

@@ -11,13 +11,15 @@ features is the first again.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.arrays.value import Value
+from reid_ref.console.protocols import file_of_trials
 from reid_ref.conventions import CONVENTIONS, FUNCTIONS, NOT_IN_ALL, Convention, find_conventions
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
@@ -29,8 +31,19 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK
 from reid_ref.protocols import evaluate_ranked, find_protocol
-from reid_ref.protocols.record import Given
 from reid_ref.result import Result
+
+
+class Way(NamedTuple):
+    """One way to evaluate a file."""
+
+    features: str
+    convention: str
+    signature: str
+
+
+#: By Rank-1 and mAP as texts, because NaN is not equal to itself: what gives them.
+Ways = dict[tuple[str, str], list[Way]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +52,9 @@ class Candidate(Value):
 
     Parameters
     ----------
-    ways : tuple of (str, str, str)
-        Ranking (a key of `Features.rankings`, or "distances"), convention and signature of each.
+    ways : tuple of Way
+        Each has the ranking (a key of `Features.rankings`, or "distances"), the convention and
+        the signature.
     rank1, mAP : float
         In [0, 1]; mAP may be NaN.
     match : {"rounded", "truncated", "another protocol", "no"}
@@ -50,7 +64,7 @@ class Candidate(Value):
         The larger of the differences to the printed figures, in points of percent.
     """
 
-    ways: tuple[tuple[str, str, str], ...]
+    ways: tuple[Way, ...]
     rank1: float
     mAP: float
     match: str
@@ -136,9 +150,8 @@ def _other_way_round(figure: Figure) -> Figure | None:
 
 def validate_file(data: ResultFile, figures: Sequence[Figure],
                   conventions: Iterable[str | Convention] | None = None, *,
-                  label_minus_1: str = "", protocol: str = "",
-                  max_memory: int | str | None = None,
-                  progress: Callable[[int], object] | None = None) -> list[Validation]:
+                  label_minus_1: str = "", protocol: str = "", max_memory: int | str | None = None,
+                  progress: Progress | None = None) -> list[Validation]:
     """Compare printed figures with every convention and metric, and with what is possible.
 
     The file is evaluated once. Without `conventions`, all are tried but those in
@@ -167,14 +180,10 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
         left_out = {}
     if label_minus_1 == "not loaded":
         query, gallery = (labels[labels.identity != JUNK] for labels in (query, gallery))
-    # NaN is not equal to itself; its text is.
-    numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
-    with each_warning_once():
-        for ranking, results in _results(data, find_conventions(conventions), max_memory,
-                                         progress):
-            for name, result in results.items():
-                same = repr(float(result.cmc[0])), repr(float(result.mAP))
-                numbers.setdefault(same, []).append((ranking, name, str(result.signature)))
+    how = How(tuple(find_conventions(conventions)), max_memory=max_memory, progress=progress)
+    numbers = _ways((ranking, by_name(results_of(data.input, data.query, data.gallery,
+                                                 replace(how, **change))))
+                    for ranking, change in data.input.rankings().items())
     answers = []
     for figure in figures:
         candidates = _candidates(numbers, figure, protocol)
@@ -197,34 +206,38 @@ def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str
         As `evaluate_protocol`; or trials that come with the data set are needed.
     """
     record = find_protocol(protocol)
-    if isinstance(record.trials, Given) and record.trials.file:
-        file = record.trials.file
+    if file := file_of_trials(record):
         raise InputError("--paper", f"a figure whose protocol needs no {file}",
                          f"one of {record.name}", f"reid-ref evaluate FILE --protocol "
                          f"{record.name} --trials {file} prints the numbers to compare with")
-    numbers: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     how = How(max_memory=max_memory, progress=progress)
-    with each_warning_once():
-        for ranking, change in data.input.rankings().items():
-            result = evaluate_ranked(record, data.input, data.query, data.gallery,
-                                     replace(how, **change), part=part)[part]
-            same = repr(float(result.cmc[0])), repr(float(result.mAP))
-            numbers.setdefault(same, []).append(
-                (ranking, f"{record.name}, {part}", str(result.signature)))
+    numbers = _ways((ranking, {f"{record.name}, {part}": evaluate_ranked(
+        record, data.input, data.query, data.gallery, replace(how, **change), part=part)[part]})
+                    for ranking, change in data.input.rankings().items())
     return Validation(figure, _candidates(numbers, figure), {
         "all conventions": f"the figure is of protocol {record.name}"}, (), (),
         f"not known for protocol {record.name}")
 
 
-def _candidates(numbers: Mapping[tuple[str, str], list[tuple[str, str, str]]], figure: Figure,
-                protocol: str = "") -> tuple[Candidate, ...]:
+def _ways(results: Iterable[tuple[str, Mapping[str, Result]]]) -> Ways:
+    """Return which ways give the same numbers, of rankings and their results by convention."""
+    numbers: Ways = {}
+    with each_warning_once():
+        for ranking, by_convention in results:
+            for name, result in by_convention.items():
+                same = repr(float(result.cmc[0])), repr(float(result.mAP))
+                numbers.setdefault(same, []).append(Way(ranking, name, str(result.signature)))
+    return numbers
+
+
+def _candidates(numbers: Ways, figure: Figure, protocol: str = "") -> tuple[Candidate, ...]:
     """Return what the ways to evaluate give, the nearest to a figure first."""
     order = ("rounded", "truncated", "another protocol", "no")
     every = [_candidate(float(rank1), float(mAP), tuple(ways), figure)
              for (rank1, mAP), ways in numbers.items()]
     if protocol:
         own = [(one.rank1, one.mAP) for one in every
-               if any(way[1] == protocol for way in one.ways)]
+               if any(way.convention == protocol for way in one.ways)]
         # Toolboxes with the protocol's rule may compute it in another order, or in float32.
         every = [one if one.match == "no" or any(np.allclose(
             (one.rank1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
@@ -249,16 +262,7 @@ def _left_out(has_junk: bool, label_minus_1: str) -> dict[str, str]:
     return left_out
 
 
-def _results(data: ResultFile, names: list[Convention], max_memory: int | str | None,
-             progress: Callable[[int], object] | None) -> Iterator[tuple[str, dict[str, Result]]]:
-    how = How(tuple(names), max_memory=max_memory, progress=progress)
-    for ranking, change in data.input.rankings().items():
-        yield ranking, by_name(results_of(data.input, data.query, data.gallery,
-                                          replace(how, **change)))
-
-
-def _candidate(rank1: float, mAP: float, ways: tuple[tuple[str, str, str], ...],
-               figure: Figure) -> Candidate:
+def _candidate(rank1: float, mAP: float, ways: tuple[Way, ...], figure: Figure) -> Candidate:
     pairs = [(value, printed) for value, printed in (
         (rank1, figure.rank1), (mAP, figure.mAP)) if printed is not None]
     matches = {agreement(value, printed) for value, printed in pairs}
@@ -268,11 +272,9 @@ def _candidate(rank1: float, mAP: float, ways: tuple[tuple[str, str, str], ...],
                      np.inf if np.isnan(differences).any() else max(differences))
 
 
-def validate(data: ResultFile | None = None, published: str = "", *,
-             dataset: str | None = None,
+def validate(data: ResultFile | None = None, published: str = "", *, dataset: str | None = None,
              convention: str | Convention | Iterable[str | Convention] | None = None,
-             max_memory: int | str | None = None,
-             progress: Progress | None = None) -> Validation:
+             max_memory: int | str | None = None, progress: Progress | None = None) -> Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
     Parameters

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
+from typing import NamedTuple
 
-from reid_ref.commands.validate.compute import Candidate, Validation
+from reid_ref.commands.validate.compute import Candidate, Validation, Way
+from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, nearest, unit_of)
@@ -18,8 +20,7 @@ from reid_ref.text.table import WIDTH
 CLOSEST = 5
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(NamedTuple):
     """The figure as JSON has it: digits as printed; the rest is null without a paper."""
 
     Rank_1: Decimal | None
@@ -32,28 +33,17 @@ class Printed:
     note: str | None
 
 
-@dataclass(frozen=True)
-class Way:
-    """One way to evaluate a file."""
-
-    features: str
-    convention: str
-    signature: str
-
-
-@dataclass(frozen=True)
-class CandidateRow:
+class CandidateRow(NamedTuple):
     """Numbers that some ways agree on, and how far they are from the figure."""
 
     match: str
     difference: float
     Rank_1: Share
     mAP: Share
-    ways: list[Way]
+    ways: tuple[Way, ...]
 
 
-@dataclass(frozen=True)
-class Possible:
+class Possible(NamedTuple):
     """The hits that print as the Rank-1, and the bounds of mAP."""
 
     Rank_1: tuple[HitCounts, ...]
@@ -61,11 +51,9 @@ class Possible:
 
 
 @dataclass(frozen=True)
-class Validated:
+class Validated(OfFiles):
     """Everything found as JSON has it."""
 
-    files: list[str]
-    layout: str
     published: Printed
     reproduced: bool
     candidates: list[CandidateRow]
@@ -74,8 +62,7 @@ class Validated:
     swapped: bool
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """One of several figures, as JSON has it; `dataset` is null where a file was named."""
 
     name: str
@@ -87,8 +74,7 @@ class Pair:
     verdict: str
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(NamedTuple):
     """Several figures as JSON has them."""
 
     results: list[Pair]
@@ -119,7 +105,7 @@ def verdict(answer: Validation) -> str:
     if answer.candidates:
         first = answer.candidates[0]
         alike = [one for one in answer.candidates if one.match == first.match != "no"] or [first]
-        by = ", ".join(dict.fromkeys(way[1] for one in alike for way in one.ways))
+        by = ", ".join(dict.fromkeys(way.convention for one in alike for way in one.ways))
         how = {"rounded": f"reproduced by {by}", "truncated": f"only cut off: {by}"}.get(
             first.match, f"not reproduced; closest {by} ({first.difference:.2f} points)")
     elif answer.possible:
@@ -142,7 +128,7 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
     return Validated(
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
-                      [Way(*way) for way in candidate.ways]) for candidate in answer.candidates],
+                      candidate.ways) for candidate in answer.candidates],
         answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped)
 
 
@@ -164,7 +150,7 @@ def as_table(answer: Validation, source: str, paper: Published | None) -> str:
                             f"--published {answer.figure.mAP}/{answer.figure.rank1} fits.")]
     if answer.candidates:
         lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
-    if any(way[0] == "normalised" for candidate in answer.candidates for way in candidate.ways):
+    if any(way.features == "normalised" for one in answer.candidates for way in one.ways):
         lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
                         "dot rank alike. Euclidean, dot: features as they are.")]
     if answer.left_out:

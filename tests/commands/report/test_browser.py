@@ -190,8 +190,7 @@ def test_ignored_images_are_switched_on(page):
     click(browser, switch)
     assert len(shown(browser, "ol.row > li.ignored")) == there
     background = browser.execute_script(
-        "return getComputedStyle(document.querySelector('li.ignored > .picture'))"
-        ".backgroundImage")
+        "return getComputedStyle(document.querySelector('li.ignored > .picture')).backgroundImage")
     assert "repeating-linear-gradient" in background
     click(browser, switch)
     assert shown(browser, "ol.row > li.ignored") == []

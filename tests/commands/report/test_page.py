@@ -19,8 +19,7 @@ from tests.commands.report.seen import (
     COLOURS, Page, images_of, market, names_of, parsed, rows, write_images, write_result)
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-CSP = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-       "script-src 'unsafe-inline'")
+CSP = ("default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'")
 
 
 @pytest.fixture
@@ -437,19 +436,6 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
         err = fails(capsys, tmp_path, "report", root / "a.npz", "-o", tmp_path / "x.html",
                     *images_of(root), "--images", images, "--gallery-names", names_file)
         assert said in the_error(err)
-
-
-@pytest.mark.parametrize(("options", "match"), [
-    (["--top", "0"], "--top: expected a whole number from 1 to 4294967295, got 0"),
-    (["--query-names", "x"], "--query-names, --gallery-names: expected --images ROOT"),
-    (["--images", "none"], "none: expected the folder of the images"),
-    (["--convention", "veri"], "--convention: veri takes lists"),
-    (["--convention", "x"], "--convention: .*'x'"), (["--seed", "-1"], "--seed: expected"),
-    (["-o", "no/x.html"], "expected a file name in a folder that exists")])
-def test_wrong_options(made, tmp_path, capsys, options, match):
-    err = fails(capsys, tmp_path, "report", made[0] / "a.npz", "-o", tmp_path / "x.html",
-                *options)
-    assert re.search(match, the_error(err)), err
 
 
 def test_results_of_other_queries(made, tmp_path, capsys):

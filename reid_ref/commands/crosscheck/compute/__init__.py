@@ -20,7 +20,7 @@ from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, A
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.result import RANKS, Ranks
+from reid_ref.result import Ranks, means_of, ranks_of
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
 
@@ -253,7 +253,7 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
         **about._asdict(), verdict=verdict, **_closest(asked, matches, reason),
         follows=match.name if match is not None and verdict == "equal" else None,
         also=_also(matches) if verdict == "equal" else (),
-        **_rank(answer.curve), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks, cmc=answer.curve,
+        **ranks_of(answer.curve), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks, cmc=answer.curve,
         ap=answer.ap, remarks=tuple(_remarks(asked, matches, len(data.query))),
         defects=defects(arrays, first.answer, again, match, reason),
         problems=tuple(wrong), failure=outcome.failure,
@@ -315,14 +315,9 @@ def _closest(asked: _Asked, matches: list[Match], reason: Reason | None) -> dict
         first = FirstDifference(int(queries[k]), float(answer.ap[k]),
                                 float(result.per_query.ap[k]), why)
     return {"closest": match.name, "agreement": match.agreement, "first_difference": first,
-            "reference": Reference(**_rank(result.cmc), mAP=result.mAP, mINP=result.mINP,
-                                   cmc=result.cmc),
+            "reference": Reference(**means_of(result), cmc=result.cmc),
             "queries": Queries(int(match.compared.sum()), int(match.equal.sum()),
                                queries[differing].tolist())}
-
-
-def _rank(cmc: Doubles) -> dict[str, Any]:
-    return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
 
 
 def _also(matches: list[Match]) -> tuple[str, ...]:

@@ -22,11 +22,10 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +49,7 @@ _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """An answer or a failure, with what was printed and warned on the way.
 
     `about` tells of an evaluator that was imported; `ended`: there was no message, and `hung`: not
@@ -187,8 +185,7 @@ class Child:
         self._answer.unlink()
         values: dict[str, Any] = {
             name: np.array(value, dtype=np.float64) if isinstance(value, list)
-            else value and float(value)
-            for name, value in message["answer"].items()}
+            else value and float(value) for name, value in message["answer"].items()}
         return Outcome(Answer(**values) if values else None,
                        About(**message["about"]) if message["about"] else None,
                        str(message["failure"]), self._text(), tuple(map(str, message["warned"])))

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,7 @@ LEVELS = {
     "bit": ("equal to the last bit", 0.0),
     "double": ("equal but for the order in which doubles are added", 2.0**-53),
     "float32": ("equal but for float32, which keeps 24 bits", 2.0**-24),
-    "differs": ("DIFFERENT", np.inf),
-}
+    "differs": ("DIFFERENT", np.inf)}
 DIFFERS = list(LEVELS).index("differs")
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
 ROUNDING = 2.0**-20
@@ -274,13 +273,11 @@ WORDS: dict[str, dict[str, str]] = {
         **{f"found in {k}": f"the first {k} places count, with recall over the good images in them"
            for k in _CUTOFFS},
         **{f"exist, first {k}": f"the first {k} places count, with recall over all good images"
-           for k in _CUTOFFS}},
-}
+           for k in _CUTOFFS}}}
 DEFAULTS = {name: next(iter(values)) for name, values in WORDS.items()}
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """Choices that turn our AP into theirs, of all the differing queries that were looked at."""
 
     choices: dict[str, str]
@@ -328,8 +325,7 @@ def average_precision(choices: dict[str, str], arrays: Arrays, query: int,
     row, order = (order_of or partial(_order, arrays.distances))(
         query, *(choices[name] for name in ("arithmetic", "order", "ties")))
     if choices["ties"] in ("good first", "good last"):
-        second = good if choices["ties"] == "good last" else ~good
-        order = np.lexsort((second, row))
+        order = np.lexsort((good if choices["ties"] == "good last" else ~good, row))
     order = order[~ignored[order]]
     hit, values, n = good[order], row[order], int(good.sum())
     recall, _, k = choices["cutoff"].rpartition(" ")
@@ -413,8 +409,7 @@ _DEFECTS = {
     "narrow-distances": ("arithmetic", "float", "give it whole numbers from ranks"),
     "found-in-top-k": ("cutoff", "found in", "mAP may be higher than of the whole list"),
     "similarities": ("order", "descending", "give it the negative of these distances"),
-    "label-counted": ("label", "-1 wrong", "remove them first to have them ignored"),
-}
+    "label-counted": ("label", "-1 wrong", "remove them first to have them ignored")}
 
 
 def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match | None,

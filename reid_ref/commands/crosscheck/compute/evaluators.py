@@ -106,8 +106,7 @@ def load_evaluator(evaluator: Any) -> tuple[About, Call]:
     is_file = module.endswith(".py")
     try:
         sys.path.insert(0, str(Path(module).absolute().parent) if is_file else os.getcwd())
-        target = (_run_in_repository(Path(module)) if is_file else
-                  importlib.import_module(module))
+        target = (_run_in_repository(Path(module)) if is_file else importlib.import_module(module))
         target = attrgetter(name)(target)
     except BaseException as error:
         raise InputError("evaluator", got=f"{evaluator} cannot be imported: "
@@ -288,8 +287,7 @@ def _short(value: Any) -> str:
 #: pulls in torch and more.
 TOOLBOXES: dict[str, tuple[str, ...]] = {
     "fastreid": ("evaluation/rank.py",),
-    "torchreid": ("metrics/rank.py", "reid/metrics/rank.py"),
-}
+    "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")}
 
 
 def _load_toolbox(name: str) -> tuple[About, Call]:

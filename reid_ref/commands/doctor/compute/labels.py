@@ -92,8 +92,7 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
     return matched
 
 
-def _single_camera(query: Labels, gallery: Labels,
-                   unmatched: npt.NDArray[np.bool_]) -> Finding:
+def _single_camera(query: Labels, gallery: Labels, unmatched: npt.NDArray[np.bool_]) -> Finding:
     has_none = "the data has no cameras, as RegDB and VehicleID: --set ignored=nothing"
     return Finding(
         "doctor:single-camera", "error",
@@ -112,8 +111,7 @@ def _no_match(query: Labels, gallery: Labels,
     absent = ~np.isin(query.identity, gallery.identity)
     evidence: dict[str, int | float] = {
         "queries": len(query), "unmatched": int(unmatched.sum()),
-        "identity_absent": int(absent.sum()),
-        "only_same_camera": int((unmatched & ~absent).sum())}
+        "identity_absent": int(absent.sum()), "only_same_camera": int((unmatched & ~absent).sum())}
     counts = f"{evidence['unmatched']:,} of {len(query):,} queries have no match"
     severity = "error" if share == 1 else "warning"
     offset = _offset(query.identity, gallery.identity) if absent.all() else None

@@ -2,18 +2,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Doubles, Integers
 from reid_ref.commands.doctor.compute.labels import Finding, has_match
 from reid_ref.evaluation.ranked import lengths
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import JUNK, Labels
 
+Array = npt.NDArray[Any]
 #: Queries and wrong gallery images in the sample.
 SAMPLE = 300, 2000
 #: A ranking by chance puts a good image before a wrong one half of the time.
@@ -27,8 +27,7 @@ NORMS = 0.01
 MIN_QUERIES = 100
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """Some queries with all their good images, and some images of other identities.
 
     Parameters
@@ -47,8 +46,7 @@ class Sample:
     wrong: npt.NDArray[np.bool_]
 
 
-def check_values(data: ResultFile, seed: int,
-                 size: tuple[int, int] = SAMPLE,
+def check_values(data: ResultFile, seed: int, size: tuple[int, int] = SAMPLE,
                  max_memory: int | None = None) -> Iterator[Finding]:
     """Yield what a sample of the features or distances shows; nothing where it does not fit."""
     sample = draw_sample(data.query, data.gallery, seed, size)
@@ -89,7 +87,7 @@ def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp
     return np.argsort(generator.random_raw(n), kind="stable")[:most]
 
 
-def _separation(distances: npt.NDArray[Any], sample: Sample, noun: str,
+def _separation(distances: Array, sample: Sample, noun: str,
                 if_reversed: str) -> Iterator[Finding]:
     """How often a good image is nearer than a wrong one: 0.5 is chance, less is reversed."""
     scores = _scores(distances, sample)
@@ -112,7 +110,7 @@ def _separation(distances: npt.NDArray[Any], sample: Sample, noun: str,
             f"An untrained or wrongly loaded model, or labels in another order than the {noun}?")
 
 
-def _two_modes(distances: npt.NDArray[Any], sample: Sample) -> Iterator[Finding]:
+def _two_modes(distances: Array, sample: Sample) -> Iterator[Finding]:
     """Good pairs that lie among the wrong ones as wrong ones do, beside many that do not.
 
     Of each good image, the share of wrong images that are nearer: of a pair of one identity it is
@@ -139,13 +137,13 @@ def _two_modes(distances: npt.NDArray[Any], sample: Sample) -> Iterator[Finding]
             "that every image was read.")
 
 
-def _scores(distances: npt.NDArray[Any], sample: Sample) -> npt.NDArray[np.float64]:
+def _scores(distances: Array, sample: Sample) -> Doubles:
     """Return `_nearer` of each query that has a wrong image."""
     return np.array([_nearer(row[good], row[wrong]) for row, good, wrong in zip(
         distances.real, sample.good, sample.wrong) if wrong.any()])
 
 
-def _nearer(good: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> float:
+def _nearer(good: Array, wrong: Array) -> float:
     """Return the share of pairs in which the good image is nearer; a tie is half."""
     wrong = np.sort(wrong)
     before = (np.searchsorted(wrong, good, side="left")
@@ -153,7 +151,7 @@ def _nearer(good: npt.NDArray[Any], wrong: npt.NDArray[Any]) -> float:
     return float((2 * len(wrong) - before).sum() / (2 * len(wrong) * len(good)))
 
 
-def _constant_columns(query: npt.NDArray[Any], gallery: npt.NDArray[Any]) -> Iterator[Finding]:
+def _constant_columns(query: Array, gallery: Array) -> Iterator[Finding]:
     both = np.concatenate([query, gallery])
     n_dead = int((both == both[0]).all(axis=0).sum())
     if len(both) >= MIN_QUERIES and n_dead > 0.9 * both.shape[1]:
@@ -164,8 +162,7 @@ def _constant_columns(query: npt.NDArray[Any], gallery: npt.NDArray[Any]) -> Ite
             "Check the layer that features are taken from, and that each image was read.")
 
 
-def _norms(query: npt.NDArray[Any], gallery: npt.NDArray[Any],
-           distances: npt.NDArray[np.float64], sample: Sample) -> Iterator[Finding]:
+def _norms(query: Array, gallery: Array, distances: Doubles, sample: Sample) -> Iterator[Finding]:
     """Norms that differ so much that raw features rank otherwise; distances are minus the cosine.
     """
     of_query, norms = lengths(query), lengths(gallery)
@@ -186,8 +183,7 @@ def _norms(query: npt.NDArray[Any], gallery: npt.NDArray[Any],
             "normalised ones: print the signature with the number.")
 
 
-def _copies(query: npt.NDArray[Any], gallery: npt.NDArray[Any], data: ResultFile,
-            sample: Sample) -> Iterator[Finding]:
+def _copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> Iterator[Finding]:
     """Features that are bit for bit the same: one image twice, or a mean made with labels."""
     codes = _row_codes(np.concatenate([query, gallery.astype(query.dtype)]))
     query_code, code = codes[:len(query)], codes[len(query):]
@@ -215,14 +211,14 @@ def _copies(query: npt.NDArray[Any], gallery: npt.NDArray[Any], data: ResultFile
     yield from _query_in_gallery(same.any(axis=1))
 
 
-def _row_codes(rows: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
     """Return one number a row, equal for equal rows."""
     rows = np.ascontiguousarray(rows + 0)  # -0 and 0 are one number
     as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     return np.unique(as_bytes, return_inverse=True)[1].reshape(-1)
 
 
-def _identical_distances(distances: npt.NDArray[Any], sample: Sample) -> Iterator[Finding]:
+def _identical_distances(distances: Array, sample: Sample) -> Iterator[Finding]:
     """Good images at distance 0, but for rounding."""
     values = abs(distances)
     if not (distances.real >= 0).all():

@@ -7,9 +7,10 @@ from reid_ref.commands.evaluate.compute import (
     AtRow, Details, GroupRow, Method, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.result import RANKS, Counts, Result, headline
+from reid_ref.result import RANKS, Counts, Result, headline, points_of
 from reid_ref.text import (
-    by_reason, percent, row, signature_lines, signed_percent, source, tied_queries, wrap)
+    by_reason, named_rows, percent, row, signature_lines, signed_percent, source, tied_queries,
+    wrap)
 from reid_ref.text.table import lines as table_lines
 
 #: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
@@ -32,8 +33,7 @@ _MATCHES = {
                                   "{:,} pairs of near frames ignored"),
     "same identity, same camera": ("same identity, other camera",
                                    "{:,} same-camera pairs ignored"),
-    "label -1": ("same identity, any camera", "no other pairs ignored"),
-}
+    "label -1": ("same identity, any camera", "no other pairs ignored")}
 #: Identities that a table shows.
 SHOWN = 20
 
@@ -41,15 +41,13 @@ SHOWN = 20
 def one_result(method: Method, ranks: Sequence[int] = RANKS) -> str:
     """Return the report of one file under one convention."""
     result, = method.results.values()
-    text = [line for name, fact in facts(
+    text = named_rows([*facts(
         result, source(method.files, method.layout), method.sizes,
-        method.benchmark.sentence if method.benchmark else None) for line in row(name, fact)]
-    text.append("")
+        method.benchmark.sentence if method.benchmark else None), ("", "")])
     if method.intervals is None:
         text += table_lines(["", "percent", "full precision"], [
             [name, percent(value), repr(value)]
-            for name, value in headline(result, ranks).items()],
-            left=(0, 2), indent=10) + [""]
+            for name, value in headline(result, ranks).items()], left=(0, 2), indent=10) + [""]
     else:
         by_metric, = method.intervals.values()
         text += confidence.single(headline(result, ranks), by_metric) + [""]
@@ -88,23 +86,18 @@ def facts(result: Result, source: str, sizes: str,
     ]
 
 
-def sizes(data: ResultFile) -> str:
-    """Return dimension and dtype of what a file holds, in words."""
-    return data.input.words(len(data.gallery))
+def about(result: Result, data: ResultFile | None) -> tuple[str, str]:
+    """Return the layout of what was evaluated, and its sizes, in words.
 
-
-def made_before(result: Result) -> str:
-    """Return what is known of a result that is not made of the files as they are, in words."""
+    Without data it is a saved result, or a part of a protocol, and the signature says them.
+    """
+    if data is not None:
+        return data.layout, data.input.words(len(data.gallery))
     signature = result.signature
-    return (f"part {signature['part']} of protocol {signature['protocol']}"
-            if "protocol" in signature else "a saved result")
-
-
-def sizes_of_saved(result: Result) -> str:
-    """Return what a saved result was evaluated from, as far as its signature says it."""
-    signature = result.signature
-    return next((f"{key} {signature[key]}" for key in ("features", "distances")
-                 if key in signature), "ranked lists")
+    layout = (f"part {signature['part']} of protocol {signature['protocol']}"
+              if "protocol" in signature else "a saved result")
+    return layout, next((f"{key} {signature[key]}" for key in ("features", "distances")
+                         if key in signature), "ranked lists")
 
 
 def matches(result: Result) -> str:
@@ -126,20 +119,18 @@ def statuses(counts: Counts) -> str:
 
 
 def _gallery(counts: Counts) -> str:
-    are = "is a distractor" if counts.gallery_distractors == 1 else "are distractors"
-    distractors = f"{counts.gallery_distractors:,} of {{}} {are} (label 0)"
+    kept, which, note = f"{counts.gallery_kept:,} kept", "them", ""
     if counts.gallery_not_loaded:
-        return (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} not loaded (label "
-                "-1: the toolbox's loader leaves them out)"
-                + (f"; {distractors.format('the loaded')}" if counts.gallery_distractors else ""))
-    if counts.gallery_kept < counts.gallery:
-        return (f"{counts.gallery_kept:,} kept, {counts.gallery_junk:,} junk (label -1)"
-                + (f"; {distractors.format('the kept')}" if counts.gallery_distractors else ""))
-    notes = [distractors.format("them")] if counts.gallery_distractors else []
-    if counts.gallery_junk:
-        notes.append(f"{counts.gallery_junk:,} are labelled -1, which this convention does not "
-                     "ignore")
-    return "; ".join([f"{counts.gallery_kept:,} kept", *([", ".join(notes)] if notes else [])])
+        kept, which = (f"{counts.gallery_kept:,} loaded; {counts.gallery_not_loaded:,} not loaded "
+                       "(label -1: the toolbox's loader leaves them out)"), "the loaded"
+    elif counts.gallery_kept < counts.gallery:
+        kept, which = f"{kept}, {counts.gallery_junk:,} junk (label -1)", "the kept"
+    elif counts.gallery_junk:
+        note = f"{counts.gallery_junk:,} are labelled -1, which this convention does not ignore"
+    n = counts.gallery_distractors
+    are = "is a distractor" if n == 1 else "are distractors"
+    notes = ", ".join(filter(None, [f"{n:,} of {which} {are} (label 0)" if n else "", note]))
+    return f"{kept}; {notes}" if notes else kept
 
 
 def _ties(counts: Counts) -> str:
@@ -186,7 +177,7 @@ def _other_distances(results: Mapping[str, Result], reference: Result) -> list[s
 
 
 def _points(result: Result, ranks: Sequence[int]) -> list[str]:
-    return [percent(float(result.cmc[k - 1])) if k <= len(result.cmc) else "-" for k in ranks]
+    return list(map(percent, points_of(result.cmc, ranks)))
 
 
 def _left_out(left_out: Mapping[str, str]) -> list[str]:
@@ -235,7 +226,7 @@ def _worst(rows: Sequence[WorstRow]) -> list[str]:
     cells = [[str(query.query), str(query.identity), str(query.camera), percent(query.ap),
               str(query.first_match or "-"), str(query.n_good),
               *(["-"] * 3 if query.nearest_wrong is None else
-                map(str, vars(query.nearest_wrong).values())), query.status] for query in rows]
+                map(str, query.nearest_wrong)), query.status] for query in rows]
     return ["", *table_lines(heads, cells, left=(9,)), *wrap(
         "worst: queries of lowest AP (percent), by number from 0; first: rank of the first "
         "match; good: number of good images; wrong: nearest wrong gallery image, by number from "

@@ -1,16 +1,15 @@
 """The parts of a protocol as tables, JSON and CSV."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.commands.evaluate.compute import Details, Method
-from reid_ref.commands.evaluate.show import rows
 from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.expectation import N_DRAWS
-from reid_ref.result import Ranks, Result, headline, ranks_of
+from reid_ref.result import Ranks, Result, headline, means_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
 from reid_ref.text.plain import Share
@@ -40,8 +39,7 @@ class PartNumbers(Details, TrialNumbers):
     signature: str
 
 
-@dataclass(frozen=True)
-class ProtocolAnswer:
+class ProtocolAnswer(NamedTuple):
     """A benchmark's numbers by part."""
 
     protocol: str
@@ -50,25 +48,19 @@ class ProtocolAnswer:
     parts: list[PartNumbers]
 
 
-def writers(protocol: Protocol, method: Method, ranks: Sequence[int], length: int | None,
-            more: Details) -> dict[str, Callable[[], Any]]:
-    """Return what makes the answer in each format."""
-    results, intervals = method.results, method.intervals or {}
-    return {
-        "json": lambda: ProtocolAnswer(protocol.name, protocol.source, method.files, [
-            PartNumbers(part=name, cmc=part.cmc[:length].tolist(), sd=part.sd,
-                        intervals=intervals.get(name),
-                        trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
-                        signature=str(part.signature), **vars(more),
-                        **{**_numbers(part), **_first(part)})
-            for name, part in results.items()]),
-        "table": lambda: _text(method.files, protocol, results, ranks, intervals),
-        "csv": lambda: rows.as_csv(results, ranks=ranks, intervals=method.intervals),
-        "paper": lambda: rows.table(results, ranks=ranks, intervals=method.intervals)}
+def as_answer(protocol: Protocol, method: Method, length: int | None,
+              more: Details) -> ProtocolAnswer:
+    """Return the parts for JSON, their curves to rank `length`."""
+    return ProtocolAnswer(protocol.name, protocol.source, method.files, [
+        PartNumbers(part=name, cmc=part.cmc[:length].tolist(), sd=part.sd,
+                    intervals=(method.intervals or {}).get(name),
+                    trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
+                    signature=str(part.signature), **vars(more), **_numbers(part))
+        for name, part in method.results.items()])
 
 
 def _numbers(result: Result) -> dict[str, Any]:
-    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP, **_first(result)}
+    return {**means_of(result), **_first(result)}
 
 
 def _first(part: Result) -> dict[str, int]:
@@ -78,9 +70,9 @@ def _first(part: Result) -> dict[str, int]:
             "gallery": first.counts.gallery}
 
 
-def _text(files: list[str], protocol: Protocol, results: Mapping[str, Result],
-          ranks: Sequence[int], intervals: Mapping[str, Mapping[str, Interval]]) -> str:
+def as_text(protocol: Protocol, method: Method, ranks: Sequence[int]) -> str:
     """Return one line per part and one of its sd, then how they were made."""
+    results, intervals = method.results, method.intervals or {}
     heads = list(dict.fromkeys(
         name for part in results.values() for name in headline(part, ranks)))
     cells, notes = [], list[str]()
@@ -102,8 +94,8 @@ def _text(files: list[str], protocol: Protocol, results: Mapping[str, Result],
     notes += [protocol.note] if protocol.note else []
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]
-    text = [*row("protocol", f"{protocol.name}: {protocol.source}"), *row("input", names(files)),
-            "", *lines(["percent", *heads], cells, indent=16),
+    text = [*row("protocol", f"{protocol.name}: {protocol.source}"),
+            *row("input", names(method.files)), "", *lines(["percent", *heads], cells, indent=16),
             "", *(line for note in notes for line in row("note", note))]
     return "\n".join([*text, *signature_lines(
         {name: str(part.signature) for name, part in results.items()})])

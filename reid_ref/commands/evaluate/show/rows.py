@@ -7,7 +7,6 @@ in CSV, a dash elsewhere. No text ends in a newline.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
@@ -15,9 +14,9 @@ from typing import Any
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, query_rows
 from reid_ref.console.confidence import Intervals, ends
-from reid_ref.result import RANKS, Result, numbers_of
+from reid_ref.result import RANKS, Result, numbers_of, points_of
 from reid_ref.statistics import Interval
-from reid_ref.text import number, percent
+from reid_ref.text import percent
 from reid_ref.text.plain import plain
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, as_latex as latex_text
 from reid_ref.text.table import as_markdown as markdown_text
@@ -101,9 +100,9 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     lines = []
     for name, result in rows.items():
         by_metric = _intervals_of(intervals, name, rows)
-        values = [number(getattr(by_metric[metric], field)) if metric in by_metric else None
+        values = [getattr(by_metric[metric], field) if metric in by_metric else None
                   for metric in columns for field in _ENDS] if intervals else []
-        lines.append([name, *map(number, _values(result, ranks)), *values, result.signature])
+        lines.append([name, *plain([*_values(result, ranks), *values]), result.signature])
     return csv_text(["name", *columns, *(extra if intervals else []), "signature"], lines)
 
 
@@ -232,5 +231,4 @@ def _columns(ranks: Iterable[int]) -> list[str]:
 
 def _values(result: Result, ranks: Iterable[int]) -> list[float]:
     """Return the numbers of a row; NaN for a rank beyond the curve."""
-    return [result.mAP, *(float(result.cmc[k - 1]) if k <= len(result.cmc) else math.nan
-                          for k in ranks), result.mINP]
+    return [result.mAP, *points_of(result.cmc, ranks), result.mINP]

@@ -30,12 +30,11 @@ from reid_ref.commands.report.show.cards import Cards, Images
 from reid_ref.console import confidence
 from reid_ref.console.answers import dataset_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
-from reid_ref.drawing.captions import caption
 from reid_ref.drawing.results import shared_axes
-from reid_ref.drawing.style import as_bytes, draw_panels
+from reid_ref.drawing.style import as_bytes, caption, draw_panels
 from reid_ref.evaluation.causes import CAUSES, KINDS
 from reid_ref.evaluation.rank_lists import REASONS, Entry
-from reid_ref.result import RANKS, named_ranks
+from reid_ref.result import RANKS, headline as numbers_by_name, points_of
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import plain
 
@@ -261,8 +260,7 @@ def as_json(content: Page) -> dict[str, Any]:
     if content.comparison is None:
         numbers, = by_name.values()
     values: dict[str, Any] = plain({
-        "version": __version__, **numbers, "seed": content.options.seed,
-        "shown": content.reasons})
+        "version": __version__, **numbers, "seed": content.options.seed, "shown": content.reasons})
     return values
 
 
@@ -270,7 +268,7 @@ def _numbers(system: Reported) -> dict[str, Any]:
     more, files, per_query = system.more, list(system.files), per_query_json(system.result)
     numbers = {
         "name": system.name, "files": files,
-        "layout": more.data.layout if more else evaluate.made_before(system.result),
+        "layout": evaluate.about(system.result, more.data if more else None)[0],
         "convention": system.result.convention.name,
         "dataset": dataset_of(more.benchmark) if more else None, **system.result.to_dict(CMC),
         "intervals": system.intervals,
@@ -286,24 +284,22 @@ def _numbers(system: Reported) -> dict[str, Any]:
 
 def facts(system: Reported) -> list[tuple[str, ...]]:
     """Return what was evaluated, by name, in words."""
-    signature = ("signature", spaced(str(system.result.signature)))
-    if system.more is None:
-        made = evaluate.made_before(system.result)
-        return [*evaluate.facts(system.result, source(system.files, made),
-                                evaluate.sizes_of_saved(system.result)), signature]
-    data, benchmark = system.more.data, system.more.benchmark
-    return [*evaluate.facts(system.result, source(system.files, data.layout), evaluate.sizes(data),
-                            benchmark.sentence if benchmark else NO_BENCHMARK), signature]
+    result, more = system.result, system.more
+    layout, sizes = evaluate.about(result, more.data if more else None)
+    dataset = None
+    if more:
+        dataset = more.benchmark.sentence if more.benchmark else NO_BENCHMARK
+    return [*evaluate.facts(result, source(system.files, layout), sizes, dataset),
+            ("signature", spaced(str(result.signature)))]
 
 
 def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
     """Return the numbers of the headline with their intervals, and what they gained."""
-    result = system.result
-    values = {"mAP": result.mAP, "mINP": result.mINP, **named_ranks(result.cmc)}
+    values = numbers_by_name(system.result)
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
     return [{"metric": metric, "value": percent(values[metric]),
-             "band": f"{percent(interval.low)} to {percent(interval.high)}" if interval else "",
+             "band": confidence.ends(interval, " to ") if interval else "",
              "change": metric in changes and change_words(changes[metric])}
             for metric, interval in system.intervals.items()]
 
@@ -358,9 +354,8 @@ def conventions_table(systems: Mapping[str, FromDistances],
         row = [convention]
         for name, more in systems.items():
             each = more.conventions[convention]
-            numbers = named_ranks(each.cmc)
             row += [percent(each.mAP), signed_percent(each.mAP - results[name].mAP),
-                    *(percent(numbers.get(f"Rank-{k}", np.nan)) for k in ranks)]
+                    *map(percent, points_of(each.cmc, ranks))]
         rows.append([*row, percent(result.mINP), f"{result.counted:,}"])
     if len(systems) > 1:
         heads, rows = heads[:-2] + heads[-1:], [row[:-2] + row[-1:] for row in rows]

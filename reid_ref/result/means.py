@@ -1,19 +1,24 @@
-"""`TrialsResult`: the mean over trials as one result, whose queries are those of every trial."""
+"""Results that are means: `TrialsResult`, over trials, whose queries are those of every trial, and
+`Expectation`, over all galleries of one image of each identity.
+"""
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, read_only
-from reid_ref.ranking.good_ranks import concatenate
+from reid_ref.arrays import Doubles, InputError, check_count, read_only
+from reid_ref.metrics import mean_in_order
+from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
-    SAVED, AtK, Counts, Fingerprints, PerQuery, QueryValues, Result)
-from reid_ref.result.systems import pooled
+    SAVED, AtK, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, spread)
 from reid_ref.signature import Signature
+from reid_ref.text.plain import plain
 
 #: What counts alike in a mean over trials: every trial, or every query that counts.
 AVERAGES = ("trials", "pooled")
@@ -82,8 +87,9 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
                              for name in PerQuery.__dataclass_fields__)),
         counts=_added([trial.counts for trial in trials]),
         counted=sum(trial.counted for trial in trials), signature=signature,
-        ranks=concatenate([replace(trial.ranks, image=_moved(trial.ranks.image, int(start)))
-                           for trial, start in zip(trials, offsets)]),
+        ranks=concatenate([
+            replace(ranks, image=np.where(ranks.image < 0, ranks.image, ranks.image + start))
+            for ranks, start in zip((trial.ranks for trial in trials), offsets.tolist())]),
         convention=first.convention,
         fingerprints=Fingerprints(*map(_joined, zip(*(trial.fingerprints for trial in trials)))),
         trials=tuple(trials), average=average)
@@ -106,10 +112,6 @@ def _weights(trials: Sequence[Result], average: str) -> list[int]:
     return [trial.counted if average == "pooled" else 1 for trial in trials]
 
 
-def _moved(image: Integers, start: int) -> Integers:
-    return np.where(image < 0, image, image + start)
-
-
 def _added(counts: Sequence[Counts]) -> Counts:
     every = [asdict(each) for each in counts]
     status = {name: sum(each["status"][name] for each in every) for name in every[0]["status"]}
@@ -119,3 +121,96 @@ def _added(counts: Sequence[Counts]) -> Counts:
 
 def _joined(fingerprints: Sequence[str]) -> str:
     return f"{zlib.crc32(' '.join(fingerprints).encode()):08x}" if all(fingerprints) else ""
+
+
+def pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+    """Return values, weights and counted flags of all queries; the weights of each set are one.
+
+    A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
+    weights the number of queries. Values are shifted so that each set has the mean of all: the
+    error of a query is that from its own set's mean.
+    """
+    mean = math.fsum(values.mean for values in scores) / len(scores)
+    sizes = [int(np.count_nonzero(values.counted)) for values in scores]
+    share = sum(sizes) / len(sizes)
+    weight = np.concatenate([np.full(len(values.values), share / max(size, 1))
+                             for values, size in zip(scores, sizes)])
+    return (np.concatenate([values.values - values.mean + mean for values in scores]), weight,
+            np.concatenate([values.counted for values in scores]))
+
+
+# ---------------------------------------------------------------- over all galleries
+
+@dataclass(frozen=True)
+class _NoRanks:
+    """In the place of ranks where there are none: each use is refused in one sentence."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise InputError("protocol", "trials, whose ranked lists this needs", "an expectation "
+                         "over all galleries, which has none", "give draws as trials")
+
+
+#: The ranks of an expectation.
+NO_RANKS = cast(GoodRanks, _NoRanks())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Expectation(Result):
+    """A result that is an expectation over galleries with one image of each identity.
+
+    It has no trials and no ranked lists: what needs them is refused, as `at`.
+
+    Parameters
+    ----------
+    weight : float64, shape (n,)
+        How often each query with a good image asks: an image of a pool is drawn into the gallery
+        at times.
+    match : float64, shape (n, length)
+        Of these queries the probability of a match at rank k or before.
+    draws : dict of str to float
+        Standard deviation of the numbers of one drawn gallery, from 100 that seed 0 draws.
+    """
+
+    weight: Doubles = field(repr=False)
+    match: Doubles = field(repr=False)
+    draws: Mapping[str, float] = field(repr=False)
+
+    @property
+    def sd(self) -> dict[str, float]:
+        """Standard deviations of the numbers of one drawn gallery, by their names."""
+        return dict(self.draws)
+
+    @property
+    def trials(self) -> tuple[Result, ...]:
+        """None."""
+        return ()
+
+    def query_values(self, metric: str) -> QueryValues:
+        """As `Result.query_values`, each one weighted by how often its query asks."""
+        values, weight, counted = self._weighted(metric)
+        kind, k = kind_of_metric(metric)
+        return QueryValues(self.rank(k) if kind == "Rank-" else self.mAP,
+                           values * weight * (self.counted / weight.sum()), counted)
+
+    def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+        kind, k = kind_of_metric(metric)
+        if kind in ("P@", "R@"):
+            self.at(k)  # refuses
+        counted = self.per_query.n_good > 0
+        values = (spread(self.match[:, check_count(k, "k", 1, len(self.cmc)) - 1], counted, 0.0)
+                  if kind == "Rank-" else np.where(counted, self.per_query.ap, 0.0))
+        return values, spread(self.weight, counted, 0.0), counted
+
+    def _made_of(self) -> dict[str, Any]:
+        """Return what a file has in the place of ranks; `match` is row after row."""
+        return {"expected": plain(
+            {"weight": self.weight, "match": self.match.ravel(), "sd": self.draws})}
+
+
+def weighted_means(ap: Doubles, weight: Doubles, match: Doubles) -> tuple[float, Doubles]:
+    """Return mAP and the CMC curve of the queries with a good image."""
+    total = weight.sum()
+    curve = np.cumsum(match * weight[:, np.newaxis], axis=0)[-1] / total
+    return mean_in_order(ap * weight) * len(ap) / total, curve

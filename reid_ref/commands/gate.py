@@ -1,0 +1,181 @@
+"""The gates of `reid-ref evaluate`: --expect, --fail-under, --baseline, --strict, for CI."""
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from reid_ref.arrays import InputError, warn
+from reid_ref.arrays.memory import bytes_of
+from reid_ref.commands.compare.compute import compare_systems
+from reid_ref.commands.doctor.compute import OF_UNMATCHED, findings_of_conventions
+from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.console import options as common
+from reid_ref.console.terminal import print_stderr
+from reid_ref.conventions import Convention
+from reid_ref.datasets.published import parse_percent, unit_of
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.result import Result
+from reid_ref.result.saved import read_stored
+from reid_ref.result.stored import Stored
+from reid_ref.statistics import holm
+from reid_ref.text import signed_percent
+
+Findings = list[Finding]
+
+#: Exit codes. Where several gates fail, all are printed, and the first of these is the exit code.
+UNEXPECTED, TOO_LOW, WORSE, FINDINGS = 3, 4, 5, 1
+#: Options that are about one result.
+OF_ONE_RESULT = ("--expect", "--fail-under", "--baseline")
+#: Percent points; a tolerance above it would pass almost any number.
+MOST = 5
+#: Of the test against a baseline, over the metrics together (Holm).
+ALPHA = 0.05
+
+
+def add(command: Any) -> None:
+    command.add_argument("--expect", action="append", metavar="NAME=PERCENT[,...]",
+                         help="exit code 3 unless these are the numbers, e.g. "
+                              "mAP=76.12,Rank-1=90.1, rounded to the digits given")
+    command.add_argument("--tolerance", metavar="POINTS",
+                         help="of --expect: percent points that a number may be off, e.g. 0.01")
+    command.add_argument("--fail-under", action="append", metavar="NAME=PERCENT[,...]",
+                         help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
+    command.add_argument("--baseline", metavar="FILE",
+                         help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
+                              "test, 5 percent) than in FILE, which --save FILE.json or "
+                              "--per-query FILE.json wrote")
+    add_strict(command)
+
+
+def add_strict(command: Any) -> None:
+    command.add_argument("--strict", action="store_true",
+                         help="exit code 1 where the doctor has a warning or an error; see "
+                              "reid-ref doctor")
+
+
+class Gates(NamedTuple):
+    """What a result must pass; empty or None where nothing is requested."""
+
+    expected: dict[str, Decimal]
+    least: dict[str, Decimal]
+    tolerance: Decimal | None
+    stored: Stored | None
+
+
+def check(args: argparse.Namespace) -> Gates:
+    """Read what a result must pass, before the work."""
+    if args.expect is None:
+        common.refuse(args, ("--tolerance",), "--expect with it", "none; add it")
+    return Gates(
+        parse_wanted(args.expect or (), "--expect"),
+        parse_wanted(args.fail_under or (), "--fail-under"),
+        None if args.tolerance is None else parse_tolerance(args.tolerance),
+        None if args.baseline is None else read_stored(args.baseline))
+
+
+def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
+    """Read numbers by name, in any case, from every use of an option.
+
+    Examples
+    --------
+    >>> parse_wanted(["mAP=76.12,rank1=90.1"], "--expect")
+    {'mAP': Decimal('76.12'), 'Rank-1': Decimal('90.1')}
+    """
+    wanted: dict[str, Decimal] = {}
+    for part in (part for text in texts for part in text.split(",")):
+        name, equals, number = (word.strip() for word in part.partition("="))
+        name = re.sub("^rank-?", "Rank-", name.lower()).replace("ap", "AP").replace("inp", "INP")
+        if not equals or not re.fullmatch("mAP|mINP|Rank-[1-9][0-9]{0,17}", name):
+            raise InputError(option, "NAME=PERCENT, NAME being mAP, mINP or Rank-k, e.g. "
+                             "mAP=76.12,Rank-1=90.1", repr(part.strip()))
+        if name in wanted:
+            raise InputError(option, f"{name} once", "it twice", "leave one out")
+        wanted[name] = parse_percent(number, f"{option} {name}")
+    return wanted
+
+
+def parse_tolerance(text: str) -> Decimal:
+    """Read percent points."""
+    if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text) or Decimal(text) > MOST:
+        raise InputError("--tolerance", f"percent points up to {MOST}, such as 0.01", repr(text))
+    return Decimal(text)
+
+
+def examine(args: argparse.Namespace, data: ResultFile,
+            conventions: Iterable[Convention]) -> Findings:
+    """Return what the doctor finds; warn of it where no other warning says it."""
+    findings = findings_of_conventions(data, conventions,
+                                       common.max_memory(args) or bytes_of(None))
+    for finding in findings:
+        if finding.key not in OF_UNMATCHED:
+            warn(finding.line)
+    return findings
+
+
+def of_findings(args: argparse.Namespace, findings: Sequence[Finding]) -> int:
+    """Print that --strict is missed, where it is, and return its exit code."""
+    if not (args.strict and findings):
+        return 0
+    keys = dict.fromkeys(finding.key for finding in findings)
+    print_stderr(f"failed: --strict: {', '.join(keys)}")
+    return FINDINGS
+
+
+def status(args: argparse.Namespace, gates: Gates, result: Result) -> int:
+    """Print each gate that the result does not pass, and return the exit code."""
+    missed = {
+        UNEXPECTED: ("--expect", list(_unexpected(result, gates.expected, gates.tolerance))),
+        TOO_LOW: ("--fail-under", list(_too_low(result, gates.least))),
+        WORSE: (f"--baseline: significantly worse than {args.baseline}",
+                [] if gates.stored is None else list(_worse(result, gates.stored)))}
+    failed = {code: f"failed: {gate}: {'; '.join(texts)}"
+              for code, (gate, texts) in missed.items() if texts}
+    for line in failed.values():
+        print_stderr(line)
+    return next(iter(failed), 0)
+
+
+def _unexpected(result: Result, wanted: Mapping[str, Decimal],
+                tolerance: Decimal | None) -> Iterator[str]:
+    """Yield the numbers that are off; without a tolerance, those that round to other digits."""
+    for name, number in wanted.items():
+        value = _percent(result, name, "--expect")
+        allowed = unit_of(number) / 2 if tolerance is None else tolerance
+        if value is None or abs(value - number) > allowed:
+            yield f"{name} is {_text(value)}, expected {number} within {allowed}"
+
+
+def _too_low(result: Result, least: Mapping[str, Decimal]) -> Iterator[str]:
+    """Yield the numbers below the least that is allowed; NaN is below every number."""
+    for name, number in least.items():
+        value = _percent(result, name, "--fail-under")
+        if value is None or value < number:
+            yield f"{name} is {_text(value)}, below {number}"
+
+
+def _percent(result: Result, name: str, option: str) -> Decimal | None:
+    """Return a number of the result in percent, exactly as its double prints; None is NaN."""
+    kind, _, k = name.partition("-")
+    if k and int(k) > len(result.cmc):
+        raise InputError(option, f"a rank up to {len(result.cmc)}, where this CMC curve ends",
+                         name)
+    value = result.rank(int(k)) if k else float(getattr(result, kind))
+    return None if value != value else Decimal(repr(value)) * 100
+
+
+def _text(value: Decimal | None) -> str:
+    return "NaN" if value is None else f"{value.normalize():f}"
+
+
+def _worse(result: Result, stored: Stored) -> Iterator[str]:
+    """Yield the metrics in which the result is significantly worse: mAP, Rank-1, or both."""
+    # The name of a stored result is that of its file, for messages.
+    metrics = ["mAP", *(["Rank-1"] if result.convention.curve.has_values(1) else [])]
+    compared = compare_systems({stored.path: stored, "result": result}, metrics).comparisons
+    for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
+        if metric.difference < 0 and p < ALPHA:
+            yield (f"{metric.metric} {signed_percent(metric.difference)} points (95 % interval "
+                   f"{signed_percent(metric.low)} to {signed_percent(metric.high)}, p = {p:.2g})")

@@ -1,1 +1,0 @@
-"""The gates of `reid-ref evaluate`: exit codes for CI."""

@@ -80,11 +80,12 @@ class Pairs:
 class Ranked(Value):
     """What is ranked, as far as results need it; subclasses have what else commands need.
 
-    `noun` is what it is called, `if_reversed` what to check where far images come first, and
-    `remark` what crosschecks add.
+    `noun` is what it is called, `if_reversed` what to check where far images come first,
+    `remark` what crosschecks add; with `has_products` distances are made by a product.
     """
 
     noun = if_reversed = remark = ""
+    has_products = False
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank the gallery for every query."""
@@ -135,6 +136,7 @@ class Features(Ranked):
     query: Any
     gallery: Any
     noun = "features"
+    has_products = True
     if_reversed = "Check that features and labels are in the same order."
     remark = "; the distances of the features are double, in their exact order"
 

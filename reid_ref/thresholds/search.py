@@ -10,7 +10,7 @@ import numpy as np
 
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.evaluation.how import How, in_queries
-from reid_ref.evaluation.ranked import Features, Ranked
+from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 from reid_ref.signature import fields_of, signature
@@ -40,8 +40,8 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     roles = find_roles(query, gallery, convention.not_ranked, how.lists)
     absent = _absent(query, gallery, roles)
     memory = bytes_of(how.max_memory)
-    # Of a matrix they are found as fast as they are kept. At most half of the memory is taken.
-    keeps = isinstance(ranked, Features) and 4 * len(query) * len(gallery) <= memory
+    # Of a given matrix they are found as fast as they are kept. At most half of the memory.
+    keeps = ranked.has_products and 4 * len(query) * len(gallery) <= memory
     pairs = ranked.pairs(query, gallery, replace(how, max_memory=memory // (2 if keeps else 1)))
     impostors = Impostors(pairs, roles, len(query), len(gallery), absent, precision,
                           memory // _BYTES, keeps, in_queries(how.progress, len(query)))

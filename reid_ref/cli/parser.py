@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from reid_ref._version import __version__
 from reid_ref.console.terminal import show_plain
-from reid_ref.text import visible
+from reid_ref.text import visible, wrap
 
 #: As CITATION.cff of the repository has them, which an installed package lacks.
 TITLE = "reid-ref: the reference evaluator of person re-identification"
@@ -97,7 +97,7 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     parser.set_defaults(run=parser.run_without_command, quiet=False)
     named = COMMANDS if argv is None or "completion" in argv else COMMANDS.keys() & argv
     for name, (module, line) in COMMANDS.items():
-        command = commands.add_parser(name, help=line)
+        command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
             command.set_defaults(run=room.run)
@@ -179,6 +179,16 @@ class _Parser(argparse.ArgumentParser):
             message = f"COMMAND: unknown {typed[1]!r}" + (
                 f", did you mean {similar[0]}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
+
+
+class _WholeWords(argparse.HelpFormatter):
+    """Wrap lines at spaces alone, so that a name with hyphens can be read and copied."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrap(text, width=width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(wrap(text, indent, indent, width))
 
 
 class _HelpAll(argparse.Action):

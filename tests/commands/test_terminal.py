@@ -62,15 +62,17 @@ def test_every_public_name_is_there_and_no_other():
 
 # ---------------------------------------------------------------- help
 
-@pytest.mark.parametrize("columns", ["20", "80"])
+@pytest.mark.parametrize("columns", ["20", "60", "80", "120"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_on_any_terminal(name, columns, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", columns)
+    more = "--help-all" if COMMANDS[name].get_default("more") else "--help"
     with pytest.raises(SystemExit, match="0"):
-        cli.main([name, "--help"])
+        cli.main([name, more])
     out, err = capsys.readouterr()
     assert out.startswith("usage: reid-ref") and err == "" and out.isascii()
     assert "--quiet" in out
+    assert not re.search(r"\w-\n", out)  # a name is not broken
     if columns == "80":
         assert max(map(len, out.splitlines())) <= 80
 

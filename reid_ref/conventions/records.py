@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref import extensions
@@ -334,35 +335,36 @@ class _Conventions(dict[str, Convention]):
                        **_fields_of(_MEASURES.get(name.removesuffix("-function"))))
 
 
-CONVENTIONS: dict[str, Convention] = _Conventions(
-    (record.name, record) for toolbox in TOOLBOX_RECORDS for record in conventions_of(toolbox))
+CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_Conventions(
+    (record.name, record) for toolbox in TOOLBOX_RECORDS for record in conventions_of(toolbox)))
 
 #: Convention to its bare function: the evaluator without the loader, which ranks images labelled
 #: -1 as well.
-FUNCTIONS = {evaluator.name: f"{evaluator.name}-function" for toolbox in TOOLBOX_RECORDS
-             for evaluator in toolbox.evaluators if toolbox.loader}
+FUNCTIONS = MappingProxyType({
+    evaluator.name: f"{evaluator.name}-function" for toolbox in TOOLBOX_RECORDS
+    for evaluator in toolbox.evaluators if toolbox.loader})
 
 #: Bare function to its convention.
-TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}
+TOOLBOXES = MappingProxyType({function: name for name, function in FUNCTIONS.items()})
 
 #: Conventions that `--convention all` leaves out, with the reason.
-NOT_IN_ALL = {**LEFT_OUT, **{function: LEFT_OUT.get(
+NOT_IN_ALL = MappingProxyType({**LEFT_OUT, **{function: LEFT_OUT.get(
     name, "the evaluator without its toolbox's loader; ask for it by name")
-    for name, function in FUNCTIONS.items()}}
+    for name, function in FUNCTIONS.items()}})
 
 _FURTHER = [(alias, evaluator.name, also.measure) for toolbox in TOOLBOX_RECORDS
             for evaluator in toolbox.evaluators for also in evaluator.also for alias in also.names]
 
 #: Further names, and the record that each means.
-ALIASES = {alias: name for alias, name, _ in _FURTHER}
+ALIASES = MappingProxyType({alias: name for alias, name, _ in _FURTHER})
 
 _MEASURES = {alias: measure for alias, _, measure in _FURTHER}
 
 #: Every name, those of bare functions too, and the record that it means.
-NAMES = {
+NAMES = MappingProxyType({
     **{f"{alias}-function": FUNCTIONS[name] for alias, name in ALIASES.items()
        if name in FUNCTIONS},
-    **ALIASES, **{name: name for name in CONVENTIONS}}
+    **ALIASES, **{name: name for name in CONVENTIONS}})
 
 
 _BY_PLAIN_NAME = {extensions.plain(name): name for name in NAMES}

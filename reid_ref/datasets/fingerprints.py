@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib import resources
+from types import MappingProxyType
 
 import numpy as np
 
@@ -105,10 +106,10 @@ def rows_of_table(name: str) -> list[dict[str, str]]:
 
 
 #: Key to the counts of a data set.
-FINGERPRINTS: Mapping[str, Fingerprint] = {row["key"]: Fingerprint(
+FINGERPRINTS: Mapping[str, Fingerprint] = MappingProxyType({row["key"]: Fingerprint(
     row["name"], SetCounts(*(int(row[field.name]) for field in fields(SetCounts))),
     row["source"], row["queries_in_gallery"] == "yes")
-    for row in rows_of_table("fingerprints.csv")}
+    for row in rows_of_table("fingerprints.csv")})
 
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",

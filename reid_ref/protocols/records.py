@@ -7,9 +7,10 @@ is handed distances.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any
 
 from reid_ref import extensions
@@ -328,8 +329,8 @@ def folded_name(name: str) -> str:
 
 
 #: Name to protocol.
-PROTOCOLS: dict[str, Protocol] = {
-    protocol.name: protocol for protocol in (*_EVERY, *PERSON_SEARCH)}
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({
+    protocol.name: protocol for protocol in (*_EVERY, *PERSON_SEARCH)})
 
 
 def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> None:

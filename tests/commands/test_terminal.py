@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,6 +59,15 @@ def test_every_public_name_is_there_and_no_other():
     assert all(hasattr(reid_ref, name) for name in reid_ref.__all__)
     with pytest.raises(AttributeError, match="module 'reid_ref' has no attribute 'evaluat'"):
         reid_ref.evaluat
+
+
+def test_public_tables_are_read_only():
+    rooms = [reid_ref.conventions, *(getattr(reid_ref, name) for name in reid_ref._ROOMS)]
+    values = [getattr(room, name) for room in rooms for name in getattr(room, "__all__", ())]
+    assert reid_ref.CONVENTIONS in values and reid_ref.protocols.PROTOCOLS in values
+    for table in (value for value in values if isinstance(value, Mapping)):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            table["mine"] = next(iter(table.values()))
 
 
 # ---------------------------------------------------------------- help

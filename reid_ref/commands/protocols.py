@@ -141,16 +141,16 @@ def add(command: argparse.ArgumentParser) -> None:
     command.description = (
         "List the benchmarks that can be evaluated by their names, or show one: the code that "
         "it follows, its parts and trials, and what goes into the file.")
-    command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
+    command.add_argument("protocol", nargs="?", metavar="NAME", help="show this one in full")
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    protocol = None if args.name is None else named(args.name, "NAME")
+    protocol = None if args.protocol is None else named(args.protocol, "NAME")
     if args.json:
         common.print_json(record_of(protocol) if protocol is not None else ProtocolRecords(
             {name: record_of(record) for name, record in every_protocol().items()}))
     else:
         show(as_list() if protocol is None else
-             as_page(protocol, args.name if is_file(args.name) else ""))
+             as_page(protocol, args.protocol if is_file(args.protocol) else ""))
     return 0

@@ -43,12 +43,13 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("methods", nargs="+", metavar="METHOD",
                          help="a saved result, a folder of them, or NAME=FILE[,FILE...]")
     command.add_argument("--metric", metavar="NAME[,NAME]", default=systems.METRICS,
-                         help="mAP, mINP, Rank-k, P@k or R@k, k a number (default: mAP,Rank-1)")
+                         dest="metrics", help="mAP, mINP, Rank-k, P@k or R@k, k a number "
+                         "(default: mAP,Rank-1)")
     common.add_options(command, formats=common.FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:
-    metrics = [name.strip() for name in args.metric.split(",")]
+    metrics = [name.strip() for name in args.metrics.split(",")]
     rows = dict(map(_files, args.methods))
     if len(rows) < len(args.methods):
         raise InputError("methods", "a name of its own for each", ", ".join(args.methods))

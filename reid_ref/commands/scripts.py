@@ -51,6 +51,10 @@ OPTIONS = ("--norc", "--no-history", "--no-gui", "--no-window-system", "--no-lin
 #: Octave's variables that say where it is installed; its others change what it runs.
 INSTALLED = ("OCTAVE_HOME", "OCTAVE_EXEC_HOME")
 
+#: An Octave that is ended would leave its variables in the folder where it is.
+NO_DUMP = ("crash_dumps_octave_core(false); sighup_dumps_octave_core(false); "
+           "sigterm_dumps_octave_core(false);")
+
 # Reads `given.mat` in the private folder, and leaves `answer` or `problem` there. A script may
 # change the folder. Without a terminal, Octave's own `keyboard` asks for ever.
 DRIVER = """
@@ -150,7 +154,7 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     functions = functions_of(convention)
     folder = script_folder(matlab_dir, functions)
     command = [_executable(), *OPTIONS,
-               f"script = '{functions[0]}';\n{DRIVER}"]
+               f"{NO_DUMP}\nscript = '{functions[0]}';\n{DRIVER}"]
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("OCTAVE_") or name in INSTALLED}
     with TemporaryDirectory(prefix="reid-ref-") as name:

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref.commands.scripts import NO_DUMP
-
 OWN_SCRIPTS = Path(__file__).resolve().parents[1] / "matlab_ref"
 #: Which other scripts a script calls.
 NEEDS = {"evaluation": ["compute_AP"], "re_ranking": ["MahDist"],
@@ -46,12 +44,12 @@ class Octave:
             warnings.simplefilter("ignore")  # oct2py's own, while it is imported
             if "OCTAVE_EXECUTABLE" not in os.environ:
                 patch.setenv("OCTAVE_EXECUTABLE", executable())
-            # Scripts in the working folder would hide those of the folder asked for.
+            # Scripts in the working folder would hide those of the folder asked for. The import
+            # starts a session, too, which may leave octave-workspace where it was started.
             patch.chdir(empty)
             patch.delenv("OCTAVE_PATH", raising=False)
             from oct2py import Oct2Py
             self.session = Oct2Py(convert_to_float=False)
-        self.eval(NO_DUMP)
         self.session.addpath(str(folder))
         for path in folder.glob("*.m"):
             assert self.session.feval("which", path.stem) == str(path)

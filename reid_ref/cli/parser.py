@@ -40,7 +40,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "table": ("table", "the main table of a paper: methods by benchmarks"),
         "runs": ("runs", "several training runs of one method: spread and interval"),
         "splits": ("splits", "several query sets or trials: their mean and its interval"),
-        "rerank": ("rerank", "after re-ranking, or with multiple queries"),
+        "rerank": ("rerank", "the numbers after re-ranking, or with multiple queries"),
         "thresholds": (
             "thresholds", "TAR at FAR, EER, DIR: below which distance is it one person?")},
     "look": {

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from reid_ref.console import options as common
 from reid_ref.console.terminal import show
 from reid_ref.conventions import (
-    ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
-    UNMATCHED, Convention, every_convention, find_convention)
+    ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES, RECALL,
+    TIES, UNMATCHED, Convention, every_convention, find_convention)
 from reid_ref.text import row, wrap
 
 
@@ -47,7 +47,7 @@ def as_list(conventions: Mapping[str, Convention]) -> str:
     lines += ["", "label -1: ignored, wrong (ordinary), by list, or dropped by the loader.",
               *wrap(f"NAME-function is the evaluator alone, without the loader of its toolbox: "
                     f"for {', '.join(FUNCTIONS)}."),
-              *wrap(f"Also known, in any case, with - or _: {', '.join(ALIASES)}."),
+              *wrap(f"Further names, in any case, with - or _: {', '.join(ALIASES)}."),
               "CMC: first matches, all shots, identities, or one image drawn per identity.",
               "reid-ref conventions NAME shows one in full."]
     return "\n".join(lines)
@@ -57,7 +57,9 @@ def as_page(convention: Convention) -> str:
     """Return everything about one convention, its choices in words."""
     length, loader, top_k = convention.cmc_length, convention.loader, convention.top_k
     ends = CMC_LENGTH[length].words if isinstance(length, str) else f"at rank {length}, or before"
-    rows = [("name", convention.name), *(("", f"also: {other}") for other in convention.also),
+    name, record = convention.name, NAMES.get(convention.name, convention.name)
+    rows = [("name", name if name == record else f"{name}, which has the code of {record}"),
+            *(("", f"also: {other}") for other in convention.also),
             ("source", convention.source),
             ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
             ("ignored",
@@ -70,7 +72,8 @@ def as_page(convention: Convention) -> str:
             ("CMC", f"{convention.curve.words}; ends {ends}"),
             ("arithmetic", ARITHMETIC[convention.arithmetic].words),
             ("features", _measure(convention)), ("", "")]
-    rows += [("differs", "from matlab in:")] if convention.differences else []
+    if convention.differences:
+        rows += [("differs", "from matlab, and what that does to the numbers:")]
     rows += [("", difference) for difference in convention.differences]
     return "\n".join(line for name, text in rows for line in row(name, text, 12) or [""])
 

@@ -273,8 +273,8 @@ def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
                                   for name in curves[0]], indent=10)
     verdict = "equal to the last bit" if difference == 0 else "NOT equal"
     length = len(next(iter(answers.values())).cmc)
-    return "\n".join([*text, "", f"largest difference, over mAP and all {length:,} entries of "
-                                 f"CMC: {difference!r} ({verdict})"])
+    return "\n".join([*text, "", f"largest difference of mAP and {length:,} entries of CMC: "
+                                 f"{difference!r} ({verdict})"])
 
 
 def add(command: argparse.ArgumentParser) -> None:

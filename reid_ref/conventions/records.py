@@ -276,8 +276,8 @@ TOOLBOX_RECORDS = (
              "divided by n: last bits",)),)),
 )
 
-_SLOW = "takes long on a large gallery; ask for it by name"
-_LISTS = "needs index lists"
+_SLOW = "slow on a large gallery; ask for it by name"
+_LISTS = "only with index lists"
 #: What `--convention all` leaves out, with the reason; and the bare functions.
 LEFT_OUT = {
     "sysu-mm01": "its cameras are those of SYSU-MM01; ask for it by name",

@@ -21,7 +21,7 @@ _PRW = Protocol(
     "prw", "prw", f"{_SEQNET}:301-485", _FIRST_OVERLAP.replace(name="prw"), f"{_FILE}.",
     boxes=BoxRule(
         partial(by_first_overlap, box_ranks.other_images),
-        {"all": f"all test frames but the query's own answer; {_RIGHT}"}, 0.5),
+        {"all": f"all test frames but the query's own are searched; {_RIGHT}"}, 0.5),
     note="2,057 queries, 6,112 frames. ignore_cam_id=True, the code's default, which most papers "
     "print: frames of the query's own camera count, which is easier. Other cameras only: "
     "prw-multi-view.")
@@ -33,9 +33,9 @@ PERSON_SEARCH = (
         tuple(Part(size) for size in (*SIZES, "whole")),
         boxes=BoxRule(
             partial(by_first_overlap, box_ranks.listed_images),
-            {**{size: f"the {int(size):,} images that the file lists for each query answer; "
+            {**{size: f"the {int(size):,} images that the file lists for each query are searched; "
                 f"{_RIGHT}" for size in SIZES},
-             "whole": f"all images but the query's own answer; {_RIGHT}"}, 0.5),
+             "whole": f"all images but the query's own are searched; {_RIGHT}"}, 0.5),
         note="2,900 queries, 6,978 images. Papers print part 100. The galleries that the file has "
         "are evaluated, and the whole where it has none. whole follows ShuangLI59/person_search "
         "1f58d7f, for SeqNet's gallery_size=-1 fails."),
@@ -45,7 +45,7 @@ PERSON_SEARCH = (
             name="prw-multi-view", ignored=("same camera",)),
         boxes=BoxRule(
             partial(by_first_overlap, box_ranks.images_of_other_cameras),
-            {"all": f"the test frames of other cameras answer; {_RIGHT}"}, 0.5),
+            {"all": f"the test frames of other cameras are searched; {_RIGHT}"}, 0.5),
         note="ignore_cam_id=False, COAT's multi-view gallery. A query whose person is on no other "
         "camera is left out; the code divides by zero there."),
     Protocol(
@@ -55,9 +55,9 @@ PERSON_SEARCH = (
             name="prw-matlab", top_k=1000, cmc_length=1000, unmatched="nan", normalize=False),
         f"{_FILE}; identity -2 is ambiguous.",
         boxes=BoxRule(by_labels, {
-            "all": "frames of other cameras answer; a detection from an overlap of 0.5 on has the "
-            "identity of the box that it overlaps most, and is junk from 0.3 on or where another "
-            "one overlaps that person more"}),
+            "all": "frames of other cameras are searched; a detection from an overlap of 0.5 on "
+            "has the identity of the box that it overlaps most, and is junk from 0.3 on or where "
+            "another one overlaps that person more"}),
         note="The authors' rule: trapezoid, the first 1,000 detections. All detections count; "
         "--min-score or --boxes-per-image keep the best, as the 30 steps of the code's curves "
         "do."))

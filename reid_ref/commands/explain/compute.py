@@ -130,7 +130,7 @@ def _chain(origin: Convention,
         label = tuple(rule for rule in target.ignored if rule == "label -1")
         kept = tuple(rule for rule in now.ignored if rule != "label -1")
         now = now.replace(loads=target.loads, loader=target.loader, ignored=label + kept)
-        yield "loads", target.loads, f"loaded are {LOADS[target.loads].words}", now
+        yield "loads", target.loads, f"loads {LOADS[target.loads].words}", now
     for rule in now.ignored:
         if rule not in target.ignored:
             now = now.replace(ignored=tuple(kept for kept in now.ignored if kept != rule))

@@ -71,7 +71,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
                 "conventions NAME --json` shows the keys, and an error lists the values"},
     "--metric": {
         "metavar": "NAME",
-        "help": "how near two features are: euclidean, cosine or dot (default: as the "
+        "help": "the distance between features: euclidean, cosine or dot (default: as the "
                 "convention's toolbox has it; euclidean under matlab)"},
     "--normalize": {
         "action": argparse.BooleanOptionalAction,

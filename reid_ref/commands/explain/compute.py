@@ -150,7 +150,9 @@ def _chain(origin: Convention,
 
 def _meaning(choice: str, value: Any) -> str:
     """Return a value in words, where it has some: a number and an AP rule say it themselves."""
-    return getattr(CHOICES.get(choice, {}).get(value), "words", "")
+    words: str = getattr(CHOICES.get(choice, {}).get(value), "words", "")
+    return {"recall": f"recall divides by {words}",
+            "unmatched": f"{words} (a query without a good image)"}.get(choice, words)
 
 
 def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) -> str:

@@ -80,7 +80,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--pool": {
         "choices": list(POOLINGS),
         "help": "the rows are frames: take the mean or the maximum over each tracklet; "
-                "query_tracklet and gallery_tracklet in the file say whose a frame is"},
+                "query_tracklet and gallery_tracklet in the file say of which each frame is"},
     "--index-lists": {
         "nargs": 2, "metavar": ("GOOD", "JUNK"),
         "help": "good and junk gallery images of each query, for veri and oxford: text, one line "

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 import reid_ref
-from reid_ref.arrays.cores import available
+from reid_ref.arrays.cores import LIMITS, available
 from reid_ref.cli import about
 from reid_ref.cli.parser import AUTHOR, make_parser
 from tests.documents import ROOT, command
@@ -132,6 +132,8 @@ def test_the_extras_are_those_that_version_lists():
 
 
 def test_what_a_report_of_a_fault_needs(monkeypatch):
+    for name in LIMITS:  # dask sets them all
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     available.cache_clear()
     rows = dict(line.split(maxsplit=1) for line in

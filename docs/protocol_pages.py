@@ -154,8 +154,8 @@ def index():
              *held_rows().get(name, ("none", "", "")), protocol.source.partition(",")[0])
             for name, protocol in PROTOCOLS.items()]
     of_protocols = {protocol.benchmark for protocol in PROTOCOLS.values()}
-    others = [(called(each), each.convention and f"`{each.convention}`", each.note)
-              for each in BENCHMARKS.values() if each.key not in of_protocols]
+    others = [each for each in BENCHMARKS.values() if each.key not in of_protocols]
+    entries = ", ".join(f"! {name}" for each in others for name in (each.name, each.key))
     return "\n".join([
         "# Protocols, one by one\n",
         "Each page has what goes into the file, the lines that save it from the benchmark's usual "
@@ -165,6 +165,9 @@ def index():
         "double, and where the code answers in float32.\n",
         *table(["protocol", "benchmark", "recordings", "largest difference",
                 "in float32", "code"], rows), "",
-        "## Without a protocol\n", "A convention is enough for these:\n",
-        *table(["benchmark", "convention", "remark"], others), "",
+        "## Without a protocol\n", f"```{{index}} {entries}\n```\n",  # what a search lists first
+        "A convention is enough for these:\n",
+        *table(["benchmark", "convention", "remark"], [
+            (called(each), each.convention and f"`{each.convention}`", each.note)
+            for each in others]), "",
         "```{toctree}", ":hidden:", "", *PROTOCOLS, "```\n"])

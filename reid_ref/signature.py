@@ -161,8 +161,7 @@ def differing_choices(first: Convention, second: Convention) -> list[str]:
 def _named(name: str) -> Convention | None:
     """Return the convention of this name, e.g. ``matlab[ap=step]``."""
     match = re.fullmatch(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", name)
-    known = None if match is None else known_as(match[1])
-    if match is None or known not in NAMES:
+    if match is None or (known := known_as(match[1])) not in NAMES:
         return None
     changes: dict[str, Any] = {}
     for text in re.findall(r"\[([^\[\]]+)\]", match[2]):

@@ -44,10 +44,11 @@ class Octave:
             warnings.simplefilter("ignore")  # oct2py's own, while it is imported
             if "OCTAVE_EXECUTABLE" not in os.environ:
                 patch.setenv("OCTAVE_EXECUTABLE", executable())
-            from oct2py import Oct2Py
-            # Scripts in the working folder would hide those of the folder asked for.
+            # Scripts in the working folder would hide those of the folder asked for. The import
+            # starts a session, too, which may leave octave-workspace where it was started.
             patch.chdir(empty)
             patch.delenv("OCTAVE_PATH", raising=False)
+            from oct2py import Oct2Py
             self.session = Oct2Py(convert_to_float=False)
         self.session.addpath(str(folder))
         for path in folder.glob("*.m"):

@@ -15,7 +15,13 @@ if not SITE.is_dir():
 
 
 @pytest.fixture(scope="module")
-def search():
+def index():
+    text = (SITE / "searchindex.js").read_text()
+    return json.loads(text[text.index("{"):text.rindex("}") + 1])
+
+
+@pytest.fixture(scope="module")
+def search(index):
     """Words to the pages that have all of them, as the site's own search finds them: it looks up
     stems, and leaves out numbers, words of two letters, and words such as "of".
     """
@@ -23,8 +29,6 @@ def search():
 
     english = SearchEnglish({})
     stem, left_out = english.stem, english.stopwords
-    text = (SITE / "searchindex.js").read_text()
-    index = json.loads(text[text.index("{"):text.rindex("}") + 1])
 
     def pages_of(word):
         found = [index[part].get(stem(word), []) for part in ("terms", "titleterms")]
@@ -41,6 +45,13 @@ def search():
     for spelling in (benchmark.name, *benchmark.spellings)])
 def test_a_benchmark_is_found_by_its_names(search, name):
     assert any(page.startswith("protocols/") for page in search(name))
+
+
+@pytest.mark.parametrize("name", ["market-1501", "market1501", "dukemtmc-reid", "cuhk03-np"])
+def test_a_benchmark_without_a_protocol_is_listed_first(index, name):
+    """The site's search puts main entries of its index before pages that have the words."""
+    (page, _, is_main), *_ = index["indexentries"][name]
+    assert is_main and index["docnames"][page] == "protocols/index"
 
 
 @pytest.mark.parametrize("name", [

@@ -1,4 +1,5 @@
 """Conventions, protocols and layouts of installed packages, by entry points."""
+import importlib.util
 import re
 import subprocess
 import sys
@@ -103,6 +104,9 @@ def test_the_command_line(site, tmp_path):
     run("evaluate", "a.npz", "--convention", "our_lab,matlab")
     assert "night" in run("evaluate", "a.npz", "--protocol", "our-campus")
     run("evaluate", "a.npz", "--convention", "our-lab", "--save", "a.json")
+    if importlib.util.find_spec("shtab"):
+        offered = run("completion", "bash")
+        assert " our-lab all)" in offered and " our-campus)" in offered
     assert command("verify", tmp_path / "a.json").returncode == 0  # where it is not installed
 
 

@@ -34,8 +34,13 @@ def in_training(batches: list[tuple[list[list[float]], list[int], list[int], boo
     evaluator = reid_ref.Evaluator()
     for features, pids, camids, is_query in batches:
         evaluator.update(features, pids, camids, is_query=is_query)
-    result: reid_ref.Result = evaluator.compute()
-    return result.mAP
+    return evaluator.compute().mAP + several_in_training(evaluator)["matlab"].mAP
+
+
+def several_in_training(one: reid_ref.Evaluator) -> dict[str, reid_ref.Result]:
+    evaluator = reid_ref.Evaluator(convention=["matlab", "torchreid"])
+    mean: float = one.compute().mAP
+    return evaluator.compute() if mean else {}
 
 
 evaluate_rank = reid_ref.compat.torchreid.evaluate_rank

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from reid_ref._version import __version__
 from reid_ref.console.terminal import show_plain
-from reid_ref.text import visible
+from reid_ref.text import visible, wrap
 
 #: As CITATION.cff of the repository has them, which an installed package lacks.
 TITLE = "reid-ref: the reference evaluator of person re-identification"
@@ -40,7 +40,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "table": ("table", "the main table of a paper: methods by benchmarks"),
         "runs": ("runs", "several training runs of one method: spread and interval"),
         "splits": ("splits", "several query sets or trials: their mean and its interval"),
-        "rerank": ("rerank", "after re-ranking, or with multiple queries"),
+        "rerank": ("rerank", "the numbers after re-ranking, or with multiple queries"),
         "thresholds": (
             "thresholds", "TAR at FAR, EER, DIR: below which distance is it one person?")},
     "look": {
@@ -96,7 +96,7 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     parser.set_defaults(run=parser.run_without_command, quiet=False)
     named = COMMANDS if argv is None or "completion" in argv else COMMANDS.keys() & argv
     for name, (module, line) in COMMANDS.items():
-        command = commands.add_parser(name, help=line)
+        command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
             command.set_defaults(run=room.run)
@@ -180,6 +180,16 @@ class _Parser(argparse.ArgumentParser):
             message = f"COMMAND: unknown {typed[1]!r}" + (
                 f", did you mean {similar[0]}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
+
+
+class _WholeWords(argparse.HelpFormatter):
+    """Wrap lines at spaces alone, so that a name with hyphens can be read and copied."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrap(text, width=width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(wrap(text, indent, indent, width))
 
 
 class _HelpAll(argparse.Action):

@@ -158,7 +158,7 @@ def as_read(row: PrintedRow) -> str:
 
 
 def _name(key: str | None) -> str:
-    if key in BENCHMARKS:
+    if key and key in BENCHMARKS:
         return BENCHMARKS[key].name
     return {SEVERAL: "(several benchmarks)", UNKNOWN: "(another benchmark)"}.get(key or "", "")
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.conventions import (
-    ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
-    UNMATCHED, Convention, every_convention, find_convention)
+    ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES, RECALL,
+    TIES, UNMATCHED, Convention, every_convention, find_convention)
 from reid_ref.text import named_rows, wrap
 
 
@@ -44,7 +44,7 @@ def as_list(conventions: Mapping[str, Convention]) -> str:
     lines += ["", "label -1: ignored, wrong (ordinary), by list, or dropped by the loader.",
               *wrap(f"NAME-function is the evaluator alone, without the loader of its toolbox: "
                     f"for {', '.join(FUNCTIONS)}."),
-              *wrap(f"Also known, in any case, with - or _: {', '.join(ALIASES)}."),
+              *wrap(f"Further names, in any case, with - or _: {', '.join(ALIASES)}."),
               "CMC: first matches, all shots, identities, or one image drawn per identity.",
               "reid-ref conventions NAME shows one in full."]
     return "\n".join(lines)
@@ -54,9 +54,10 @@ def as_page(convention: Convention) -> str:
     """Return everything about one convention, its choices in words."""
     length, loader, top_k = convention.cmc_length, convention.loader, convention.top_k
     ends = CMC_LENGTH[length].words if isinstance(length, str) else f"at rank {length}, or before"
+    name, record = convention.name, NAMES.get(convention.name, convention.name)
     return "\n".join(named_rows([
-        ("name", convention.name), *(("", f"also: {other}") for other in convention.also),
-        ("source", convention.source),
+        ("name", name if name == record else f"{name}, which has the code of {record}"),
+        *(("", f"also: {other}") for other in convention.also), ("source", convention.source),
         ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
         ("ignored", "; ".join(IGNORED[rule].words for rule in convention.ignored) or "nothing"),
         ("AP", convention.ap + ("" if top_k is None else f", over the first {top_k}")),
@@ -67,7 +68,8 @@ def as_page(convention: Convention) -> str:
         ("CMC", f"{convention.curve.words}; ends {ends}"),
         ("arithmetic", ARITHMETIC[convention.arithmetic].words),
         ("features", _measure(convention)), ("", ""),
-        *([("differs", "from matlab in:")] if convention.differences else []),
+        *([("differs", "from matlab, and what that does to the numbers:")]
+          if convention.differences else []),
         *(("", difference) for difference in convention.differences)], 12))
 
 

@@ -40,7 +40,8 @@ def add(command: Any) -> None:
                          help="exit code 3 unless these are the numbers, e.g. "
                               "mAP=76.12,Rank-1=90.1, rounded to the digits given")
     command.add_argument("--tolerance", metavar="POINTS",
-                         help="of --expect: percent points that a number may be off, e.g. 0.01")
+                         help="with --expect: how many percentage points a number may be off, "
+                              "e.g. 0.01")
     command.add_argument("--fail-under", action="append", metavar="NAME=PERCENT[,...]",
                          help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
     command.add_argument("--baseline", metavar="FILE",

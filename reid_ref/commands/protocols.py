@@ -134,14 +134,14 @@ def add(command: argparse.ArgumentParser) -> None:
     """List the benchmarks that can be evaluated by their names, or show one: the code that it
     follows, its parts and trials, and what goes into the file.
     """
-    command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
+    command.add_argument("protocol", nargs="?", metavar="NAME", help="show this one in full")
     add_json(command)
 
 
 def run(args: argparse.Namespace) -> None:
-    protocol = None if args.name is None else named(args.name, "NAME")
+    protocol = None if args.protocol is None else named(args.protocol, "NAME")
     if protocol is not None:
-        given = args.name if is_file(args.name) else ""
+        given = args.protocol if is_file(args.protocol) else ""
         show_answer(args.format, json=lambda: record_of(protocol),
                     table=lambda: as_page(protocol, given))
     else:

@@ -172,7 +172,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """List published Rank-1 and mAP (percent, as printed) with the evaluator that computed them,
     or show one in full.
 
-    Hand a key to `reid-ref validate FILE --paper KEY`. An asterisk marks a Rank-k that is not k/N:
+    Pass a key to `reid-ref validate FILE --paper KEY`. An asterisk marks a Rank-k that is not k/N:
     a misprint, a truncation or another set of queries. Exit code 0; with --check 1 where a figure
     is impossible; 2: wrong input.
     """

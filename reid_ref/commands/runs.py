@@ -139,7 +139,8 @@ class Words(NamedTuple):
 
 
 RUNS = Words("run", "run", "how much the number changes when the method is trained again",
-             "how much it may change with other identities: of each query's mean over the runs")
+             "how much the mean may change with other identities, from each query's mean over the "
+             "runs")
 
 
 class Spread(NamedTuple):

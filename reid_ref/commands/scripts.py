@@ -50,6 +50,10 @@ OPTIONS = ("--norc", "--no-history", "--no-gui", "--no-window-system", "--no-lin
 #: Octave's variables that say where it is installed; its others change what it runs.
 INSTALLED = ("OCTAVE_HOME", "OCTAVE_EXEC_HOME")
 
+#: An Octave that is ended would leave its variables in the folder where it is.
+NO_DUMP = ("crash_dumps_octave_core(false); sighup_dumps_octave_core(false); "
+           "sigterm_dumps_octave_core(false);")
+
 # Reads `given.mat` in the private folder, and leaves `answer` or `problem` there. A script may
 # change the folder. Without a terminal, Octave's own `keyboard` asks for ever.
 DRIVER = """
@@ -147,7 +151,8 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     functions = functions_of(convention)
     folder = script_folder(matlab_dir, functions)
-    command = [_executable(), *OPTIONS, f"script = '{functions[0]}';\n{DRIVER}"]
+    command = [_executable(), *OPTIONS,
+               f"{NO_DUMP}\nscript = '{functions[0]}';\n{DRIVER}"]
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("OCTAVE_") or name in INSTALLED}
     with TemporaryDirectory(prefix="reid-ref-") as name:
@@ -257,8 +262,8 @@ def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
     text = table_of_curves("", answers, ranks, repr)
     verdict = "equal to the last bit" if difference == 0 else "NOT equal"
     length = len(next(iter(answers.values())).cmc)
-    return "\n".join([*text, "", f"largest difference, over mAP and all {length:,} entries of "
-                                 f"CMC: {difference!r} ({verdict})"])
+    return "\n".join([*text, "", f"largest difference of mAP and {length:,} entries of CMC: "
+                                 f"{difference!r} ({verdict})"])
 
 
 def add(command: argparse.ArgumentParser) -> None:

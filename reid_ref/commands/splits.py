@@ -19,8 +19,8 @@ from reid_ref.statistics.units import RESAMPLES, SEED
 
 SPLITS = Words("split", "split or trial",
                "how much the number changes from one query set to another",
-               "of the mean over the splits, which count alike; queries of an identity are one "
-               "unit, also where they are in several splits")
+               "of the mean over the splits, each of which counts the same; queries of an "
+               "identity are one unit, also where they are in several splits")
 
 
 def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[str] = METRICS,

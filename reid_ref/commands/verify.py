@@ -48,8 +48,8 @@ def _entry(values: list[object], place: int) -> object:
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    """Compute mAP, mINP, Rank-k and the counts of a stored result again from the values of each
-    query, these from their ranks where it has them, and check its signature.
+    """Compute mAP, mINP, Rank-k and the counts of a saved result again, from the values of each
+    query, and these from its ranks if the result has them; check the signature.
 
     Exit code: 0 where every number agrees to the last bit, 1 where one differs, 2 for wrong input.
     """

@@ -61,11 +61,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "one that `reid-ref conventions` lists (default: matlab)"},
     "--set": {
         "action": "append", "metavar": "KEY=VALUE", "default": [], "dest": "choices",
-        "help": "another choice in each convention, e.g. ap=step,top_k=100; keys are those of "
-                "`reid-ref conventions NAME --json`, and a wrong value lists the known ones"},
+        "help": "change choices of each convention, e.g. ap=step,top_k=100; `reid-ref "
+                "conventions NAME --json` shows the keys, and an error lists the values"},
     "--metric": {
         "metavar": "NAME",
-        "help": "how near two features are: euclidean, cosine or dot (default: as the "
+        "help": "the distance between features: euclidean, cosine or dot (default: as the "
                 "convention's toolbox has it; euclidean under matlab)"},
     "--normalize": {
         "action": argparse.BooleanOptionalAction,
@@ -73,8 +73,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
                 "toolbox does; matlab divides, torchreid does not)"},
     "--pool": {
         "choices": list(POOLINGS),
-        "help": "the rows are frames: take the mean or the maximum of each tracklet's, which "
-                "query_tracklet and gallery_tracklet name in the file"},
+        "help": "the rows are frames: take the mean or the maximum over each tracklet; "
+                "query_tracklet and gallery_tracklet in the file say of which each frame is"},
     "--index-lists": {
         "nargs": 2, "metavar": ("GOOD", "JUNK"),
         "help": "good and junk gallery images of each query, for veri and oxford: text, one line "

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +24,11 @@ Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 #: The distances between features, each with its description.
-METRICS = {
+METRICS = MappingProxyType({
     "euclidean": "squared Euclidean distance",
     "cosine": "1 - cosine of the angle",
     "dot": "negative dot product",
-}
+})
 
 
 def _same(value: Any, *_: Any) -> Any:
@@ -190,7 +191,7 @@ def _curve_in_float32(curve: Doubles, n_query: int) -> Doubles:
 
 
 #: Which images a toolbox's loader passes on to its evaluator: identities to a mask.
-LOADS = {
+LOADS = MappingProxyType({
     "all images": ChoiceValue(
         "all images", apply=lambda identity: np.ones(len(identity), dtype=np.bool_)),
     "without label -1": ChoiceValue(
@@ -198,10 +199,10 @@ LOADS = {
         "Images labelled -1 are not loaded, where matlab ignores them: the same, but a query "
         "labelled -1 is left out",
         lambda identity: np.asarray(identity != JUNK)),
-}
+})
 
 #: Which gallery images are ignored. The rest of the query's identity is good.
-IGNORED = {
+IGNORED = MappingProxyType({
     "label -1": ChoiceValue("images labelled -1"),
     "same identity, same camera": ChoiceValue(
         "the query's identity on the query's camera", short="same camera"),
@@ -242,13 +243,13 @@ IGNORED = {
         "the query's junk list; good are those of its good list",
         "Good and junk images come from lists, and label -1 matters only if listed: the same "
         "where the lists follow matlab's rule"),
-}
+})
 
 #: What most Python evaluators ignore.
 SAME_CAMERA = ("same identity, same camera",)
 
 #: How average precision is computed.
-AP = {
+AP = MappingProxyType({
     "trapezoid": Rule(
         metrics.average_precision_trapezoid,
         grouped=metrics.average_precision_grouped_trapezoid,
@@ -273,10 +274,10 @@ AP = {
         metrics.average_precision_grouped_step, grouped=metrics.average_precision_grouped_step,
         differs="AP by scikit-learn since 0.19: step, equal distances as one group: higher "
                 "without ties", has_steps=True),
-}
+})
 
 #: What recall, and so AP, divides by: good images that exist and in the list, and `top_k`, to it.
-RECALL = {
+RECALL = MappingProxyType({
     "existing": ChoiceValue("the good images that exist"),
     "found": ChoiceValue(
         "the good images found in the list, or in its first K",
@@ -287,10 +288,10 @@ RECALL = {
         "Recall is over at most as many good images as the first K can hold: higher where more "
         "exist, the same where the list is not cut",
         _at_most_top_k),
-}
+})
 
 #: What a query without a good image counts as in the means.
-UNMATCHED = {
+UNMATCHED = MappingProxyType({
     "zero": Unmatched("AP 0, INP 0 and no match; counted",
                       lambda values, n_good: np.nan_to_num(values, nan=0.0)),
     "nan": Unmatched(
@@ -309,10 +310,10 @@ UNMATCHED = {
         differs="A query without a good image, or with an empty list, is left out of mAP but a "
                 "miss in CMC: mAP higher",
         answered=_none_where_empty),
-}
+})
 
 #: The order of images at equal distance.
-TIES = {
+TIES = MappingProxyType({
     "gallery-order": Ties("in gallery order, as MATLAB's stable sort leaves them", _same),
     "reversed": Ties(
         "in reversed gallery order (but for junk matches of a query labelled -1)", reverse_ties,
@@ -329,11 +330,11 @@ TIES = {
         "as this machine's numpy.argsort(-distances)[::-1] leaves them", _same, sorts=True,
         differs="Equal distances are as this machine's numpy.argsort leaves their negatives, "
                 "reversed: either way"),
-}
+})
 
 #: What a good image that is ignored as well does: the images of a query labelled -1, where
 #: that label is ignored. Ranks to ranks with the first matches that count.
-JUNK_MATCH = {
+JUNK_MATCH = MappingProxyType({
     "raises-cmc": ChoiceValue(
         "a good image that is ignored raises the query's CMC curve, as in compute_AP.m"),
     "never": ChoiceValue(
@@ -341,10 +342,10 @@ JUNK_MATCH = {
         "A query labelled -1 never matches, where matlab's rule lets its images, good and junk at "
         "once, raise its CMC curve: CMC lower",
         forget_junk_matches),
-}
+})
 
 #: What the CMC curve counts.
-CMC = {
+CMC = MappingProxyType({
     "first-match": Curve(
         "queries whose first good image has rank k or less", "first",
         _first_matches, counts=True, of_query=metrics.accuracy_at),
@@ -374,11 +375,11 @@ CMC = {
         _of_chances, single_gallery_shot_draws, draws=True,
         differs="CMC of one gallery image drawn from each identity, 10 draws by seed 0: higher, "
                 "and off the expectation by up to some points"),
-}
+})
 
 #: Where a CMC curve ends, if not at a number of ranks: gallery identities, and the images that
 #: each query keeps, to its length.
-CMC_LENGTH = {
+CMC_LENGTH = MappingProxyType({
     "gallery": ChoiceValue(
         "at the number of gallery images", apply=lambda identity, n_kept: len(identity)),
     "identities": ChoiceValue(
@@ -388,24 +389,24 @@ CMC_LENGTH = {
     "shortest": ChoiceValue(
         "at the fewest images that any query keeps",
         "CMC is cut to the fewest images that any query keeps: the same numbers", _fewest_kept),
-}
+})
 
 #: In which precision sums run.
-ARITHMETIC = {
+ARITHMETIC = MappingProxyType({
     "double": Arithmetic("double", _same, metrics.mean_in_order, _same),
     "float32": Arithmetic(
         "distances, sums of AP, CMC and their means in single precision", _in_float32,
         metrics.mean_in_float32, _curve_in_float32,
         "Distances, sums of AP, CMC and their means are float32: either way, about 1e-7 without "
         "new ties"),
-}
+})
 
 #: The tables by the field of a convention.
-CHOICES: Mapping[str, Mapping[str, Any]] = {
+CHOICES: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "loads": LOADS, "ignored": IGNORED, "ap": AP, "recall": RECALL, "unmatched": UNMATCHED,
     "ties": TIES, "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH,
     "arithmetic": ARITHMETIC,
-}
+})
 
 
 #: Statuses of queries whose identity's images are all ignored are made of these.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref import extensions
@@ -216,8 +217,8 @@ TOOLBOX_RECORDS = (
              "divided by n: last bits",)),)),
 )
 
-_SLOW = "takes long on a large gallery; ask for it by name"
-_LISTS = "needs index lists"
+_SLOW = "slow on a large gallery; ask for it by name"
+_LISTS = "only with index lists"
 #: What `--convention all` leaves out, with the reason; and the bare functions.
 LEFT_OUT = {
     "sysu-mm01": "its cameras are those of SYSU-MM01; ask for it by name",
@@ -275,32 +276,33 @@ class _Conventions(dict[str, Convention]):
                        **_fields_of(_MEASURES[name.removesuffix("-function")]))
 
 
-CONVENTIONS: dict[str, Convention] = _Conventions(
-    (record.name, record) for toolbox in TOOLBOX_RECORDS for record in conventions_of(toolbox))
+CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_Conventions(
+    (record.name, record) for toolbox in TOOLBOX_RECORDS for record in conventions_of(toolbox)))
 
 #: Convention to its bare function: the evaluator without the loader, which ranks images labelled
 #: -1 as well.
-FUNCTIONS = {evaluator.name: f"{evaluator.name}-function" for toolbox in TOOLBOX_RECORDS
-             for evaluator in toolbox.evaluators if toolbox.loader}
+FUNCTIONS = MappingProxyType({
+    evaluator.name: f"{evaluator.name}-function" for toolbox in TOOLBOX_RECORDS
+    for evaluator in toolbox.evaluators if toolbox.loader})
 
 #: Bare function to its convention.
-TOOLBOXES = {function: name for name, function in FUNCTIONS.items()}
+TOOLBOXES = MappingProxyType({function: name for name, function in FUNCTIONS.items()})
 
 #: Conventions that `--convention all` leaves out, with the reason.
-NOT_IN_ALL = {**LEFT_OUT, **{function: LEFT_OUT.get(
+NOT_IN_ALL = MappingProxyType({**LEFT_OUT, **{function: LEFT_OUT.get(
     name, "the evaluator without its toolbox's loader; ask for it by name")
-    for name, function in FUNCTIONS.items()}}
+    for name, function in FUNCTIONS.items()}})
 
 #: Further names, and the record that each means.
-ALIASES = {alias: copy.evaluator for copy in COPIES for alias in copy.names}
+ALIASES = MappingProxyType({alias: copy.evaluator for copy in COPIES for alias in copy.names})
 
 _MEASURES = {alias: copy.measure for copy in COPIES for alias in copy.names}
 
 #: Every name, those of bare functions too, and the record that it means.
-NAMES = {
+NAMES = MappingProxyType({
     **{f"{alias}-function": FUNCTIONS[name] for alias, name in ALIASES.items()
        if name in FUNCTIONS},
-    **ALIASES, **{name: name for name in CONVENTIONS}}
+    **ALIASES, **{name: name for name in CONVENTIONS}})
 
 
 _BY_PLAIN_NAME = {extensions.plain(name): name for name in NAMES}

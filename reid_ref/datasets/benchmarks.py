@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +55,8 @@ def _read(row: dict[str, str]) -> Benchmark:
 
 
 #: Key to benchmark; those of `FINGERPRINTS` have the same key.
-BENCHMARKS = {row["key"]: _read(row) for row in rows_of_table("datasets/benchmarks.csv")}
+BENCHMARKS = MappingProxyType({
+    row["key"]: _read(row) for row in rows_of_table("datasets/benchmarks.csv")})
 
 
 class Images(NamedTuple):

@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -98,10 +99,10 @@ class Recognised:
 
 
 #: Key to the counts of a data set.
-FINGERPRINTS: Mapping[str, Fingerprint] = {row["key"]: Fingerprint(
+FINGERPRINTS: Mapping[str, Fingerprint] = MappingProxyType({row["key"]: Fingerprint(
     row["name"], SetCounts(*(int(row[field.name]) for field in fields(SetCounts))),
     row["source"], row["queries_in_gallery"] == "yes")
-    for row in rows_of_table("datasets/fingerprints.csv")}
+    for row in rows_of_table("datasets/fingerprints.csv")})
 
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",

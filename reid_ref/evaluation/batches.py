@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,17 @@ from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import Progress, documented
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import IndexLists, Labels
+from reid_ref.result import Result
+
+#: What `Evaluator.compute` returns; that of typing has no default before Python 3.13.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Computed = TypeVar("Computed", default=Result)
+else:
+    from typing import TypeVar
+
+    Computed = TypeVar("Computed")
 
 #: What `Evaluator.state` returns.
 State = dict[str, npt.NDArray[Any]]
@@ -47,7 +58,7 @@ class _Batch:
 
 
 @documented
-class Evaluator:
+class Evaluator(Generic[Computed]):
     """Collect batches of features and labels; evaluate them at the end.
 
     Parameters
@@ -96,6 +107,15 @@ class Evaluator:
     (0.5396, 0.5)
     """
 
+    @overload
+    def __init__(self: Evaluator[Result], *, metric: str | None = None,
+                 normalize: bool | None = None, convention: str | Convention = ...) -> None: ...
+
+    @overload
+    def __init__(self: Evaluator[dict[str, Result]], *, metric: str | None = None,
+                 normalize: bool | None = None,
+                 convention: Iterable[str | Convention]) -> None: ...
+
     def __init__(self, *, metric: str | None = None, normalize: bool | None = None,
                  convention: str | Convention | Iterable[str | Convention] = "matlab") -> None:
         if metric is not None:
@@ -112,7 +132,7 @@ class Evaluator:
                            for side, batches in self._batches.items())
         return f"Evaluator({counts}; convention {_names(self.convention)})"
 
-    def __copy__(self) -> Evaluator:
+    def __copy__(self) -> Evaluator[Any]:
         new = type(self)(metric=self.metric, normalize=self.normalize, convention=self.convention)
         new._add(self._batches, "")
         return new
@@ -152,7 +172,7 @@ class Evaluator:
 
     @documented
     def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
-                progress: Progress | None = None, threads: int | None = None) -> Any:
+                progress: Progress | None = None, threads: int | None = None) -> Computed:
         """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
@@ -175,8 +195,9 @@ class Evaluator:
             and whatever `evaluate` refuses.
         """
         settings: dict[str, Any] = {name: getattr(self, name) for name in SETTINGS}
-        return evaluate(*self.data(), lists=lists, max_memory=max_memory, progress=progress,
-                        threads=threads, **settings)
+        return cast(Computed, evaluate(
+            *self.data(), lists=lists, max_memory=max_memory, progress=progress, threads=threads,
+            **settings))
 
     def data(self) -> tuple[Any, Any, Labels, Labels]:
         """Return features and labels of query and gallery, as `evaluate_protocol` takes them.
@@ -204,7 +225,7 @@ class Evaluator:
         """Remove all images; the settings are kept."""
         self._batches = {side: [] for side in SIDES}
 
-    def merge(self, other: Evaluator) -> None:
+    def merge(self, other: Evaluator[Computed]) -> None:
         """Add the images of another evaluator, after its own.
 
         Raises
@@ -241,7 +262,7 @@ class Evaluator:
         return state
 
     @classmethod
-    def from_states(cls, states: Iterable[Mapping[str, Any]]) -> Evaluator:
+    def from_states(cls, states: Iterable[Mapping[str, Any]]) -> Evaluator[Any]:
         """Return an evaluator that holds the images of several states, in the order given.
 
         Parameters
@@ -277,7 +298,7 @@ class Evaluator:
         return evaluators[0]
 
     @classmethod
-    def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator:
+    def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator[Any]:
         try:
             settings = json.loads(str(as_names(np.ravel(state["settings"]), "settings")[0]))
             records = settings["convention"]
@@ -297,7 +318,7 @@ class Evaluator:
                 "equal versions of reid-ref") from None
         return evaluator
 
-    def _merge(self, other: Evaluator, where: str) -> None:
+    def _merge(self, other: Evaluator[Computed], where: str) -> None:
         for name in SETTINGS:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import Integers
-from reid_ref.conventions import Convention
+from reid_ref.conventions import CHOICES, Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, JUNK, IndexLists, Labels, count_distractors
+from reid_ref.labels import DISTRACTOR, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import in_order, stable_order
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result, in_mean
@@ -62,8 +62,8 @@ class ListedImage:
         Gallery index from 0, and its labels.
     distance : float
     role : str
-        good, junk (label -1), junk (same camera), not loaded, distractor, wrong, as the first
-        convention has it; an image it does not ignore is never junk.
+        good, junk with its reason, such as junk (same camera), not loaded, distractor, wrong, as
+        the first convention has it; an image it does not ignore is never junk.
     """
 
     place: int
@@ -114,13 +114,13 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     loaded = conventions[0].loaded(gallery.identity)
     is_good = np.zeros(len(row), dtype=bool)
     is_good[roles[0][0]] = True
+    reasons = _reasons(query, gallery, conventions[0])
 
     def role(image: int, identity: int) -> str:
         if not loaded[image]:
             return "not loaded"
         if not roles[0][1][image]:
-            kind = "label -1" if identity == JUNK else "same camera"
-            return f"good+junk ({kind})" if is_good[image] else f"junk ({kind})"
+            return f"{'good+' * bool(is_good[image])}junk ({reasons[image]})"
         return _kept_role(bool(is_good[image]), identity, distractors)
 
     shown = {place + step for place in np.flatnonzero(is_good[order]).tolist()
@@ -320,7 +320,7 @@ def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArr
     rank = np.cumsum(kept)
     end = min(int(np.searchsorted(rank, top)) + 1, len(order))
     ignored, good_places = np.flatnonzero(~kept[:end]), np.flatnonzero(is_good)
-    query_camera = int(data.query.camera[query])
+    reasons = _reasons(data.query[query:query + 1], data.gallery, convention)
     distractors = count_distractors(data.query, data.gallery) > 0
 
     def entries(places: Integers) -> Iterator[Entry]:
@@ -332,17 +332,18 @@ def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArr
             yield Entry(
                 image, identity, camera, int(rank[place]) if is_kept else None, float(row[image]),
                 _kept_role(bool(is_good[place]), identity, distractors) if is_kept else IGNORED,
-                "" if is_kept else _reason(convention, identity, camera == query_camera))
+                "" if is_kept else reasons[image])
 
     return RankList(
-        query, int(data.query.identity[query]), query_camera,
+        query, int(data.query.identity[query]), int(data.query.camera[query]),
         tuple(entries(np.setdiff1d(np.arange(end), ignored[top:]))), len(ignored[top:]),
         next(entries(good_places[good_places >= end]), None), tuple(entries(good_places[:top])))
 
 
-def _reason(convention: Convention, identity: int, same_camera: bool) -> str:
-    if convention.needs_lists:
-        return "listed as junk"
-    if identity == JUNK and "label -1" in convention.not_ranked:
-        return "label -1"
-    return "same camera" if same_camera else "same location"
+def _reasons(query: Labels, gallery: Labels, convention: Convention) -> npt.NDArray[np.object_]:
+    """Return why each image would be ignored: the convention's first rule that ignores it."""
+    reasons = np.full(len(gallery), "listed as junk", dtype=object)
+    for rule in reversed(convention.not_ranked):
+        _, kept = query_roles(query, gallery, [rule])(0)
+        reasons[~kept] = CHOICES["ignored"][rule].short or rule
+    return reasons

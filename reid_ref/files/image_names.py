@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class NameForm:
 
 
 #: Key to how that data set names its files.
-FORMS: Mapping[str, NameForm] = {key: NameForm(
+FORMS: Mapping[str, NameForm] = MappingProxyType({key: NameForm(
     title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE), source)
     for key, (title, example, pattern, source) in {
     "market1501": (
@@ -80,7 +81,7 @@ FORMS: Mapping[str, NameForm] = {key: NameForm(
     "veri776": (
         "VeRi-776", "0002_c002_00030600_0.jpg",
         r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d{1,18})",
-        "liu-xb/RAM, ex.txt (fb92aab)")}.items()}
+        "liu-xb/RAM, ex.txt (fb92aab)")}.items()})
 
 
 def parse_names(names: Iterable[str | os.PathLike[str]],

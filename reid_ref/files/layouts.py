@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from reid_ref.arrays import check_choice
 from reid_ref.labels import FURTHER
@@ -82,7 +83,7 @@ def _keys(labels: str, *matrices: str) -> dict[str, str]:
 
 #: One file that holds everything, or a folder of .npy files, with just these names; the first that
 #: fits is taken.
-LAYOUTS: Mapping[str, Layout] = {
+LAYOUTS: Mapping[str, Layout] = MappingProxyType({
     "layumi": Layout(
         "layumi's pytorch_result (features, one row per image)",
         "layumi/Person_reID_baseline_pytorch, test.py",
@@ -98,15 +99,15 @@ LAYOUTS: Mapping[str, Layout] = {
         "torchreid's distances (distmat, query x gallery)",
         "KaiyangZhou/deep-person-reid, torchreid/metrics/rank.py",
         _keys("q_pids q_camids g_pids g_camids", "distmat")),
-}
+})
 
 #: Several files with an array each.
-SEPARATE: Mapping[str, str] = {
+SEPARATE: Mapping[str, str] = MappingProxyType({
     # zhunzhong07/person-re-ranking, evaluation/Market_1501_evaluation.m
     "features": "the separate files of the MATLAB drivers (features, one column per image)",
     "npy": "separate .npy files (features, one row per image)",
     # huanghoujing/person-re-identification-check-eval-code
-    "distances": "a distance matrix and four label files"}
+    "distances": "a distance matrix and four label files"})
 
 
 def _plain(*words: str) -> str:

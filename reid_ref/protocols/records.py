@@ -8,10 +8,11 @@ the cosine where it is handed distances.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from reid_ref import extensions
@@ -160,31 +161,32 @@ _EVERY = (
         "cuhk-sysu", _FIRST_OVERLAP, *(Part(size) for size in (*SIZES, "whole")),
         boxes=BoxRule(
             partial(by_first_overlap, box_ranks.listed_images),
-            {**{size: f"the {int(size):,} images that the file lists for each query answer; "
+            {**{size: f"the {int(size):,} images that the file lists for each query are searched; "
                 f"{_RIGHT}" for size in SIZES},
-             "whole": f"all images but the query's own answer; {_RIGHT}"}, 0.5)),
+             "whole": f"all images but the query's own are searched; {_RIGHT}"}, 0.5)),
     record_of_row(
         "prw", _FIRST_OVERLAP,
         boxes=BoxRule(
             partial(by_first_overlap, box_ranks.other_images),
-            {"all": f"all test frames but the query's own answer; {_RIGHT}"}, 0.5)),
+            {"all": f"all test frames but the query's own are searched; {_RIGHT}"}, 0.5)),
     record_of_row(
         "prw-multi-view", _FIRST_OVERLAP.replace(ignored=("same camera",)),
         boxes=BoxRule(
             partial(by_first_overlap, box_ranks.images_of_other_cameras),
-            {"all": f"the test frames of other cameras answer; {_RIGHT}"}, 0.5)),
+            {"all": f"the test frames of other cameras are searched; {_RIGHT}"}, 0.5)),
     record_of_row(
         "prw-matlab", CONVENTIONS["matlab"].replace(
             top_k=1000, cmc_length=1000, unmatched="nan", normalize=False),
         boxes=BoxRule(by_labels, {
-            "all": "frames of other cameras answer; a detection from an overlap of 0.5 on has the "
-            "identity of the box that it overlaps most, and is junk from 0.3 on or where another "
-            "one overlaps that person more"})),
+            "all": "frames of other cameras are searched; a detection from an overlap of 0.5 on "
+            "has the identity of the box that it overlaps most, and is junk from 0.3 on or where "
+            "another one overlaps that person more"})),
 )
 
 
 #: Name to protocol.
-PROTOCOLS: dict[str, Protocol] = {protocol.name: protocol for protocol in _EVERY}
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({
+    protocol.name: protocol for protocol in _EVERY})
 
 
 def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> None:

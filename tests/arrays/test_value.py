@@ -5,6 +5,7 @@ import inspect
 import pickle
 import re
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -98,8 +99,8 @@ def inside(value):
     yield value
     if dataclasses.is_dataclass(value):
         value = vars(value)
-    if isinstance(value, (dict, list, tuple)):
-        for one in value.values() if isinstance(value, dict) else value:
+    if isinstance(value, (Mapping, list, tuple)):
+        for one in value.values() if isinstance(value, Mapping) else value:
             yield from inside(one)
 
 

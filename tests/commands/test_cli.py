@@ -138,6 +138,7 @@ def test_a_convention_is_found_by_the_names_people_know(arguments):
     if arguments == ("conventions",):
         known_page, own_page = (page.stdout.partition("features")[0].splitlines()
                                 for page in (known, own))
+        assert known_page[0] == "name        TransReID, which has the code of torchreid"
         assert known_page[1:] == own_page[1:]
         assert "also: TransReID (damo-cv/TransReID dec5504, utils/metrics.py" in known.stdout
     else:

@@ -36,7 +36,7 @@ def test_screen(compared):
     lines, flat = out.splitlines(), " ".join(out.split())
     for line, name in ((lines[2], "match28000_Mslm"), (lines[3], "match6500")):
         assert line.split()[-2] == f"{compared[1][name, 'mAP']['p_adjusted']:.4f}"
-    assert "these pairs could have shown 1.35 and 2.04 points (at 5 %, power 80 %)" in flat
+    assert "detectable differences: 1.35 and 2.04 points (at 5 %, power 80 %)" in flat
     assert "adjusted for 2 systems by Holm's method" in flat
     assert "match6500 gained most: query 258 (identity 205)" in flat
     assert max(map(len, lines)) <= 80
@@ -53,7 +53,7 @@ def test_identical_lists():
     assert list(named["values"]) == ["ours", "again"]
     out = table("compare", *lists("mat", "track2"))
     assert out.count("track2: identical per-query values; p = 1") == 2
-    assert "could have shown" not in out and "gained most" not in out
+    assert "detectable" not in out and "gained most" not in out
 
 
 def test_formats(compared):
@@ -259,7 +259,7 @@ def test_letters_of_the_systems_that_one_beats():
     assert lines[7].split()[:4] == ["c", "-", "a", "-1.07"]
     flat = " ".join(" ".join(lines).split())
     assert "p adjusted for 3 pairs by Holm's method; better than: below 0.05" in flat
-    assert "these pairs could have shown 1.35, 2.04 and 1.82 points" in flat
+    assert "detectable differences: 1.35, 2.04 and 1.82 points" in flat
     assert r"| b match28000\_Mslm | **27.58**<sup>ac</sup> | *50.19* |" in table(
         *all_pairs(), "--format", "markdown")
     text = table(*all_pairs(), "--format", "latex")

@@ -42,6 +42,8 @@ def folder(tmp_path_factory):
     ("reid-ref evaluate --format ma", {"markdown"}),
     ("reid-ref explain --from mar", {"mars"}), ("reid-ref explain --from laym", set()),
     ("reid-ref conventions reid-surv", {"reid-survey", "reid-survey-function"}),
+    ("reid-ref protocols ltcc", {"ltcc"}), ("reid-ref table --metric eu", set()),
+    ("reid-ref evaluate --protocol sysu-mm01-p", {"sysu-mm01-python"}),
     ("reid-ref baseline --driver mar", {"market1501", "mars"}),
     ("reid-ref completion ", {"bash", "zsh", "tcsh"})])
 def test_bash(folder, line, words):

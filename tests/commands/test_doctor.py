@@ -13,6 +13,7 @@ from reid_ref.files import RankedLists
 from tests.cases import save_features
 from tests.commands.common import command
 from tests.datasets.test_datasets import read_real
+from tests.documents import ROOT
 from tests.shared import shared
 
 RNG = np.random.default_rng
@@ -157,9 +158,8 @@ def test_one_image_per_identity_needs_no_cameras():
     """VehicleID: the remedy is not to number cameras that do not exist."""
     query, gallery = Labels(np.arange(1, 31), [0] * 30), Labels(np.arange(1, 31), [0] * 30)
     one, *_ = doctor(of_features(query, gallery, *features(query, gallery)))
-    assert one.remedy == ("Probably the data has no cameras, as RegDB and VehicleID: "
-                          "--set ignored=nothing.")
-    assert on_one_camera() and "or the data has no cameras" in doctor(on_one_camera())[0].remedy
+    assert one.remedy.startswith("Where the data has no cameras, as RegDB and VehicleID, use ")
+    assert doctor(on_one_camera())[0].remedy == f"Store the camera of each image. {one.remedy}"
 
 
 def test_some_identities_differ():
@@ -168,6 +168,8 @@ def test_some_identities_differ():
     n = np.count_nonzero(some.query.identity > 900)
     assert (found.key, found.severity) == ("doctor:identities-differ", "warning")
     assert found.evidence["unmatched"] == n and f"{n} of 120" in found.sentence
+    unknown, = doctor(reid_ref.read(ROOT / "fixtures/goldens/query_unknown.mat"))
+    assert unknown.sentence.startswith("19 of 30 queries have no match, 15 of them because their")
 
 
 def test_same_camera_only():

@@ -194,6 +194,15 @@ def test_scripts_that_fail(tmp_path, private, capfd, body, message):
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("number", [1, 15])
+def test_a_signal_leaves_no_file(tmp_path, private, number):
+    folder = scripts(tmp_path / "own", evaluation=evaluation(
+        f"cd('{tmp_path}'); kill(getpid(), {number}); pause(9);"))
+    with pytest.raises(InputError, match="ended with exit code 1 and no answer"):
+        run_octave(DISTANCES, QUERY, GALLERY, MATLAB, str(folder))
+    assert not (tmp_path / "octave-workspace").exists()
+
+
 # ---------------------------------------------------------------- which Octave
 
 @pytest.mark.parametrize(("content", "message"), [

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -60,17 +61,28 @@ def test_every_public_name_is_there_and_no_other():
         reid_ref.evaluat
 
 
+def test_public_tables_are_read_only():
+    rooms = [reid_ref.conventions, *(getattr(reid_ref, name) for name in reid_ref._ROOMS)]
+    values = [getattr(room, name) for room in rooms for name in getattr(room, "__all__", ())]
+    assert reid_ref.CONVENTIONS in values and reid_ref.protocols.PROTOCOLS in values
+    for table in (value for value in values if isinstance(value, Mapping)):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            table["mine"] = next(iter(table.values()))
+
+
 # ---------------------------------------------------------------- help
 
-@pytest.mark.parametrize("columns", ["20", "80"])
+@pytest.mark.parametrize("columns", ["20", "60", "80", "120"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_on_any_terminal(name, columns, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", columns)
+    more = "--help-all" if COMMANDS[name].get_default("more") else "--help"
     with pytest.raises(SystemExit, match="0"):
-        cli.main([name, "--help"])
+        cli.main([name, more])
     out, err = capsys.readouterr()
     assert out.startswith("usage: reid-ref") and err == "" and out.isascii()
     assert "--quiet" in out
+    assert not re.search(r"\w-\n", out)  # a name is not broken
     if columns == "80":
         assert max(map(len, out.splitlines())) <= 80
 

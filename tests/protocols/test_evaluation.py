@@ -274,7 +274,7 @@ class TestWrongInput:
     def test_counts_of_another_benchmark(self, n_gallery, message, monkeypatch):
         record = find_protocol("mars")
         other = dataclasses.replace(record, name="other", counts={"all": (5, 8)})
-        monkeypatch.setitem(PROTOCOLS, "other", other)
+        monkeypatch.setattr(reid_ref.protocols.records, "PROTOCOLS", {**PROTOCOLS, "other": other})
         record = dataclasses.replace(record, counts={"all": (5, 6)})
         query, gallery = Labels([1] * 5, [1] * 5), Labels([1] * n_gallery, [2] * n_gallery)
         kind, context = ((UserWarning, pytest.warns) if n_gallery == 7 else

@@ -13,7 +13,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """Print the difference of each system to the baseline, over the same queries: its interval,
     and p of a paired test by identity.
 
-    Exit code: 0; 2 for wrong input, or files of other labels.
+    Exit code: 0; 2 for wrong input, or other labels.
     """
     common.add_files(command, words="the first is the baseline")
     command.add_argument("--all-pairs", action="store_true",

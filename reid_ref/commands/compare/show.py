@@ -46,8 +46,8 @@ def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
 
 
 def _test(answer: Comparisons) -> str:
-    return (f"two-sided test by sign flips of {NOUNS[answer.unit]}, {answer.resamples:,} draws or "
-            f"fewer where these are all, seed {answer.seed}")
+    return (f"two-sided test by sign flips of {NOUNS[answer.unit]}, {answer.resamples:,} drawn or "
+            f"all if there are fewer, seed {answer.seed}")
 
 
 def letters_of(answer: Comparisons) -> dict[str, str]:
@@ -111,9 +111,8 @@ def _remarks(answer: Comparisons, metric: str, changes: list[Comparison]) -> lis
     if pairs:
         *first, last = (percent(change.detectable) for change in pairs)
         points = " and ".join([*filter(None, [", ".join(first)]), last])
-        systems = "this pair" if len(pairs) == 1 else "these pairs"
-        text += wrap(f"{systems} could have shown {points} points (at 5 %, power 80 %)", "  ",
-                     "    ")
+        text += wrap(f"smallest detectable difference{'s' * bool(first)}: {points} points (at "
+                     "5 %, power 80 %)", "  ", "    ")
     return text
 
 

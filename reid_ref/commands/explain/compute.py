@@ -107,7 +107,7 @@ def _chain(origin: Convention, target: Convention) -> Iterator[Change]:
         label = tuple(rule for rule in target.ignored if rule == "label -1")
         kept = tuple(rule for rule in now.ignored if rule != "label -1")
         now = now.replace(loads=target.loads, loader=target.loader, ignored=label + kept)
-        yield "loads", target.loads, f"loaded are {LOADS[target.loads].words}", now
+        yield "loads", target.loads, f"loads {LOADS[target.loads].words}", now
     for rule in now.ignored:
         if rule not in target.ignored:
             now = now.replace(ignored=tuple(kept for kept in now.ignored if kept != rule))
@@ -122,8 +122,14 @@ def _chain(origin: Convention, target: Convention) -> Iterator[Change]:
         value = getattr(target, choice)
         now = now.replace(**{choice: value})
         waiting.remove(choice)
-        # Not all have words: a number and an AP rule say it themselves.
-        yield choice, str(value), getattr(CHOICES.get(choice, {}).get(value), "words", ""), now
+        yield choice, str(value), _meaning(choice, value), now
+
+
+def _meaning(choice: str, value: Any) -> str:
+    """Return a value in words, where it has some: a number and an AP rule say it themselves."""
+    words: str = getattr(CHOICES.get(choice, {}).get(value), "words", "")
+    return {"recall": f"recall divides by {words}",
+            "unmatched": f"{words} (a query without a good image)"}.get(choice, words)
 
 
 def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) -> str:

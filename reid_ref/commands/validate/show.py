@@ -149,7 +149,7 @@ def as_table(answer: Validation, source: str, paper: Published | None) -> str:
         lines += ["", *wrap("The two figures are probably swapped: mAP is above Rank-1, and "
                             f"--published {answer.figure.mAP}/{answer.figure.rank1} fits.")]
     if answer.candidates:
-        lines += ["", "diff: the larger of the differences to the figure, in percentage points."]
+        lines += ["", "diff: the larger of the differences from the figure, in percentage points."]
     if any(way.features == "normalised" for one in answer.candidates for way in one.ways):
         lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
                         "dot rank alike. Euclidean, dot: features as they are.")]

@@ -11,12 +11,13 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -285,9 +286,9 @@ def _short(value: Any) -> str:
 # ------------------------------------------------------------------ toolboxes of PyPI
 #: Package to the places of its rank.py, which is loaded by itself, because importing the package
 #: pulls in torch and more.
-TOOLBOXES: dict[str, tuple[str, ...]] = {
+TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "fastreid": ("evaluation/rank.py",),
-    "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")}
+    "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
 
 
 def _load_toolbox(name: str) -> tuple[About, Call]:

@@ -93,14 +93,13 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
 
 
 def _single_camera(query: Labels, gallery: Labels, unmatched: npt.NDArray[np.bool_]) -> Finding:
-    has_none = "the data has no cameras, as RegDB and VehicleID: --set ignored=nothing"
     return Finding(
         "doctor:single-camera", "error",
         f"All images are of camera {gallery.camera[0]}, and a query ignores its identity's "
         "images on its own camera, so no query can have a match.",
         {"cameras": 1, "queries": len(query), "unmatched": int(unmatched.sum())},
-        f"Probably {has_none}." if is_single_shot(gallery) else
-        f"Store the camera of each image, or {has_none}.")
+        ("" if is_single_shot(gallery) else "Store the camera of each image. ")
+        + "Where the data has no cameras, as RegDB and VehicleID, use --set ignored=nothing.")
 
 
 def _no_match(query: Labels, gallery: Labels,
@@ -125,15 +124,15 @@ def _no_match(query: Labels, gallery: Labels,
         of_query, of_gallery = _range(query.identity), _range(gallery.identity)
         yield Finding(
             "doctor:identities-differ", severity,
-            f"{counts}: their identities are not in the gallery (queries have {of_query}, the "
-            f"gallery {of_gallery}).", evidence,
+            f"{counts}, {evidence['identity_absent']:,} of them because their identity is not in "
+            f"the gallery (queries have {of_query}, the gallery {of_gallery}).", evidence,
             "Check that identities are numbered alike on both sides, and that query and gallery "
             "are of the same split.")
     else:
         yield Finding(
             "doctor:same-camera-only", severity,
-            f"{counts}: the gallery has their identity on the query's own camera alone, and "
-            "those images are ignored.", evidence,
+            f"{counts}, {evidence['only_same_camera']:,} of them because the gallery has their "
+            "identity on the query's own camera alone, and those images are ignored.", evidence,
             "Check the camera of each image; `reid-ref camera-pairs FILE` shows what is there.")
 
 

@@ -99,6 +99,7 @@ class Impostors:
         self._counts = self._counts[:BINS]
         self.nearest = np.full(n_query, np.inf)
         self._left = self._counts.copy()
+        self._before = np.append(0, np.cumsum(self._left))
         self._values, self._up_to = np.zeros(0), np.zeros(1, dtype=np.int64)
 
     def _measured(self, row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
@@ -204,12 +205,11 @@ class Impostors:
     def below(self, values: Any, side: Any = "right") -> tuple[Integers, Integers]:
         """Return bounds on the number of impostors up to each value; below it with side "left"."""
         known = self._up_to[np.searchsorted(self._values, values, side=side)]
-        up_to = np.append(0, np.cumsum(self._left))
         certain = np.searchsorted(self._upper, values - np.float64(self._error), side="left")
         possible = np.searchsorted(self._lower, values + np.float64(self._error), side="right")
         if side == "right":
             certain = np.where(np.isposinf(values), BINS, certain)
-        return known + up_to[certain], known + up_to[possible]
+        return known + self._before[certain], known + self._before[possible]
 
     def range_of(self, place: int) -> tuple[float, float]:
         """Return a range that has the distance of the impostor at a place, counted from 1."""
@@ -268,6 +268,7 @@ class Impostors:
         self._values, counts = _added_up(steps)
         self._up_to = np.append(0, np.cumsum(counts))
         self._left[needed] = 0
+        self._before = np.append(0, np.cumsum(self._left))
 
     def _check(self, place: Integers, values: Doubles) -> None:
         """Refuse tiles whose values differ from exact distances by more than half their bound."""

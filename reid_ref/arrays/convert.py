@@ -237,10 +237,3 @@ def check_real_distances(distances: npt.NDArray[Any]) -> None:
 def is_stored(value: Any) -> bool:
     """Return whether a value is a dataset of h5py or zarr, or a dask array: read in blocks."""
     return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")
-
-
-def check_known_shape(value: Any, name: str) -> None:
-    """Refuse a dask array of unknown shape."""
-    if any(size != size for size in value.shape or ()):
-        raise InputError(name, "chunks of known sizes", f"shape {value.shape}",
-                         f"call {name}.compute_chunk_sizes() first")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import blocks_of
+from reid_ref.arrays import InputError, blocks_of
 from reid_ref.distances import row_norms
 
 Array = npt.NDArray[Any]
@@ -89,18 +89,20 @@ class Pairs:
         return nearest.index, nearest.farthest
 
 
-def joined_features(query: Array, gallery: Array, dtype: np.dtype[Any],
-                    normalize: bool) -> tuple[Array, Array]:
-    """Return the features of all images, the queries first, and the norms of the rows.
-
-    They are divided by their norms where all of these are above 0 and `normalize` is set.
-    """
+def joined_features(query: Array, gallery: Array, dtype: npt.DTypeLike,
+                    normalize: bool) -> Array:
+    """Return the features of all images, the queries first; with `normalize` of norm 1."""
     features = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
     features[:len(query)], features[len(query):] = query, gallery
-    norms = row_norms(features) if normalize else np.ones(1, dtype)
-    if normalize and norms.all():
+    if normalize:
+        norms = row_norms(features)
+        for row in np.flatnonzero(norms == 0)[:1]:
+            side, row = ("query", row) if row < len(query) else ("gallery", row - len(query))
+            raise InputError(
+                f"{side}_features", "features that can be normalised", f"norm 0 in row {row}",
+                "look at how that image was read, or pass normalize=False")
         features /= norms[:, np.newaxis]
-    return features, norms
+    return features
 
 
 def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:

@@ -626,7 +626,7 @@ class Result(Value):
             "queries": {
                 **{name: values.tolist() for name, values in queries.items()},
                 "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
-                "ap": words.numbers(self.per_query.ap), "inp": words.numbers(self.per_query.inp)},
+                "ap": plain(self.per_query.ap), "inp": plain(self.per_query.inp)},
             **self._made_of()}
 
     def _made_of(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from reid_ref.arrays import Doubles, InputError, check_count
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import QueryValues, Result, kind_of_metric, spread
-from reid_ref.text import number, numbers
+from reid_ref.text.plain import plain
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Expectation(Result):
 
     def _made_of(self) -> dict[str, Any]:
         """Return what a file has in the place of ranks; `match` is row after row."""
-        return {"expected": {"weight": numbers(self.weight), "match": numbers(self.match.ravel()),
-                             "sd": {name: number(sd) for name, sd in self.draws.items()}}}
+        return {"expected": plain({"weight": self.weight, "match": self.match.ravel(),
+                                   "sd": self.draws})}
 
 
 def weighted_means(ap: Doubles, weight: Doubles, match: Doubles) -> tuple[float, Doubles]:

@@ -19,7 +19,7 @@ from reid_ref.result import (
     Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric)
 from reid_ref.result.expectation import Expectation, weighted_means
 from reid_ref.signature import Signature
-from reid_ref.text import number, numbers
+from reid_ref.text.plain import plain
 
 #: layumi's sum of 1/n can be above 1 by its last bits.
 MOST = 1 + 1e-9
@@ -194,7 +194,7 @@ def _means(stored: Stored) -> Iterator[Check]:
     for name, values in (("mAP", per_query.ap), ("mINP", per_query.inp)):
         mean = convention.mean(convention.counted(values[loaded], per_query.n_good[loaded]))
         yield Check(name, stored.numbers.get(name),
-                    None if name == "mINP" and is_open else number(mean))
+                    None if name == "mINP" and is_open else plain(mean))
     yield from _in_mean(stored)
 
 
@@ -212,7 +212,7 @@ def _curve(stored: Stored) -> Iterator[Check]:
         written = stored.numbers.get("cmc")
         length = len(written) if isinstance(written, list) else 0
         curve, source = _first_matches(stored, max([length, *ranks.values()])), "queries"
-        yield Check("cmc", written, numbers(curve[:length]))
+        yield Check("cmc", written, plain(curve[:length]))
     elif stored.result is not None:
         curve, source = stored.result.cmc, "entries of cmc"
     else:
@@ -227,7 +227,7 @@ def _written_ranks(stored: Stored) -> dict[str, int]:
 def _points(stored: Stored, curve: Doubles, source: str) -> Iterator[Check]:
     """Yield each Rank-k, which is a point of the curve."""
     for name, k in _written_ranks(stored).items():
-        value = number(float(curve[k - 1])) if k <= len(curve) else None
+        value = plain(float(curve[k - 1])) if k <= len(curve) else None
         yield Check(name, stored.numbers[name], value, source)
 
 
@@ -236,9 +236,9 @@ def _of_expectation(stored: Stored, result: Expectation) -> Iterator[Check]:
     ap = result.per_query.ap[result.per_query.n_good > 0]
     mean, curve = weighted_means(ap, result.weight, result.match)
     for name in ("mAP", "mINP"):
-        yield Check(name, stored.numbers.get(name), number(mean), "expectations")
+        yield Check(name, stored.numbers.get(name), plain(mean), "expectations")
     yield from _in_mean(stored)
-    yield Check("cmc", stored.numbers.get("cmc"), numbers(curve), "expectations")
+    yield Check("cmc", stored.numbers.get("cmc"), plain(curve), "expectations")
     yield from _points(stored, curve, "expectations")
 
 
@@ -271,11 +271,11 @@ def _of_ranks(result: Result) -> Iterator[Check]:
     ranks = convention.cut_off(whole)
     for name, values in (("ap", convention.average_precision(ranks)),
                          ("inp", metrics.inverse_negative_penalty(whole))):
-        yield Check(name, numbers(getattr(per_query, name)[loaded]), numbers(values), "ranks")
+        yield Check(name, plain(getattr(per_query, name)[loaded]), plain(values), "ranks")
     yield Check("counts: tied", result.counts.tied, len(metrics.tied_queries(whole)), "ranks")
     yield Check("first_match", per_query.first_match[loaded].tolist(), ranks.first_match.tolist(),
                 "ranks")
     curve = convention.curve
     if curve.of_rows is None and not curve.counts:
-        yield Check("cmc", numbers(result.cmc),
-                    numbers(convention.curve_of_ranks(ranks, len(result.cmc))), "ranks")
+        yield Check("cmc", plain(result.cmc),
+                    plain(convention.curve_of_ranks(ranks, len(result.cmc))), "ranks")

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, check_choice
-from reid_ref.arrays.optional import scipy_module
+from reid_ref.arrays import Doubles, InputError, check_choice, scipy_module
 from reid_ref.arrays.value import Value
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, check_random, resampled_sums, unit_sums, warn_few)

@@ -1,4 +1,4 @@
-"""Words and numbers as text: wrapped rows, percent, JSON's numbers.
+"""Words and numbers as text: wrapped rows, percent, sentences.
 
 Nothing heavy is imported: whatever the command line prints goes through `visible`.
 """
@@ -7,12 +7,8 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from reid_ref.text.table import WIDTH
-
-if TYPE_CHECKING:
-    from reid_ref.arrays import Doubles
 
 #: Printed in the place of a benchmark's name.
 NO_BENCHMARK = "none of the known benchmarks has these counts"
@@ -69,22 +65,6 @@ def signed_percent(difference: float) -> str:
     """
     points = round(100 * difference, 2) + 0.0  # no -0.00
     return "-" if math.isnan(points) else f"{points:+.2f}"
-
-
-def number(value: float | None) -> float | None:
-    """Return `value` as JSON has it: None for NaN and infinity, and for what is not there.
-
-    Examples
-    --------
-    >>> number(0.5), number(math.nan), number(None)
-    (0.5, None, None)
-    """
-    return value if value is not None and math.isfinite(value) else None
-
-
-def numbers(values: Doubles) -> list[float | None]:
-    """Return doubles as a JSON list; see `number`."""
-    return [number(value) for value in values.tolist()]
 
 
 def tied_queries(tied: int, n_query: int) -> str:

@@ -29,6 +29,10 @@ class Cell(NamedTuple):
     italic: bool = False
 
 
+def _cells(row: Sequence[str | Cell]) -> list[Cell]:
+    return [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+
+
 class Table(NamedTuple):
     """Rows of cells below the names of their columns.
 
@@ -90,18 +94,16 @@ def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[in
 
 def as_markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown, then its notes and signatures."""
-    def written(cell: str | Cell) -> str:
-        if isinstance(cell, str):
-            return markdown(cell)
+    def written(cell: Cell) -> str:
         stars = "**" if cell.bold else "*" if cell.italic else ""
-        return (f"{stars}{cell.text}{stars}"
+        return (f"{stars}{markdown(cell.text)}{stars}"
                 + (f"<sup>{markdown(cell.mark)}</sup>" if cell.mark else "")
                 + (f" [{cell.ends}]" if cell.ends else ""))
 
     above = ["", *(f"{name} " for name, span in table.groups for _ in range(span))]
     heads = [f"{group}{head}" for group, head in zip_longest(above, table.heads, fillvalue="")]
     text = [f"| {' | '.join(heads)} |", "|:--" + "|--:" * (len(heads) - 1) + "|"]
-    text += [f"| {' | '.join(map(written, row))} |" for row in table.rows]
+    text += [f"| {' | '.join(map(written, _cells(row)))} |" for row in table.rows]
     # After an empty line, because a signature has bars, which would continue the table.
     for note in table.notes:
         text += ["", markdown(note)]
@@ -114,9 +116,7 @@ def as_latex(table: Table) -> str:
     """Return a LaTeX table for booktabs: notes are its caption, an interval is below its number,
     and each signature is in a comment, above its row. One that is too wide for a column spans two.
     """
-    def written(cell: str | Cell) -> str:
-        if isinstance(cell, str):
-            return "--" if cell == "-" else latex(cell)
+    def written(cell: Cell) -> str:
         text = "--" if cell.text == "-" else latex(cell.text)
         font = "bf" if cell.bold else "it" if cell.italic else ""
         return (rf"\text{font}{{{text}}}" if font else text) + (
@@ -129,12 +129,12 @@ def as_latex(table: Table) -> str:
             rf"\caption{{{latex(' '.join(table.notes))}}}", r"\label{tab:results}",
             rf"\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}", r"\toprule",
             *_latex_groups(table), rf"{' & '.join(map(latex, table.heads))} \\", r"\midrule"]
-    for row in table.rows:
-        name = row[0] if isinstance(row[0], str) else row[0].text
+    for row in map(_cells, table.rows):
+        name = row[0].text
         text += [comments.pop(name)] if name in comments else []
         text.append(rf"{' & '.join(map(written, row))} \\")
-        ends = ["" if isinstance(cell, str) or not cell.ends else
-                rf"{{\scriptsize [{cell.ends.replace('-', '$-$')}]}}" for cell in row]
+        ends = [cell.ends and rf"{{\scriptsize [{cell.ends.replace('-', '$-$')}]}}"
+                for cell in row]
         if any(ends):
             text.append(rf"{' & '.join(ends)} \\")
     return "\n".join([*text, r"\bottomrule", r"\end{tabular}", *comments.values(),

@@ -17,7 +17,7 @@ from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, query_row
 from reid_ref.console.confidence import Intervals, ends
 from reid_ref.result import RANKS, Result, numbers_of
 from reid_ref.statistics import Interval
-from reid_ref.text import number, percent
+from reid_ref.text import percent
 from reid_ref.text.plain import plain
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, as_latex as latex_text
 from reid_ref.text.table import as_markdown as markdown_text
@@ -101,9 +101,9 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     lines = []
     for name, result in rows.items():
         by_metric = _intervals_of(intervals, name, rows)
-        values = [number(getattr(by_metric[metric], field)) if metric in by_metric else None
+        values = [plain(getattr(by_metric.get(metric), field, None))
                   for metric in columns for field in _ENDS] if intervals else []
-        lines.append([name, *map(number, _values(result, ranks)), *values, result.signature])
+        lines.append([name, *map(plain, _values(result, ranks)), *values, result.signature])
     return csv_text(["name", *columns, *(extra if intervals else []), "signature"], lines)
 
 

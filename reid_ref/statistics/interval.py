@@ -174,8 +174,7 @@ def bootstrap_t(means: Sequence[UnitSums], alpha: float, resamples: int,
     for sums, t in zip(means, studentized(means, resamples, seed)):
         se, mean = standard_error(sums), sums.mean
         t.sort()
-        ends.append((mean - float(t[-place]) * se, mean - float(t[place - 1]) * se)
-                    if se else (mean, mean))
+        ends.append((mean - float(t[-place]) * se, mean - float(t[place - 1]) * se))
     return ends
 
 

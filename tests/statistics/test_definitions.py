@@ -41,10 +41,16 @@ def test_sums():
     same(weighted.weight, [4, 4])
     assert units.add_up(np.array([1.0] + [2.0**-53] * 1000)) == 1
     same(units.unit_sums([.3] * 6, [1, 1, 1, 2, 2, 2]).errors, [0, 0])
-    raises("values: .* nan of query 2", lambda: units.unit_sums(
-        [.5, np.nan, np.nan], [1, 2, 3], [True, False, True]))
-    raises("unit: expected at least 2", lambda: units.unit_sums([.5, .5], [1, 1]))
-    raises("got NaN", lambda: units.unit_sums([.5, .5], [1, np.nan]))
+    raises("values: expected a number of every query that counts, got nan of query 2: the mean is "
+           "no number and has no interval", lambda: units.unit_sums(
+               [.5, np.nan, np.nan], [1, 2, 3], [True, False, True]))
+    raises("unit: expected at least 2 units with a query that counts, got 1",
+           lambda: units.unit_sums([.5, .5, .5], [1, 1, 2], [True, True, False]))
+    raises("unit: expected a number or a text for each query, got NaN",
+           lambda: units.unit_sums([.5, .5], [1, np.nan]))
+    names = np.array([5, 2, 5, 1])  # labels of units are only names
+    for unit in (names, names.astype("U"), names.astype(np.uint8), names / 2):
+        same(units.unit_sums([.1, .9, .4, .3], unit).value, [.3, .9, .5])
     with pytest.warns(UserWarning, match="only 19"):
         units.warn_few(19)
     with warnings.catch_warnings(record=True) as said:

@@ -48,9 +48,9 @@ def inputs_kept() -> Iterator[None]:
         _USED = before
 
 
-def _note(name: str, use: str, status: os.stat_result) -> None:
+def _note(name: str, use: str, status: os.stat_result | None) -> None:
     """Note that a file is read, or is to be written; refuse one that is both."""
-    if _USED is None or not stat.S_ISREG(status.st_mode):
+    if _USED is None or status is None or not stat.S_ISREG(status.st_mode):
         return
     key = status.st_dev, status.st_ino
     _USED[use][key] = name
@@ -173,8 +173,7 @@ def _check_target(name: str) -> None:
     status = _status(name)
     if status is not None and stat.S_ISDIR(status.st_mode):
         raise InputError(name, "a file name in a folder that exists", "a folder")
-    if status is not None:
-        _note(name, "written", status)
+    _note(name, "written", status)
     if is_direct(name):
         return
     part, target = _part_and_target(name)
@@ -228,9 +227,7 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
         with contextlib.ExitStack() as stack:
             files = []
             for name in names:
-                status = _status(name)
-                if status is not None:
-                    _note(name, "written", status)
+                _note(name, "written", _status(name))
                 if is_direct(name):
                     nothing = ""
                     descriptor = _open_directly(name)

@@ -6,7 +6,6 @@ stable sort, and the largest distance.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,12 +79,15 @@ class Pairs:
         nearest = _Nearest(np.full((size, count), np.inf, dtype),
                            np.zeros((size, count), np.int32), np.full(size, -np.inf, dtype))
         room = np.empty(min(size, TILE)**2, dtype)
-        for left, rows, columns in _tiles(self):
-            tile = room[:len(left) * (columns.stop - columns.start)].reshape(len(left), -1)
-            np.matmul(left, self.features[columns].T, out=tile)
-            _merge_tile(self, tile, rows, columns, nearest)
-            if original is not None:
-                _keep(tile, rows, columns, original)
+        blocks = blocks_of(size, TILE)
+        for k, rows in enumerate(blocks):
+            left = self.times_metric(self.features[rows])
+            for columns in blocks[k:]:  # ascending for every image, as `_merge` needs
+                tile = room[:len(left) * (columns.stop - columns.start)].reshape(len(left), -1)
+                np.matmul(left, self.features[columns].T, out=tile)
+                _merge_tile(self, tile, rows, columns, nearest)
+                if original is not None:
+                    _keep(tile, rows, columns, original)
         return nearest.index, nearest.farthest
 
 
@@ -114,18 +116,6 @@ def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
         part = features[rows]
         pairs.squares[rows] = np.einsum("ij,ij->i", pairs.times_metric(part), part)
     return pairs
-
-
-def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
-    """Yield the tiles on and above the diagonal: the left factor of the rows, rows, columns.
-
-    For every image, the others come in ascending order, as `_merge` needs.
-    """
-    blocks = blocks_of(len(pairs.features), TILE)
-    for k, rows in enumerate(blocks):
-        left = pairs.times_metric(pairs.features[rows])
-        for columns in blocks[k:]:
-            yield left, rows, columns
 
 
 @dataclass(frozen=True)

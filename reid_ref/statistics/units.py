@@ -108,6 +108,13 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     return sums
 
 
+def by_unit_and_query(values: Any, unit: Any, counted: Any = None,
+                      weight: Any = None) -> tuple[UnitSums, UnitSums]:
+    """Return the sums of an interval: those of `unit_sums`, and with each query for a unit."""
+    return (unit_sums(values, unit, counted, weight),
+            unit_sums(values, np.arange(np.size(values)), counted, weight))
+
+
 def warn_few(units: int) -> None:
     """Warn where units are too few for an interval to be relied on."""
     if units < FEW_UNITS:

@@ -1,4 +1,5 @@
 """Systems beside a baseline, runs of one method, and splits of one benchmark."""
+import itertools
 import math
 from dataclasses import replace
 
@@ -11,7 +12,6 @@ from reid_ref.commands.splits import splits_of_scores
 from reid_ref.result import QueryValues
 from reid_ref.statistics import differences, holm, paired
 from tests import cases
-from tests.statistics.test_interval import every_choice
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*units for these", "ignore:.* queries have no good image")
@@ -27,6 +27,13 @@ def with_wrong(queries, convention="matlab"):
     distances = (IDENTITY[:, np.newaxis] != np.arange(30)).astype(float)
     distances[queries, (IDENTITY[queries] + 1) % 30] = -1
     return reid_ref.evaluate_distances(distances, QUERY, GALLERY, convention=convention)
+
+
+def every_choice(values):
+    """p by every choice of signs."""
+    sums = [abs(sum(sign * value for sign, value in zip(signs, values)))
+            for signs in itertools.product((1, -1), repeat=len(values))]
+    return np.mean(np.array(sums) >= abs(sum(values)))
 
 
 def test_by_hand():

@@ -2,8 +2,6 @@
 
 Against the definitions in plain Python: the cases of `test_definitions.py`.
 """
-import itertools
-
 import numpy as np
 import pytest
 
@@ -63,13 +61,6 @@ def test_no_spread_is_no_certainty(values):
     assert (found.method, found.se, found.value) == ("unseen", 0, .5)
     np.testing.assert_allclose([found.low, found.high], [.5 - .5 * share, .5 + .5 * share],
                                rtol=1e-14)
-
-
-def every_choice(values):
-    """p by every choice of signs, and the share that is truly larger."""
-    sums = [abs(sum(sign * value for sign, value in zip(signs, values)))
-            for signs in itertools.product((1, -1), repeat=len(values))]
-    return np.mean(np.array(sums) >= abs(sum(values)))
 
 
 @pytest.mark.parametrize("change, message", [

@@ -16,7 +16,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,18 +107,19 @@ def read_lines(path: Path, expected: str) -> list[str]:
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
 
 
-def read_json(path: PathLike, expected: str) -> Any:
-    """Return what a JSON file holds.
+def read_json(path: PathLike, expected: str,
+              loads: Callable[[str], Any] = json.loads) -> Any:
+    """Return what a JSON file holds, or a file of another format, which `loads` parses.
 
     Raises
     ------
     InputError
-        It cannot be read, or is no JSON; the message says what was expected.
+        It cannot be read, or has another format; the message says what was expected.
     """
     text = "\n".join(read_lines(Path(path), expected))
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return loads(text)
+    except (ValueError, RecursionError, ImportError) as error:
         raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
 
 

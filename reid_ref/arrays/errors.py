@@ -87,11 +87,11 @@ def check_choice(value: str, name: str, known: Iterable[str], meant: str | None 
                          remedy=f"known: {', '.join(names)}{question}")
 
 
-def check_name(value: Any, name: str) -> None:
+def check_name(value: Any) -> None:
     """Refuse what is no text of one line without ``|``: such names stand in signatures."""
     if not (isinstance(value, str) and value.isprintable() and value.strip() == value != ""
             and "|" not in value):
-        raise InputError(name, "a text of one line without |", repr(value))
+        raise InputError("name", "a text of one line without |", repr(value))
 
 
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None,

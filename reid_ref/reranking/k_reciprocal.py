@@ -243,10 +243,8 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
         raise InputError("lambda_", "a number from 0 to 1", repr(lambda_),
                          "it is the weight of the original distance")
     matrix = _checked_matrix(mahalanobis, query.shape[1])
-    dtype = np.dtype(np.float32)
-    if record.precision == "features":
-        none = (working_precision(np.empty(0, side.dtype)) for side in (query, gallery))
-        dtype = np.result_type(*none)
+    dtype = (np.dtype(np.float32) if record.precision == "float32" else
+             np.result_type(*(working_precision(side[:0]) for side in (query, gallery))))
     pairs = pairs_of(joined_features(query, gallery, dtype, normalize),
                      None if matrix is None else matrix.astype(dtype), record.distance)
     return _Job(pairs, len(query), k1, k2, float(lambda_), record, normalize)

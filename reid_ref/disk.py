@@ -50,9 +50,9 @@ def inputs_kept() -> Iterator[None]:
         _USED = before
 
 
-def _note(name: str, use: str, status: os.stat_result) -> None:
+def _note(name: str, use: str, status: os.stat_result | None) -> None:
     """Note that a file is read, or is to be written; refuse one that is both."""
-    if _USED is None or not stat.S_ISREG(status.st_mode):
+    if _USED is None or status is None or not stat.S_ISREG(status.st_mode):
         return
     key = status.st_dev, status.st_ino
     _USED[use][key] = name
@@ -109,20 +109,21 @@ def read_lines(path: Path, expected: str) -> list[str]:
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
 
 
-def read_json(path: PathLike, expected: str, pairs: Callable[..., Any] | None = None) -> Any:
-    """Return what a JSON file holds; `pairs` makes something else than a dict of an object's.
+def read_json(path: PathLike, expected: str,
+              loads: Callable[[str], Any] = json.loads) -> Any:
+    """Return what a JSON file holds, or a file of another format, which `loads` parses.
 
     Raises
     ------
     InputError
-        It cannot be read, or is no JSON; the message says what was expected.
+        It cannot be read, or has another format; the message says what was expected.
     """
     text = "\n".join(read_lines(Path(path), expected))
     try:
-        return json.loads(text, object_pairs_hook=pairs)
+        return loads(text)
     except InputError:
         raise
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError, ImportError) as error:
         raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
 
 
@@ -183,8 +184,7 @@ def _check_target(name: str) -> None:
     status = _status(name)
     if status is not None and stat.S_ISDIR(status.st_mode):
         raise InputError(name, "a file name in a folder that exists", "a folder")
-    if status is not None:
-        _note(name, "written", status)
+    _note(name, "written", status)
     if is_direct(name):
         return
     part, target = _part_and_target(name)
@@ -238,9 +238,7 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
         with contextlib.ExitStack() as stack:
             files = []
             for name in names:
-                status = _status(name)
-                if status is not None:
-                    _note(name, "written", status)
+                _note(name, "written", _status(name))
                 if is_direct(name):
                     nothing = ""
                     descriptor = _open_directly(name)

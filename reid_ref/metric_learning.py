@@ -38,8 +38,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, blocks_of, check_choice, check_count,
-    check_finite_rows, check_length, refuse_where)
-from reid_ref.arrays.optional import scipy_module
+    check_finite_rows, check_length, refuse_where, scipy_module)
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels
 

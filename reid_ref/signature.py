@@ -150,12 +150,7 @@ def off_its_name(fields: Mapping[str, str]) -> list[str]:
     said = convention_of(fields)
     return [f"signature: {key} is {as_text(getattr(said, key))}, but convention "
             f"{fields['convention']} has {as_text(getattr(named, key))}"
-            for key in differing_choices(said, named)]
-
-
-def differing_choices(first: Convention, second: Convention) -> list[str]:
-    """Return the choices in which two conventions differ, whatever their names."""
-    return [key for key in (*CHOICES, "top_k") if getattr(first, key) != getattr(second, key)]
+            for key in (*CHOICES, "top_k") if getattr(said, key) != getattr(named, key)]
 
 
 def _named(name: str) -> Convention | None:

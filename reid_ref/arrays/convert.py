@@ -84,19 +84,14 @@ def accelerator(value: Any) -> str:
     return "" if "cpu" in device.lower() else device
 
 
-def _in_main_memory(value: Any) -> Any:
-    """Return the copy in main memory of a tensor on an accelerator; anything else unchanged."""
-    if not accelerator(value):
-        return value
-    if hasattr(value, "cpu"):
-        # Detached first, or the copy would become part of the graph.
-        return (value.detach() if hasattr(value, "detach") else value).cpu()
-    return value.get() if hasattr(value, "get") else value
-
-
 def _read_array(value: Any) -> npt.NDArray[Any]:
     """Return `value` as numpy reads it; errors are those of numpy or of the tensor's library."""
-    value = _in_main_memory(value)
+    if accelerator(value):
+        if hasattr(value, "cpu"):
+            # Detached first, or the copy would become part of the graph.
+            value = (value.detach() if hasattr(value, "detach") else value).cpu()
+        elif hasattr(value, "get"):
+            value = value.get()
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         if accelerator(value):
             raise BufferError("not in main memory")
@@ -237,10 +232,3 @@ def check_real_distances(distances: npt.NDArray[Any]) -> None:
 def is_stored(value: Any) -> bool:
     """Return whether a value is a dataset of h5py or zarr, or a dask array: read in blocks."""
     return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")
-
-
-def check_known_shape(value: Any, name: str) -> None:
-    """Refuse a dask array of unknown shape."""
-    if any(size != size for size in value.shape or ()):
-        raise InputError(name, "chunks of known sizes", f"shape {value.shape}",
-                         f"call {name}.compute_chunk_sizes() first")

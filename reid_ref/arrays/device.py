@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays.convert import (
-    accelerator, as_array, blocks_of, check_known_shape, is_stored, numpy_lacks)
+from reid_ref.arrays.convert import accelerator, as_array, blocks_of, is_stored, numpy_lacks
 from reid_ref.arrays.errors import InputError
 
 #: What is taken where it is, by the name that its library and numpy share. Whole numbers that an
@@ -154,7 +153,9 @@ def stored_or_array(value: Any, name: str) -> Any:
         return value
     if not is_stored(value):
         return as_array(value, name)
-    check_known_shape(value, name)
+    if any(size != size for size in value.shape or ()):  # NaN: unknown to dask
+        raise InputError(name, "chunks of known sizes", f"shape {value.shape}",
+                         f"call {name}.compute_chunk_sizes() first")
     return value
 
 

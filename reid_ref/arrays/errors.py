@@ -1,4 +1,4 @@
-"""The error of wrong input, warnings, and checks of single arguments."""
+"""The error of wrong input, warnings, checks of single arguments, and what needs scipy."""
 from __future__ import annotations
 
 import contextlib
@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 _LONGEST = 4000     # characters of each part of a message
@@ -95,11 +96,11 @@ def check_choice(value: str, name: str, known: Iterable[str], meant: str | None 
                          remedy=f"known: {', '.join(names)}{question}")
 
 
-def check_name(value: Any, name: str) -> None:
+def check_name(value: Any) -> None:
     """Refuse what is no text of one line without ``|``: such names stand in signatures."""
     if not (isinstance(value, str) and value.isprintable() and value.strip() == value != ""
             and "|" not in value):
-        raise InputError(name, "a text of one line without |", repr(value))
+        raise InputError("name", "a text of one line without |", repr(value))
 
 
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None,
@@ -136,3 +137,15 @@ def check_same_length(n_identity: int, n_camera: int,
             raise InputError(name, f"{other} entries, one for each image", length)
     raise InputError(
         ", ".join(names), "one of each for every image", f"{n_identity} and {n_camera}")
+
+
+def scipy_module(name: str, purpose: object) -> Any:
+    """Return a module of scipy; without scipy, refuse what it is needed for.
+
+    Few numbers need it, and it is as large as all else together.
+    """
+    try:
+        return import_module(f"scipy.{name}")
+    except ImportError as error:
+        raise InputError(purpose, got=f"needs scipy ({error})",
+                         remedy='pip install "reid-ref[scipy]"') from None

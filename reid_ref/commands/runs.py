@@ -21,9 +21,9 @@ from reid_ref.console.confidence import drawn, ends, sentence
 from reid_ref.result import QueryValues, Result, unit_of_queries
 from reid_ref.result.systems import (
     METRICS, System, results_by_name, scores_of_same_queries)
-from reid_ref.statistics import Interval, UnitSums, intervals_of, unit_sums
+from reid_ref.statistics import Interval, UnitSums, intervals_of
 from reid_ref.statistics.interval import LEVEL
-from reid_ref.statistics.units import RESAMPLES, SEED
+from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
 from reid_ref.text import percent, row, signature_lines
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
@@ -105,8 +105,7 @@ def runs_of(systems: Mapping[str, System], metrics: Sequence[str], unit: Any,
         every = list(of_metric.values())
         # One run after another, as everywhere; `mean` would add pairwise.
         mean = np.cumsum([scored.values for scored in every], axis=0)[-1] / len(every)
-        sums.append((unit_sums(mean, groups, every[0].counted),
-                     unit_sums(mean, np.arange(len(mean)), every[0].counted)))
+        sums.append(by_unit_and_query(mean, groups, every[0].counted))
     return spread_of(scores, sums, name, **options)
 
 

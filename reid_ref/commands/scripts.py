@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import matlab
-from reid_ref.arrays import Doubles, InputError
-from reid_ref.arrays.optional import scipy_module
+from reid_ref.arrays import Doubles, InputError, scipy_module
 from reid_ref.console import options as common
 from reid_ref.console.answers import (
     NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)

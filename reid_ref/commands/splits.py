@@ -13,9 +13,8 @@ from reid_ref.result import QueryValues, Result
 from reid_ref.result.means import pooled
 from reid_ref.result.systems import (
     METRICS, System, check_same_convention, results_by_name, scores_of)
-from reid_ref.statistics import unit_sums
 from reid_ref.statistics.interval import LEVEL
-from reid_ref.statistics.units import RESAMPLES, SEED
+from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
 
 SPLITS = Words("split", "split or trial",
                "how much the number changes from one query set to another",
@@ -87,10 +86,8 @@ def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: s
     sums = []
     for scores in by_metric.values():
         values, weight, counted = pooled(list(scores.values()))
-        by_query = np.arange(len(values))
-        groups = by_query if unit == "query" else identity
-        sums.append((unit_sums(values, groups, counted, weight),
-                     unit_sums(values, by_query, counted, weight)))
+        groups = np.arange(len(values)) if unit == "query" else identity
+        sums.append(by_unit_and_query(values, groups, counted, weight))
     return spread_of(by_metric, sums, unit, **options)
 
 

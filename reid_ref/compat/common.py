@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import (
-    InputError, as_integers, check_choice, check_count, check_same_length, warn)
+from reid_ref.arrays import InputError, as_integers, check_choice, check_count, warn
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import IndexLists, Labels
@@ -70,9 +69,7 @@ def keep(result: Result) -> Result:
 
 def labels(identity: Any, camera: Any, names: tuple[str, str]) -> Labels:
     """Return the labels of one side; `names` are those of the toolbox's arguments."""
-    identity, camera = as_integers(identity, names[0]), as_integers(camera, names[1])
-    check_same_length(len(identity), len(camera))
-    return Labels(identity, camera)
+    return Labels(as_integers(identity, names[0]), as_integers(camera, names[1]))
 
 
 def both_sides(q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any) -> tuple[Labels, Labels]:

@@ -130,7 +130,7 @@ class Convention:
     measure: str = field(default="", repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_name(self.name, "name")
+        check_name(self.name)
         for name in ("also", "oddities", "ignored"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)

@@ -164,7 +164,8 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
 
 def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
                gallery_names: Sequence[str] | None, first: int) -> RankedLists:
-    value = read_json(path, "ranked lists as JSON", partial(_unique, path))
+    value = read_json(path, "ranked lists as JSON",
+                      partial(json.loads, object_pairs_hook=partial(_unique, path)))
     where: Callable[[int], str] = partial(_numbered, f"{path}: list ", 1)
     by_id = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
     if by_id:

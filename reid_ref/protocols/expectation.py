@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers
-from reid_ref.arrays.optional import scipy_module
+from reid_ref.arrays import Doubles, Integers, scipy_module
 from reid_ref.labels import Labels, cells
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.result import RANKS

@@ -1,6 +1,7 @@
 """A protocol of one's own, as a TOML or JSON file with the fields of `Protocol`."""
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, check_count, errors_at
 from reid_ref.conventions import CHOICES, Convention, find_convention
-from reid_ref.disk import PathLike, read_json, read_lines
+from reid_ref.disk import PathLike, read_json
 from reid_ref.labels import FURTHER
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Rows, Seeded, Trials
 
@@ -51,18 +52,14 @@ def read_protocol(path: PathLike) -> Protocol:
     ...     read_protocol(path).convention.ap
     'step'
     """
-    read = read_json if Path(path).suffix.lower() == ".json" else _read_toml
-    values = read(path, "a protocol in TOML (Python 3.11 or later) or JSON")
+    loads = json.loads if Path(path).suffix.lower() == ".json" else _toml
+    values = read_json(path, "a protocol in TOML (Python 3.11 or later) or JSON", loads)
     with errors_at(path):
         return _protocol(_table(values, "the file", _PROTOCOL))
 
 
-def _read_toml(path: PathLike, expected: str) -> Any:
-    text = "\n".join(read_lines(Path(path), expected))
-    try:
-        return import_module("tomllib").loads(text)
-    except (ValueError, RecursionError, ImportError) as error:
-        raise InputError(path, expected, f"{type(error).__name__}: {error}") from None
+def _toml(text: str) -> Any:
+    return import_module("tomllib").loads(text)
 
 
 def _table(value: Any, name: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -186,7 +186,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for name in (self.name, *(part.name for part in self.parts)):
-            check_name(name, "name")
+            check_name(name)
         for shots in self.shots:
             check_count(shots, "shots")
         check_choice(self.average, "average", ("trials", "pooled"))

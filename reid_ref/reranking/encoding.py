@@ -176,7 +176,7 @@ def _reciprocal(index: Array) -> Any:
 
 
 def c_exp(values: Array) -> Array:
-    """Return exp as the C library computes it, as `matlab._arithmetic.exponential` explains."""
+    """Return exp as the C library computes it, as `matlab._values.exponential` explains."""
     wide = np.complex64 if values.dtype == np.float32 else np.complex128
     exponential: Array = np.exp(values.astype(wide)).real
     return exponential

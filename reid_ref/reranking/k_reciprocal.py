@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, as_array, blocks_of, check_choice, check_count
-from reid_ref.arrays.optional import scipy_module
+from reid_ref.arrays import (
+    InputError, as_array, blocks_of, check_choice, check_count, scipy_module)
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.distances import working_precision
@@ -149,7 +149,6 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     >>> round(result.mAP, 4), result.signature["rerank"], result.signature["k1"]
     (0.7083, 'matlab', '2')
     """
-    check_labels(query, gallery)
     check_choice(variant, "variant", VARIANTS)
     conventions = find_conventions(convention)
     for record in conventions:
@@ -244,7 +243,10 @@ def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambd
         raise InputError("lambda_", "a number from 0 to 1", repr(lambda_),
                          "it is the weight of the original distance")
     matrix = _checked_matrix(mahalanobis, query.shape[1])
-    pairs = _pairs(query, gallery, matrix, record, normalize)
+    dtype = (np.dtype(np.float32) if record.precision == "float32" else
+             np.result_type(*(working_precision(side[:0]) for side in (query, gallery))))
+    pairs = pairs_of(joined_features(query, gallery, dtype, normalize),
+                     None if matrix is None else matrix.astype(dtype), record.distance)
     return _Job(pairs, len(query), k1, k2, float(lambda_), record, normalize)
 
 
@@ -276,28 +278,6 @@ def _blocks(job: _Job, block_size: int | None,
         del original
         yield block
         del block  # to free the memory before the next block
-
-
-def _pairs(query: Array, gallery: Array, metric: Array | None, variant: Variant,
-           normalize: bool) -> Pairs:
-    """Return the pairs of all images, the queries first, in a new array."""
-    dtype = np.dtype(np.float32)
-    if variant.precision == "features":
-        none = (working_precision(np.empty(0, side.dtype)) for side in (query, gallery))
-        dtype = np.result_type(*none)
-    metric = None if metric is None else metric.astype(dtype)
-    features, norms = joined_features(query, gallery, dtype, normalize)
-    _check_norms(norms, len(query), normalize)
-    return pairs_of(features, metric, variant.distance)
-
-
-def _check_norms(norms: Array, n_query: int, normalize: bool) -> None:
-    if normalize and not norms.all():
-        row = int(np.argmin(norms))
-        side, row = ("query", row) if row < n_query else ("gallery", row - n_query)
-        raise InputError(
-            f"{side}_features", "features that can be normalised", f"norm 0 in row {row}",
-            "look at how that image was read, or pass normalize=False")
 
 
 def _checked_matrix(matrix: Any, dims: int) -> Array | None:

@@ -6,14 +6,13 @@ stable sort, and the largest distance.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import blocks_of
+from reid_ref.arrays import InputError, blocks_of
 from reid_ref.distances import row_norms
 
 Array = npt.NDArray[Any]
@@ -80,27 +79,32 @@ class Pairs:
         nearest = _Nearest(np.full((size, count), np.inf, dtype),
                            np.zeros((size, count), np.int32), np.full(size, -np.inf, dtype))
         room = np.empty(min(size, TILE)**2, dtype)
-        for left, rows, columns in _tiles(self):
-            tile = room[:len(left) * (columns.stop - columns.start)].reshape(len(left), -1)
-            np.matmul(left, self.features[columns].T, out=tile)
-            _merge_tile(self, tile, rows, columns, nearest)
-            if original is not None:
-                _keep(tile, rows, columns, original)
+        blocks = blocks_of(size, TILE)
+        for k, rows in enumerate(blocks):
+            left = self.times_metric(self.features[rows])
+            for columns in blocks[k:]:  # ascending for every image, as `_merge` needs
+                tile = room[:len(left) * (columns.stop - columns.start)].reshape(len(left), -1)
+                np.matmul(left, self.features[columns].T, out=tile)
+                _merge_tile(self, tile, rows, columns, nearest)
+                if original is not None:
+                    _keep(tile, rows, columns, original)
         return nearest.index, nearest.farthest
 
 
-def joined_features(query: Array, gallery: Array, dtype: np.dtype[Any],
-                    normalize: bool) -> tuple[Array, Array]:
-    """Return the features of all images, the queries first, and the norms of the rows.
-
-    They are divided by their norms where all of these are above 0 and `normalize` is set.
-    """
+def joined_features(query: Array, gallery: Array, dtype: npt.DTypeLike,
+                    normalize: bool) -> Array:
+    """Return the features of all images, the queries first; with `normalize` of norm 1."""
     features = np.empty((len(query) + len(gallery), query.shape[1]), dtype)
     features[:len(query)], features[len(query):] = query, gallery
-    norms = row_norms(features) if normalize else np.ones(1, dtype)
-    if normalize and norms.all():
+    if normalize:
+        norms = row_norms(features)
+        for row in np.flatnonzero(norms == 0)[:1]:
+            side, row = ("query", row) if row < len(query) else ("gallery", row - len(query))
+            raise InputError(
+                f"{side}_features", "features that can be normalised", f"norm 0 in row {row}",
+                "look at how that image was read, or pass normalize=False")
         features /= norms[:, np.newaxis]
-    return features, norms
+    return features
 
 
 def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
@@ -112,18 +116,6 @@ def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
         part = features[rows]
         pairs.squares[rows] = np.einsum("ij,ij->i", pairs.times_metric(part), part)
     return pairs
-
-
-def _tiles(pairs: Pairs) -> Iterator[tuple[Array, slice, slice]]:
-    """Yield the tiles on and above the diagonal: the left factor of the rows, rows, columns.
-
-    For every image, the others come in ascending order, as `_merge` needs.
-    """
-    blocks = blocks_of(len(pairs.features), TILE)
-    for k, rows in enumerate(blocks):
-        left = pairs.times_metric(pairs.features[rows])
-        for columns in blocks[k:]:
-            yield left, rows, columns
 
 
 @dataclass(frozen=True)

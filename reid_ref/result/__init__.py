@@ -22,7 +22,7 @@ from reid_ref.labels import Labels
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
-from reid_ref.statistics.units import RESAMPLES, SEED
+from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
 from reid_ref.text.plain import Share, plain
 from reid_ref.text.table import Table, as_html
 
@@ -742,8 +742,7 @@ def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOf
     values, weight, counted = result._weighted(metric)
     name, groups = unit_of_queries(result.per_query.identity, unit)
     return SumsOfUnits(result.query_values(metric).mean, name,
-                       statistics.unit_sums(values, groups, counted, weight),
-                       statistics.unit_sums(values, np.arange(len(values)), counted, weight))
+                       *by_unit_and_query(values, groups, counted, weight))
 
 
 def intervals_of(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:

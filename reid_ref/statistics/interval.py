@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, check_choice
-from reid_ref.arrays.optional import scipy_module
+from reid_ref.arrays import Doubles, InputError, check_choice, scipy_module
 from reid_ref.arrays.value import Value
 from reid_ref.statistics.units import (
-    RESAMPLES, SEED, ZERO, UnitSums, add_up, check_random, resampled_sums, unit_sums, warn_few)
+    RESAMPLES, SEED, ZERO, UnitSums, add_up, by_unit_and_query, check_random, resampled_sums,
+    warn_few)
 
 
 def standard_error(sums: UnitSums) -> float:
@@ -131,10 +131,8 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     >>> round(found.low, 3), round(found.high, 3)
     (0.343, 0.657)
     """
-    by_unit = unit_sums(values, unit, counted)
-    by_query = unit_sums(values, np.arange(np.size(values)), counted)
-    return intervals_of([(by_unit, by_query)], level=level, method=method, resamples=resamples,
-                        seed=seed)[0]
+    return intervals_of([by_unit_and_query(values, unit, counted)], level=level, method=method,
+                        resamples=resamples, seed=seed)[0]
 
 
 def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
@@ -175,8 +173,7 @@ def bootstrap_t(means: Sequence[UnitSums], alpha: float, resamples: int,
     for sums, t in zip(means, studentized(means, resamples, seed)):
         se, mean = standard_error(sums), sums.mean
         t.sort()
-        ends.append((mean - float(t[-place]) * se, mean - float(t[place - 1]) * se)
-                    if se else (mean, mean))
+        ends.append((mean - float(t[-place]) * se, mean - float(t[place - 1]) * se))
     return ends
 
 

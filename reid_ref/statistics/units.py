@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, as_vector, check_count, warn
+from reid_ref.arrays import Doubles, InputError, as_vector, blocks_of, check_count, warn
 from reid_ref.arrays.value import Value
 
 #: With fewer units than these an interval is printed with a warning.
@@ -91,7 +91,9 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     for name, array in (("counted", keep), ("unit", groups), ("weight", weights)):
         if len(array) != len(numbers):
             raise InputError(name, f"{len(numbers)} entries, one for each query", len(array))
-    check_units(groups)
+    if groups.dtype.kind not in "iubUSf" or (groups.dtype.kind == "f" and np.isnan(groups).any()):
+        raise InputError("unit", "a number or a text for each query",
+                         "NaN" if groups.dtype.kind == "f" else f"dtype {groups.dtype}")
     for query in np.flatnonzero(keep & ~np.isfinite(numbers))[:1]:
         raise InputError(
             "values", "a number of every query that counts", f"{numbers[query]} of query "
@@ -106,11 +108,11 @@ def unit_sums(values: Any, unit: Any, counted: Any = None, weight: Any = None) -
     return sums
 
 
-def check_units(groups: npt.NDArray[Any]) -> None:
-    """Refuse what cannot be put in order: objects, NaN."""
-    if groups.dtype.kind not in "iubUSf" or (groups.dtype.kind == "f" and np.isnan(groups).any()):
-        raise InputError("unit", "a number or a text for each query",
-                         "NaN" if groups.dtype.kind == "f" else f"dtype {groups.dtype}")
+def by_unit_and_query(values: Any, unit: Any, counted: Any = None,
+                      weight: Any = None) -> tuple[UnitSums, UnitSums]:
+    """Return the sums of an interval: those of `unit_sums`, and with each query for a unit."""
+    return (unit_sums(values, unit, counted, weight),
+            unit_sums(values, np.arange(np.size(values)), counted, weight))
 
 
 def warn_few(units: int) -> None:
@@ -163,7 +165,8 @@ def resampled_sums(columns: Doubles, resamples: int, seed: int) -> Doubles:
 def drawn_counts(units: int, resamples: int, seed: int) -> Iterator[Doubles]:
     """Yield how often each unit is drawn: shape (units, resamples of this block)."""
     source = np.random.PCG64(seed)
-    for size in block_sizes(units, resamples):
+    for block in blocks_of(resamples, BLOCK // units):
+        size = block.stop - block.start
         words = source.random_raw(size * units).reshape(size, units)
         words >>= np.uint64(32)
         words *= np.uint64(units)
@@ -195,14 +198,14 @@ def flipped_sums(columns: Doubles, leading: int, resamples: int,
     tried = resamples - resamples % 2**leading if every else resamples
     source, first = np.random.PCG64(seed), leading if every else 0
     n_words = -(-(columns.shape[1] - first) // 64)
-    parts, start = [], 0
-    for size in block_sizes(64 * (n_words + every), tried):
-        words = [source.random_raw(size * n_words).reshape(size, n_words)] if n_words else []
-        signs = [_signs(np.arange(start, start + size, dtype=np.uint64)[:, np.newaxis])[:first]
-                 ] if every else []
-        signs += [_signs(block)[:columns.shape[1] - first] for block in words]
+    parts = []
+    for block in blocks_of(tried, BLOCK // (64 * (n_words + every))):
+        choice = np.arange(block.start, block.stop, dtype=np.uint64)[:, np.newaxis]
+        signs = [_signs(choice)[:first]] if every else []
+        if n_words:
+            words = source.random_raw(len(choice) * n_words).reshape(len(choice), n_words)
+            signs.append(_signs(words)[:columns.shape[1] - first])
         parts.append(add_rows(columns, np.concatenate(signs)))
-        start += size
     return every, np.concatenate(parts, axis=1)
 
 
@@ -227,11 +230,6 @@ def add_rows(columns: Doubles, factors: Doubles) -> Doubles:
         np.multiply(column, factor, out=term)
         total += term
     return total
-
-
-def block_sizes(units: int, resamples: int) -> list[int]:
-    step = max(1, BLOCK // units)
-    return [min(step, resamples - start) for start in range(0, resamples, step)]
 
 
 def check_random(resamples: Any, seed: Any) -> None:

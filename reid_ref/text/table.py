@@ -29,6 +29,10 @@ class Cell(NamedTuple):
     italic: bool = False
 
 
+def _cells(row: Sequence[str | Cell]) -> list[Cell]:
+    return [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+
+
 class Table(NamedTuple):
     """Rows of cells below the names of their columns.
 
@@ -53,7 +57,7 @@ class Table(NamedTuple):
 
 
 def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,),
-          indent: int = 0, width: int = WIDTH) -> list[str]:
+          indent: int = 0) -> list[str]:
     """Return a table for a terminal: numbers to the right, the columns `left` to the left.
 
     The first column is at least `indent` wide. A longer name than the terminal has room for
@@ -65,16 +69,16 @@ def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[in
     ...     print(line)
     percent    mAP  Rank-1
     ours     41.64       -
-    >>> lines(["", "mAP"], [["matlab[ap=step]", "42.11"]], width=12)
-    ['         mAP', 'matlab[ap=step]', '       42.11']
+    >>> [line.strip() for line in lines(["", "mAP"], [["long " * 16, "42.11"]])][::2]
+    ['mAP', '42.11']
     """
     table = [list(heads), *map(list, rows)]
     wide = [max(map(len, column)) + 2 for column in zip(*table)]
     first = max(indent, wide[0] - 2)
-    first = min(first, max(indent, len(heads[0]), width - sum(wide[1:]), 5))
+    first = min(first, max(indent, len(heads[0]), WIDTH - sum(wide[1:]), 5))
     ends = [1]
     for column in range(1, len(wide)):
-        if column > ends[-1] and first + sum(wide[ends[-1]:column + 1]) > width:
+        if column > ends[-1] and first + sum(wide[ends[-1]:column + 1]) > WIDTH:
             ends.append(column)
     text: list[str] = []
     for start, end in pairwise([*ends, len(wide)]):
@@ -90,18 +94,16 @@ def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[in
 
 def as_markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown, then its notes and signatures."""
-    def written(cell: str | Cell) -> str:
-        if isinstance(cell, str):
-            return markdown(cell)
+    def written(cell: Cell) -> str:
         stars = "**" if cell.bold else "*" if cell.italic else ""
-        return (f"{stars}{cell.text}{stars}"
+        return (f"{stars}{markdown(cell.text)}{stars}"
                 + (f"<sup>{markdown(cell.mark)}</sup>" if cell.mark else "")
                 + (f" [{cell.ends}]" if cell.ends else ""))
 
     above = ["", *(f"{name} " for name, span in table.groups for _ in range(span))]
     heads = [f"{group}{head}" for group, head in zip_longest(above, table.heads, fillvalue="")]
     text = [f"| {' | '.join(heads)} |", "|:--" + "|--:" * (len(heads) - 1) + "|"]
-    text += [f"| {' | '.join(map(written, row))} |" for row in table.rows]
+    text += [f"| {' | '.join(map(written, _cells(row)))} |" for row in table.rows]
     # After an empty line, because a signature has bars, which would continue the table.
     for note in table.notes:
         text += ["", markdown(note)]
@@ -114,9 +116,7 @@ def as_latex(table: Table) -> str:
     """Return a LaTeX table for booktabs: notes are its caption, an interval is below its number,
     and each signature is in a comment, above its row. One that is too wide for a column spans two.
     """
-    def written(cell: str | Cell) -> str:
-        if isinstance(cell, str):
-            return "--" if cell == "-" else latex(cell)
+    def written(cell: Cell) -> str:
         text = "--" if cell.text == "-" else latex(cell.text)
         font = "bf" if cell.bold else "it" if cell.italic else ""
         return (rf"\text{font}{{{text}}}" if font else text) + (
@@ -129,12 +129,12 @@ def as_latex(table: Table) -> str:
             rf"\caption{{{latex(' '.join(table.notes))}}}", r"\label{tab:results}",
             rf"\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}", r"\toprule",
             *_latex_groups(table), rf"{' & '.join(map(latex, table.heads))} \\", r"\midrule"]
-    for row in table.rows:
-        name = row[0] if isinstance(row[0], str) else row[0].text
+    for row in map(_cells, table.rows):
+        name = row[0].text
         text += [comments.pop(name)] if name in comments else []
         text.append(rf"{' & '.join(map(written, row))} \\")
-        ends = ["" if isinstance(cell, str) or not cell.ends else
-                rf"{{\scriptsize [{cell.ends.replace('-', '$-$')}]}}" for cell in row]
+        ends = [cell.ends and rf"{{\scriptsize [{cell.ends.replace('-', '$-$')}]}}"
+                for cell in row]
         if any(ends):
             text.append(rf"{' & '.join(ends)} \\")
     return "\n".join([*text, r"\bottomrule", r"\end{tabular}", *comments.values(),

@@ -20,16 +20,14 @@ from reid_ref.labels import DISTRACTOR, Labels
 from reid_ref.ranking.roles import Mask, Roles
 from reid_ref.statistics import Interval, UnitSums
 from reid_ref.statistics.interval import check_level, logistic, student
+from reid_ref.statistics.units import by_unit_and_query
 
 
 def of_shares(query: Labels, shares: Mapping[Any, tuple[Doubles, Integers | Mask]],
               **options: Any) -> dict[Any, Interval]:
     """Return the interval of each mean over queries, given their values and weights, by key."""
-    sums = []
-    for values, weight in shares.values():
-        counted = weight > 0
-        sums.append((statistics.unit_sums(values, query.identity, counted, weight),
-                     statistics.unit_sums(values, np.arange(len(query)), counted, weight)))
+    sums = [by_unit_and_query(values, query.identity, weight > 0, weight)
+            for values, weight in shares.values()]
     intervals = statistics.intervals_of(sums, **options)
     return {key: replace(interval, unit="identity") for key, interval in zip(shares, intervals)}
 

@@ -24,7 +24,7 @@ def recorded(toolbox):
 
 
 def answers(toolbox, function):
-    """Problem by problem: seed, ties, and what their function answered."""
+    """Problem by problem: seed, ties, and what their function answered, or the error."""
     found = []
     for key, answer in recorded(toolbox).items():
         name, _, problem = key.partition(function + " ")

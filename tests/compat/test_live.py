@@ -106,6 +106,19 @@ def test_no_match_is_caught_as_theirs(package):
         getattr(compat, package).evaluate_rank(*arrays)
 
 
+def import_cython_of(module, monkeypatch):
+    """Put a module in the place of a toolbox's, which says that it has its Cython form."""
+    rank = types.ModuleType(module)
+    rank.IS_CYTHON_AVAI = True
+    monkeypatch.setitem(sys.modules, module, rank)
+    return rank
+
+
+def arrays_of(case):
+    with np.load(PEERS / f"{case}.npz") as stored:
+        return [stored[name] for name in ("distmat", "q_pids", "g_pids", "q_camids", "g_camids")]
+
+
 @pytest.mark.parametrize("module, package, peer", [
     ("torchreid.metrics.rank", "torchreid", "torchreid-cython"),
     ("torchreid.reid.metrics.rank", "torchreid", "torchreid-cython"),
@@ -113,15 +126,11 @@ def test_no_match_is_caught_as_theirs(package):
 def test_cython_where_the_toolbox_has_it(monkeypatch, module, package, peer):
     """Recorded answers of the compiled forms; fast-reid's gives arrays in the place of lists."""
     known = json.loads((PEERS / f"{peer}.json").read_text())
-    rank = types.ModuleType(module)
-    monkeypatch.setitem(sys.modules, module, rank)
+    rank = import_cython_of(module, monkeypatch)
     for available in (True, False):
         rank.IS_CYTHON_AVAI = available
         for case in ("market64", "market32", "clean"):
-            with np.load(PEERS / f"{case}.npz") as stored:
-                arrays = [stored[name] for name in (
-                    "distmat", "q_pids", "g_pids", "q_camids", "g_camids")]
-            answer = getattr(compat, package).evaluate_rank(*arrays)
+            answer = getattr(compat, package).evaluate_rank(*arrays_of(case))
             single = compat.last_result().convention.arithmetic == "float32"
             assert single == available
             if available and package == "torchreid":
@@ -138,14 +147,9 @@ def test_cython_where_the_toolbox_has_it(monkeypatch, module, package, peer):
 def test_single_gallery_shot_in_cython(monkeypatch, package, module):
     """Its curve has `max_rank` places: 0 beyond the identities, of which each is drawn once."""
     known = json.loads((PEERS / "torchreid-cuhk03-cython.json").read_text())
-    rank = types.ModuleType(module)
-    rank.IS_CYTHON_AVAI = True
-    monkeypatch.setitem(sys.modules, module, rank)
+    import_cython_of(module, monkeypatch)
     for case in ("market64", "market32", "clean", "short", "cuhk", "tiny"):
-        with np.load(PEERS / f"{case}.npz") as stored:
-            arrays = [stored[name] for name in (
-                "distmat", "q_pids", "g_pids", "q_camids", "g_camids")]
-        cmc, mAP = getattr(compat, package).evaluate_rank(*arrays, use_metric_cuhk03=True)
+        cmc, mAP = getattr(compat, package).evaluate_rank(*arrays_of(case), use_metric_cuhk03=True)
         theirs = np.float32(known[f"{case} cmc"])
         assert len(cmc) == known[f"{case} cmc_length"] == len(theirs)
         np.testing.assert_allclose(cmc, theirs, rtol=0, atol=4 * 2.0 ** -24)
@@ -167,9 +171,7 @@ def test_dtypes_of_evaluate_roc(monkeypatch, dtype, q_pids, g_pids):
 
 
 def test_cython_is_not_used_unasked(monkeypatch):
-    rank = types.ModuleType("torchreid.metrics.rank")
-    rank.IS_CYTHON_AVAI = True
-    monkeypatch.setitem(sys.modules, "torchreid.metrics.rank", rank)
+    import_cython_of("torchreid.metrics.rank", monkeypatch)
     p = problems.problem(0, False)
     compat.torchreid.evaluate_rank(*p[:5], use_cython=False)
     assert compat.last_result().convention.arithmetic == "double"

@@ -1,15 +1,16 @@
-"""A single ranked list, worked by hand as for the script.
+"""A single ranked list by hand, and curves over identities against slower definitions.
 
 All metrics of one table of ranks: the checks of `tests/proof/test_fast_mutants.py`.
 """
+import itertools
+
 import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import metrics
+from reid_ref import CONVENTIONS, Labels
+from reid_ref.metrics import Rows, identity_ranks
 from tests.proof import hand_cases
-
-TRAPEZOID, STEP = metrics.average_precision_trapezoid, metrics.average_precision_step
 
 
 # Only the script's own walk takes an image twice.
@@ -25,3 +26,52 @@ def test_a_ranked_list_of_indices_against_the_hand_cases(name):
 def test_unknown_ap_rule():
     with pytest.raises(reid_ref.InputError, match="ap: unknown 'steps'; known: .*mean 'st"):
         reid_ref.evaluate_ranked_list([1], [1], ap="steps")
+
+
+@pytest.mark.parametrize("ties", ["gallery-order", "reversed", "numpy"])
+@pytest.mark.parametrize("values", [3, 50, 10**6])
+@pytest.mark.parametrize("nan", [0, .2])
+def test_rows_need_no_order(ties, values, nan):
+    rng = np.random.default_rng(0)
+    query, gallery = (Labels(rng.integers(-1, 6, n), rng.integers(1, 4, n)) for n in (60, 30))
+    distances = rng.integers(0, values, (60, 30)).astype(float)
+    distances[rng.random((60, 30)) < nan] = np.nan
+    rows = Rows(distances, query, gallery, ("label -1", "same location"), ties)
+    expected = np.zeros(60, dtype=int)
+    for k, kept, good_places in rows.matched():
+        expected[k] = 1 + len(set(gallery.identity[kept[:good_places[0]]]))
+    np.testing.assert_array_equal(identity_ranks(rows), expected)
+    assert len(set(expected)) > 3
+
+
+def identities_in_order(distances, query, gallery, by_identity):
+    """For each query with a match: the places of each identity's kept images, its own first."""
+    for row, pid, camid in zip(distances, query.identity, query.camera):
+        ignored = (gallery.camera == camid) & ((gallery.identity == pid) | (not by_identity))
+        order = [j for _, j in sorted(zip(row.tolist(), range(len(row)))) if not ignored[j]]
+        places = {}
+        for place, j in enumerate(order):
+            places.setdefault(int(gallery.identity[j]), []).append(place)
+        if int(pid) in places:
+            yield [places.pop(int(pid)), *places.values()]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("convention, by_identity", [
+    ("cuhk03-single-shot-function", True), ("open-reid-cuhk03-function", False)])
+@pytest.mark.parametrize("seed", range(12))
+def test_single_gallery_shot_equals_all_draws(seed, convention, by_identity):
+    """The closed form against draws that are made here, by code that knows nothing of it."""
+    rng = np.random.default_rng(100 + seed)
+    gallery, query = (Labels(rng.integers(0, 5, n), rng.integers(1, 3, n)) for n in (14, 6))
+    distances = rng.random((6, 14)) + 0.1 * (query.identity[:, np.newaxis] != gallery.identity)
+    distances = distances.round(1) if seed % 3 == 0 else distances
+    shares = []
+    for groups in identities_in_order(distances, query, gallery, by_identity):
+        ranks = [1 + sum(place < drawn[0] for place in drawn[1:])
+                 for drawn in itertools.product(*groups)]
+        shares.append([np.mean([rank <= k for rank in ranks]) for k in range(1, 15)])
+    assert shares
+    record = CONVENTIONS[convention].replace(name="all ranks", cmc_length="gallery")
+    found = reid_ref.evaluate_distances(distances, query, gallery, convention=record)
+    np.testing.assert_allclose(found.cmc, np.mean(shares, axis=0), rtol=0, atol=1e-12)

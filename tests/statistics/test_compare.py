@@ -1,4 +1,5 @@
 """Systems beside a baseline, runs of one method, and splits of one benchmark."""
+import itertools
 import math
 from dataclasses import replace
 
@@ -7,9 +8,10 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
+from reid_ref.commands.splits import splits_of_scores
+from reid_ref.result import QueryValues
 from reid_ref.statistics import differences, holm, paired
 from tests import cases
-from tests.statistics.test_interval import every_choice
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*units for these", "ignore:.* queries have no good image")
@@ -25,6 +27,13 @@ def with_wrong(queries, convention="matlab"):
     distances = (IDENTITY[:, np.newaxis] != np.arange(30)).astype(float)
     distances[queries, (IDENTITY[queries] + 1) % 30] = -1
     return reid_ref.evaluate_distances(distances, QUERY, GALLERY, convention=convention)
+
+
+def every_choice(values):
+    """p by every choice of signs."""
+    sums = [abs(sum(sign * value for sign, value in zip(signs, values)))
+            for signs in itertools.product((1, -1), repeat=len(values))]
+    return np.mean(np.array(sums) >= abs(sum(values)))
 
 
 def test_by_hand():
@@ -195,6 +204,29 @@ def test_splits_by_hand():
     error[[0, 5]] -= 1 / 20 / 2
     assert found.interval.se == pytest.approx(math.sqrt(30 / 29 * (error**2).sum()), abs=1e-15)
     assert (found.interval.units, found.interval.queries) == (30, 80)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("shared", [0, 60, 120])
+def test_the_error_of_splits_is_that_of_simulation(shared):
+    """Two sets of 120 identities, some of them in both, at .9 and at .3."""
+    rng = np.random.default_rng(2)
+    means, errors = [], []
+    for _ in range(400):
+        level = rng.normal(0, .08, 240)  # of identities, alike in both sets
+        sets, identities = {}, []
+        for share, first in ((.9, 0), (.3, 120 - shared)):
+            identity = first + np.repeat(np.arange(120), rng.integers(1, 7, 120))
+            chance = np.clip(share + level[identity], 0, 1)
+            values = (rng.random(len(identity)) < chance).astype(float)
+            counted = np.ones(len(values), bool)
+            sets[str(share)] = QueryValues(float(values.mean()), values, counted)
+            identities.append(identity)
+        answer = splits_of_scores({"Rank-1": sets}, "identity", np.concatenate(identities),
+                                  resamples=199)["Rank-1"]
+        means.append(np.mean([values.mean for values in sets.values()]))
+        errors.append(answer.interval.se)
+    np.testing.assert_allclose(np.mean(errors), np.std(means), rtol=.1)
 
 
 def test_splits_refuse():

@@ -8,7 +8,7 @@ import pytest
 from reid_ref import (
     CONVENTIONS, InputError, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
 from reid_ref.statistics import paired, units
-from reid_ref.statistics.interval import interval, intervals_of, studentized
+from reid_ref.statistics.interval import bootstrap_t, interval, intervals_of, studentized
 from tests.proof.mutants import near, same
 from tests.statistics import second
 
@@ -40,10 +40,16 @@ def test_sums():
     same(weighted.weight, [4, 4])
     assert units.add_up(np.array([1.0] + [2.0**-53] * 1000)) == 1
     same(units.unit_sums([.3] * 6, [1, 1, 1, 2, 2, 2]).errors, [0, 0])
-    raises("values: .* nan of query 2", lambda: units.unit_sums(
-        [.5, np.nan, np.nan], [1, 2, 3], [True, False, True]))
-    raises("unit: expected at least 2", lambda: units.unit_sums([.5, .5], [1, 1]))
-    raises("got NaN", lambda: units.unit_sums([.5, .5], [1, np.nan]))
+    raises("values: expected a number of every query that counts, got nan of query 2: the mean is "
+           "no number and has no interval", lambda: units.unit_sums(
+               [.5, np.nan, np.nan], [1, 2, 3], [True, False, True]))
+    raises("unit: expected at least 2 units with a query that counts, got 1",
+           lambda: units.unit_sums([.5, .5, .5], [1, 1, 2], [True, True, False]))
+    raises("unit: expected a number or a text for each query, got NaN",
+           lambda: units.unit_sums([.5, .5], [1, np.nan]))
+    names = np.array([5, 2, 5, 1])  # labels of units are only names
+    for unit in (names, names.astype("U"), names.astype(np.uint8), names / 2):
+        same(units.unit_sums([.1, .9, .4, .3], unit).value, [.3, .9, .5])
     with pytest.warns(UserWarning, match="only 19"):
         units.warn_few(19)
     with warnings.catch_warnings(record=True) as said:
@@ -130,9 +136,42 @@ def test_interval():
     near(ends(interval(np.ones(20), range(20))), (bound, 1))
     near(ends(interval(np.zeros(20), range(20))), (0, 1 - bound))
     near(ends(interval(np.full(20, .25), range(20))), (.25 * bound, 1 - .75 * bound))
-    for level in (49, 100):
-        raises("level", lambda: interval(values, unit, level=level))
-    raises("at least 39", lambda: interval(values, unit, resamples=38))
+    # One right and one wrong query of each identity: some of a kind that was not drawn may differ.
+    found = interval(np.tile([1., 0], 20), np.arange(40) // 2)
+    assert (found.method, found.se, found.value) == ("unseen", 0, .5)
+    near(ends(found), (.5 * bound, 1 - .5 * bound))
+    for value in (1 - 2.0**-53, 1 + 2.0**-52):  # layumi's AP adds up n times 1/n
+        found = interval(np.full(20, value), range(20))
+        assert found.method == "exact" and found.high == found.value == pytest.approx(1, abs=1e-15)
+        near(found.low, bound)
+
+
+def test_an_end_outside_of_what_can_be_is_not_taken():
+    values = np.concatenate([np.full(21, .95), np.linspace(0, .9, 4)])
+    (low, _), = bootstrap_t([units.unit_sums(values, np.arange(25))], .05, 199, 1)
+    assert -1 < low < 0  # finite, by a resample with hardly a spread
+    for one in (values, 1 - values):
+        found = interval(one, range(25), resamples=199, seed=1)
+        assert found == interval(one, range(25), method="analytic")
+
+
+def test_order_of_queries_and_names_of_units_move_at_most_rounding():
+    values, unit = some()
+    order = np.random.default_rng(0).permutation(len(values))
+    near(ends(interval(values, unit)), ends(interval(values[order], unit[order] + 1000)), 1e-12)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"level": .95}, "level: expected percent from 50 to below 100, such as 95, got 0.95"),
+    ({"level": 49}, "level"), ({"level": 100}, "level"),
+    ({"seed": -1}, "seed: expected a whole number from 0, got -1"),
+    ({"resamples": True}, "resamples: expected a whole number from 1 to 1000000, got True"),
+    ({"resamples": 198, "level": 99}, "resamples: expected at least 199 for this level"),
+    ({"resamples": 38}, "resamples: expected at least 39 for this level"),
+    ({"method": "percentile"}, "method: unknown 'percentile'; known: bootstrap-t, analytic"),
+])
+def test_bad_input(options, message):
+    raises(message, lambda: interval(*some(), **options))
 
 
 def test_paired():
@@ -166,6 +205,10 @@ def test_paired():
     down = paired.difference([.9] * 23, np.linspace(.1, .9, 23), range(23), resamples=99)
     assert down.low < down.difference < down.high < 0
     assert (down.better, down.worse, down.same) == (0, 22, 1)
+    raises("unit: expected 3 entries, one for each query, got 2",
+           lambda: paired.difference([.1, .2, .3], [.3, .2, .1], [1, 2]))
+    raises("other: expected 3 values, one for each of baseline, got 2",
+           lambda: paired.difference([.1, .2, .3], [.5, .5], [1, 2, 3]))
     near(paired.holm([.5, .01, .4]), [.8, .03, .8])
     near(paired.holm([.01, .02, .03, .04]), [.04, .06, .06, .06])
     assert paired.holm([.9, .9]) == [1, 1]

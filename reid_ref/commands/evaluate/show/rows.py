@@ -100,7 +100,7 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     lines = []
     for name, result in rows.items():
         by_metric = _intervals_of(intervals, name, rows)
-        values = [getattr(by_metric[metric], field) if metric in by_metric else None
+        values = [getattr(by_metric.get(metric), field, None)
                   for metric in columns for field in _ENDS] if intervals else []
         lines.append([name, *plain([*_values(result, ranks), *values]), result.signature])
     return csv_text(["name", *columns, *(extra if intervals else []), "signature"], lines)

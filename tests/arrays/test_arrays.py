@@ -1,11 +1,13 @@
-"""One error for wrong input, whose parts are fields."""
+"""One error for wrong input, whose parts are fields; matrices whose rows are contiguous."""
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 from reid_ref import InputError
 from reid_ref.arrays import check_count
+from reid_ref.arrays.stored import in_rows
 from reid_ref.compat import NoMatch
 
 
@@ -37,3 +39,18 @@ def test_whole_numbers(value, text):
     with pytest.raises(InputError, match=f"^k: expected a whole number from 1 to 9, .*{text}$"):
         check_count(value, "k", most=9, what="the images")
     assert check_count(9, "k", most=9) == 9 and check_count(0, "k", 0) == 0
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (1, 1), (127, 513), (129, 511), (300, 1030)])
+def test_a_transposed_matrix_is_copied(shape):
+    matrix = np.random.default_rng(0).random(shape[::-1]).T
+    copy = in_rows(matrix)
+    assert copy.flags.c_contiguous and copy.dtype == matrix.dtype
+    np.testing.assert_array_equal(copy, matrix)
+
+
+def test_strides_of_every_kind():
+    matrix = np.random.default_rng(0).integers(0, 9, (400, 700))
+    for view in (matrix[::-1], matrix[:, ::3], matrix[::2, ::-2].T, np.broadcast_to(7, (3, 4))):
+        np.testing.assert_array_equal(in_rows(view), view)
+    assert in_rows(matrix) is matrix

@@ -110,7 +110,10 @@ def convention_rows(measured: dict[str, Any]) -> list[Row]:
     times = measured["seconds"]
     return [Row(f"(e) {measured['conventions']} conventions", second(times["all"]),
                 f"one convention: {second(times['one'])}", times["all"] / times["one"],
-                wanted="conventions")]
+                wanted="conventions"),
+            Row("(e) matlab and torchreid, 2048-d features", second(times["both"]),
+                f"one after the other: {second(times['matlab'] + times['torchreid'])}",
+                times["both"] / (times["matlab"] + times["torchreid"]))]
 
 
 def memory_row(work: str, beyond: int, over: str, wanted: str = "") -> Row:

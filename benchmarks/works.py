@@ -195,14 +195,20 @@ def start(size: Size, folder: Path) -> Numbers:
 
 
 def all_conventions(size: Size, folder: Path) -> Numbers:
-    """(e) All conventions that `--convention all` takes, against one."""
+    """(e) All conventions that `--convention all` takes, against one; two that measure otherwise.
+    """
     market = made.market(size.share)
-    distances = made.distances(market, "middle")
+    distances, features = made.distances(market, "middle"), made.both_features(
+        market, "middle", 2048)
     names = [name for name in conventions.CONVENTIONS if name not in conventions.NOT_IN_ALL]
+    works = {"one": (evaluate_distances, (distances,), ["matlab"]),
+             "all": (evaluate_distances, (distances,), names),
+             **{name: (evaluate, features, [name]) for name in ("matlab", "torchreid")},
+             "both": (evaluate, features, ["matlab", "torchreid"])}
     return {"conventions": len(names), "seconds": take_turns({
-        key: (size.repetitions, clock(lambda asked=asked: evaluate_distances(
-            distances, market.query, market.gallery, convention=asked)))
-        for key, asked in (("one", ["matlab"]), ("all", names))})}
+        key: (size.repetitions, clock(lambda work=work: work[0](
+            *work[1], market.query, market.gallery, convention=work[2])))
+        for key, work in works.items()})}
 
 
 def memory(work: str, market: made.Market, inputs: list[str], folder: Path) -> int:

@@ -99,9 +99,10 @@ def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
 
 
 def parse_tolerance(text: str) -> Decimal:
-    """Read percent points."""
+    """Read percentage points."""
     if not re.fullmatch(r"[0-9]{1,3}(\.[0-9]+)?", text) or Decimal(text) > MOST:
-        raise InputError("--tolerance", f"percent points up to {MOST}, such as 0.01", repr(text))
+        raise InputError("--tolerance", f"percentage points up to {MOST}, such as 0.01",
+                         repr(text))
     return Decimal(text)
 
 

@@ -104,9 +104,9 @@ REFUSED = {
     GATE + "Rank-346=3":
         "--expect: expected a rank up to 345, where this CMC curve ends, got Rank-346",
     GATE + "mAP=3 --tolerance -1":
-        "--tolerance: expected percent points up to 5, such as 0.01, got '-1'",
+        "--tolerance: expected percentage points up to 5, such as 0.01, got '-1'",
     GATE + "mAP=3 --tolerance 999":
-        "--tolerance: expected percent points up to 5, such as 0.01, got '999'",
+        "--tolerance: expected percentage points up to 5, such as 0.01, got '999'",
     GATE + "mAP=3 --convention matlab,mars": "--expect: expected one convention",
     "evaluate MARKET --tolerance 1": "--tolerance: expected --expect with it, got none; add it",
     "evaluate MARKET --fail-under mAP=3 --fail-under mAP=4": f"--fail-under: {TWICE}",

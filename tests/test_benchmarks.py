@@ -11,8 +11,11 @@ from tests.nightly import cases
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
-@pytest.mark.parametrize(("work", "keys"), cases([("conventions", {"one", "all"})], [
-    ("conventions", {"one", "all"}), ("growth", {"987", "2000", "4000"}),
+CONVENTIONS = "conventions", {"one", "all", "matlab", "torchreid", "both"}
+
+
+@pytest.mark.parametrize(("work", "keys"), cases([CONVENTIONS], [
+    CONVENTIONS, ("growth", {"987", "2000", "4000"}),
     ("protocols", {"sysu", "vehicleid", "sysu plain", "vehicleid plain"}),
     ("features", {"64", "128"}), ("intervals", {"market1501", "msmt17"}),
     ("thresholds", {"features", "distances"}),

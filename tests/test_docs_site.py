@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reid_ref.conventions.records import TOOLBOX_RECORDS
+from reid_ref.conventions.records import ALIASES, TOOLBOX_RECORDS
 from reid_ref.datasets.benchmarks import BENCHMARKS
 
 SITE = Path(os.environ.get("REID_REF_SITE", "no site"))
@@ -54,9 +54,8 @@ def test_a_benchmark_without_a_protocol_is_listed_first(index, name):
     assert is_main and index["docnames"][page] == "protocols/index"
 
 
-@pytest.mark.parametrize("name", [
-    name for toolbox in TOOLBOX_RECORDS for evaluator in toolbox.evaluators
-    for name in (evaluator.name, *(name for also in evaluator.also for name in also.names))])
+@pytest.mark.parametrize("name", [*(
+    evaluator.name for toolbox in TOOLBOX_RECORDS for evaluator in toolbox.evaluators), *ALIASES])
 def test_a_toolbox_is_found_by_its_names(search, name):
     assert any(page.startswith("conventions/") for page in search(name))
 

@@ -54,9 +54,9 @@ def slack(dimension: int) -> float:
 
     The bound holds for d rounded products and sums in any order: Higham, Accuracy and Stability of
     Numerical Algorithms, 2nd ed., section 3.1. The 32 more roundings cover the scaling of both
-    features and the bounds themselves (at most 8), and keep products of few dimensions below a
-    quarter of the bound. `counting.py` checks at every good pair that the error is below a
-    quarter; if it is not, all products are repeated in double.
+    features and of their product, and the bounds themselves (at most 20), and keep products of
+    few dimensions below a quarter of the bound. `counting.py` checks at every good pair that the
+    error is below a quarter; if it is not, all products are repeated in double.
 
     Examples
     --------
@@ -346,14 +346,7 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
     arithmetic = arithmetic or Arithmetic(pair_products, _blocks, lambda dimension: dimension)
     put, n = arithmetic.put or partial(np.asarray, dtype=precision), len(scalings)
     query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
-
-    def ranked(product: Doubles, asker: Integers, image: Integers) -> Doubles:
-        values = np.empty_like(product)
-        for k, scaling in enumerate(scalings):
-            pairs = asker % n == k
-            values[pairs] = _ranked(scaling, query_norm, gallery_norm, gallery_square,
-                                    product[pairs], asker[pairs] // n, image[pairs])
-        return values
+    ranked = partial(_ranked_by_askers, scalings, query_norm, gallery_norm, gallery_square)
 
     def exact(asker: Integers, image: Integers) -> Doubles:
         if n == 1:
@@ -388,6 +381,18 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
     is_single = not on_device and query.dtype == gallery.dtype == np.float32
     return Part(images, exact, bands, is_nan, within=within if is_single else None,
                 on_device=on_device)
+
+
+def _ranked_by_askers(scalings: Sequence[str], query_norm: Doubles, gallery_norm: Doubles,
+                      gallery_square: Doubles, product: Doubles, asker: Integers,
+                      image: Integers) -> Doubles:
+    """Return the ranked distances of askers and images, given their products."""
+    values, n = np.empty_like(product), len(scalings)
+    for k, scaling in enumerate(scalings):
+        pairs = asker % n == k
+        values[pairs] = _ranked(scaling, query_norm, gallery_norm, gallery_square,
+                                product[pairs], asker[pairs] // n, image[pairs])
+    return values
 
 
 def _bounds(precision: Any, distance: Doubles, off: Doubles, asker: Integers,

@@ -888,7 +888,7 @@ MUTANTS = {
         "pairs = asker % n == {{k => 0}}", "query_square[asker {{// => %}} n]",
         'scalings[asker {{% n => // n % n}}] == "norm', "np.stack(of_scalings, axis={{1 => 0}})",
         "gallery_norm, {{asker // n => asker % len(query)}},\n",
-        "product[pairs], asker[pairs]{{ // n => % len(query)}}, ",
+        "product[pairs], asker[pairs] {{// => %}} n, ",
         "np.ones(len(gallery)) if {{{*scalings} == {\"normalized\"} => True}} else",
         "if not (of_query.all(){{ and of_image.all() => }}):",
         "{{of_query.all() and  => }}of_image",

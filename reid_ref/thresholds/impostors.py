@@ -1,16 +1,18 @@
-"""Impostor pairs by distance: exact counts, in tiles, without a list of the pairs.
+"""Impostor pairs by distance: exact counts, in tiles, without a list of all pairs.
 
-Genuine pairs are few and are measured one by one. Impostor pairs are counted in equal bins of
-their distance, tile by tile; a tile's values have a known error. A bin is *resolved* by measuring
-its pairs exactly in a further pass, for which the bins of all pairs are kept if they fit. So the
-number of pairs below a value is known within bounds, which are equal once every bin that may reach
-the value is resolved. Which bins a number needs is known after the first pass, and they are few.
+Genuine pairs are few and are measured one by one. The distances of impostor pairs are put in equal
+bins, tile by tile; a tile's values have a known error. In one pass the pairs of likely bins are
+counted bin by bin and kept; of the others it is known how many there are in each run of bins. A
+bin is *resolved* by measuring its pairs exactly. So the number of pairs below a value is known
+within bounds, which are equal once every bin that may reach the value is resolved. Which bins a
+number needs is known after the pass; if these were not likely, all pairs are counted once more.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,12 +29,14 @@ from reid_ref.ranking.roles import Mask, Roles
 BINS = 2**16 - 1
 #: Pairs that are measured to choose the range of the bins.
 _SAMPLE = 2**15
+#: Bins on both sides of a likely range: products of 2,048 numbers err by 7 of these bins.
+_MARGIN = 32
 #: Distinct distances that are kept before equal ones are added up.
 _PENDING = 2**21
 
-#: A tile in its part, the queries of the part, and the bins of all its pairs.
 _Bins = npt.NDArray[np.uint16]
-_Binned = tuple[slice, Part, Tile, _Bins]
+#: A tile, which may lack its values, flat places of pairs in it, and their bins.
+_Picked = tuple[Tile, Integers, _Bins]
 
 
 class Impostors:
@@ -49,8 +53,11 @@ class Impostors:
         Of the products in tiles.
     most : int
         Pairs to be measured above which products in double are worth their time.
-    keeps : bool
-        Whether the bins of all pairs, two bytes each, are kept for the further passes.
+    likely : callable
+        Distances of the genuine pairs and of a sample of all pairs, to ranges of distance, shape
+        (n, 2), whose pairs are likely to be measured.
+    room : int
+        Bytes for pairs that are kept.
     done : callable, optional
         Called with shares of the first two passes, which add up to 1.
 
@@ -66,12 +73,12 @@ class Impostors:
     """
 
     def __init__(self, pairs: Pairs, roles: Roles, n_query: int, n_gallery: int, alone: Mask,
-                 precision: Any, most: int, keeps: bool,
-                 done: Callable[[float], object] | None = None) -> None:
+                 precision: Any, most: int, likely: Callable[[Doubles, Doubles], Doubles],
+                 room: int, done: Callable[[float], object] | None = None) -> None:
         self._pairs, self._roles, self._precision, self._most = pairs, roles, precision, most
-        self._done, self._alone = done, alone
-        self._size = n_query * np.count_nonzero(roles.columns) * (1 if keeps else 2)
-        self._keeps, self._kept = keeps, dict[int, list[tuple[Tile, _Bins]]]()
+        self._done, self._alone, self._room = done, alone, room
+        self._no_reach, self._lock = np.full(n_query, -1), Lock()
+        self._size = 2 * n_query * np.count_nonzero(roles.columns)
         good, junk = (row * n_gallery + image for row, image in (
             (roles.good_query, roles.good), (roles.junk_query, roles.junk)))
         kept = roles.columns[roles.good] & ~np.isin(good, junk)
@@ -86,21 +93,13 @@ class Impostors:
                                  "on both sides")
         self.genuine, sample = self._measured(*_spread(n_query, n_gallery))
         self._set_range(np.concatenate([sample, self.genuine]))
-        self._nearest_bin = np.full(n_query, BINS)
-        self._counts = np.zeros(BINS + 1, dtype=np.int64)
-        for rows, _, tile, bins in self._binned():
-            self._counts += np.bincount(bins.reshape(-1), minlength=BINS + 1)
-            if alone.any():
-                queries = np.arange(rows.start + tile.rows.start, rows.start + tile.rows.stop)
-                self._nearest_bin[queries] = np.minimum(self._nearest_bin[queries],
-                                                        bins.min(axis=1))
+        self._likely = np.zeros(BINS, dtype=bool)
+        for first, last in np.searchsorted(self._upper, likely(self.genuine, sample)).tolist():
+            self._likely[max(first - _MARGIN, 0):last + 1 + _MARGIN] = True
+        self._count()
         if self._nan and not self._is_rough:  # of features, zeros have been warned of
             warn(f"distances: {self._nan} of {n_query * n_gallery} are NaN; they are farthest")
-        self._counts = self._counts[:BINS]
         self.nearest = np.full(n_query, np.inf)
-        self._left = self._counts.copy()
-        self._before = np.append(0, np.cumsum(self._left))
-        self._values, self._up_to = np.zeros(0), np.zeros(1, dtype=np.int64)
 
     def _measured(self, row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
         """Return the exact distances of the genuine pairs, and of these pairs."""
@@ -127,27 +126,81 @@ class Impostors:
         self._lower, self._upper = np.append(-np.inf, edges), np.append(edges, np.inf)
         self._error, self._is_rough, self._nan = 0.0, False, 0
 
-    def _binned(self) -> Iterator[_Binned]:
-        """Yield every tile with the bins of its pairs, which were kept, or a thread finds."""
+    def _count(self) -> None:
+        """Count the pairs of likely bins, and keep them if they fit; count those in other runs."""
+        self._nearest_bin = np.full(len(self._alone), BINS)
+        self._values, self._up_to = np.zeros(0), np.zeros(1, dtype=np.int64)
+        kept: dict[int, list[_Picked]] = {}
+        counts, room = np.zeros(BINS, dtype=np.int64), self._room
+        edges = np.flatnonzero(np.diff(self._likely, prepend=True, append=True))
+        start, end = edges[::2], edges[1::2]  # of runs of bins that are not likely
+        before = np.zeros(len(end), dtype=np.int64)
         for k, (rows, part) in enumerate(self._pairs.parts(self._precision)):
-            if k in self._kept:
-                yield from ((rows, part, *kept) for kept in self._kept[k])
-                continue
-            kept = []
-            for tile, bins in self._found(rows, part):
-                yield rows, part, tile, bins
-                if self._keeps:
-                    kept.append((replace(tile, values=None), bins))
-            if self._keeps:
-                self._kept[k] = kept
+            for (tile, flat, bins), below in self._tiles(rows, part, self._likely, self._no_reach,
+                                                         end):
+                counts += np.bincount(bins, minlength=BINS)
+                before += below
+                room -= 6 * len(flat)  # bytes
+                if room >= 0:
+                    kept.setdefault(k, []).append(
+                        (replace(tile, values=None), flat.astype(np.int32), bins))
+        self._kept = kept if room >= 0 else None
+        self._counts = counts
+        in_run = np.diff(before - np.append(0, np.cumsum(counts))[end], prepend=0)
+        self._runs = np.zeros((2, BINS + 1), dtype=np.int64)
+        self._runs[0, end], self._runs[1, start + 1] = in_run, in_run
+        np.cumsum(self._runs, axis=1, out=self._runs)
+        self._left = counts.copy()
+        self._before = self._runs + np.append(0, np.cumsum(counts))
 
-    def _found(self, rows: slice, part: Part) -> Iterator[tuple[Tile, _Bins]]:
+    def _tiles(self, rows: slice, part: Part, wanted: Mask, reach: Integers,
+               ends: Integers) -> Iterator[tuple[_Picked, Integers]]:
+        """Yield of every tile the pairs that `_pick` returns, as threads find them."""
         for band in part.bands:
             columns = self._roles.columns[part.images] & band.columns
             if columns.any():
-                bins = partial(self._bins, rows, part, band)
+                pick = partial(self._pick, rows, part, band, np.append(wanted, False), reach, ends)
                 tiles = (tile for block in band.blocks(columns) for tile in block.tiles())
-                yield from in_threads(lambda tile: (tile, bins(tile)), tiles, threads=1)
+                for answer in in_threads(pick, tiles):
+                    self._report(answer[0][0])
+                    yield answer
+
+    def _pick(self, rows: slice, part: Part, band: Band, wanted: Mask, reach: Integers,
+              ends: Integers, tile: Tile) -> tuple[_Picked, Integers]:
+        """Return the pairs in wanted bins, and of each query up to its reach.
+
+        Also how many there are before some bins.
+        """
+        bins = self._bins(rows, part, band, tile)
+        picked = wanted.take(bins, mode="wrap")  # which numpy does faster
+        if self._alone.any():
+            nearest, of_tile = self._nearest_bin[rows][tile.rows], bins.min(axis=1)
+            with self._lock:
+                np.minimum(nearest, of_tile, out=nearest)
+            limit = reach[rows][tile.rows]
+            near = np.flatnonzero(limit >= 0)
+            picked[near] |= bins[near] <= limit[near, np.newaxis]
+        flat = np.flatnonzero(picked)
+        return ((tile, flat, bins.reshape(-1)[flat]),
+                np.array([np.count_nonzero(bins < end) for end in ends.tolist()], dtype=np.int64))
+
+    def _picked(self, wanted: Mask, reach: Integers) -> Iterator[tuple[slice, Part, _Picked]]:
+        """Yield the pairs in wanted bins, and of each query up to its reach, kept or found anew.
+        """
+        kept = self._kept
+        if (wanted & ~self._likely).any() or not self._likely[:reach.max() + 1].all():
+            kept = None
+        for k, (rows, part) in enumerate(self._pairs.parts(self._precision)):
+            if kept is None:
+                for picked, _ in self._tiles(rows, part, wanted, reach, np.zeros(0, np.int64)):
+                    yield rows, part, picked
+                continue
+            for tile, flat, bins in kept.get(k, []):
+                is_in = wanted.take(bins, mode="wrap")
+                if self._alone.any():
+                    is_in |= bins <= reach[rows][tile.rows][flat // len(tile.columns)]
+                yield rows, part, (tile, flat[is_in].astype(np.int64), bins[is_in])
+                self._report(tile)
 
     def _bins(self, rows: slice, part: Part, band: Band,
               tile: Tile) -> _Bins:
@@ -160,7 +213,8 @@ class Impostors:
         np.clip(places, 0, BINS - 1, out=places)
         if np.isnan(places.min()):
             is_nan = np.isnan(places)
-            self._nan += np.count_nonzero(is_nan)
+            with self._lock:
+                self._nan += np.count_nonzero(is_nan)
             places[is_nan] = BINS - 1  # farthest
         bins: _Bins = places.astype(np.uint16)
         images = part.images.start + tile.columns
@@ -169,9 +223,11 @@ class Impostors:
         if counting.place is not None and counting.query_place is not None:
             bins[counting.place[images] == counting.query_place[queries, np.newaxis]] = BINS
         bins[counting.left_out_of(queries, images)] = BINS
-        if self._done is not None:
-            self._done(bins.size / self._size)
         return bins
+
+    def _report(self, tile: Tile) -> None:
+        if self._done is not None:
+            self._done((tile.rows.stop - tile.rows.start) * len(tile.columns) / self._size)
 
     def _lines(self, band: Band, queries: slice, rows: slice,
                kind: Any) -> tuple[Array, Array]:
@@ -186,7 +242,9 @@ class Impostors:
         span = BINS * self._width + abs(self._start)
         with np.errstate(invalid="ignore", divide="ignore"):
             error = slope * off / scale + 4 * float(np.finfo(kind).eps) * (2 * abs(base) + span)
-        self._error = max(self._error, float(np.max(error, where=error == error, initial=0)))
+        most = float(np.max(error, where=error == error, initial=0))
+        with self._lock:
+            self._error = max(self._error, most)
         return ((slope / self._width).astype(kind)[:, np.newaxis],
                 (base / self._width).astype(kind)[:, np.newaxis])
 
@@ -199,7 +257,7 @@ class Impostors:
         end = np.searchsorted(self._lower, np.atleast_1d(high) + self._error, side="right")
         first = np.minimum(first, end)
         marks = np.bincount(first, minlength=BINS + 1) - np.bincount(end, minlength=BINS + 1)
-        reached: Mask = (np.cumsum(marks)[:BINS] > 0) & (self._left > 0)
+        reached: Mask = (np.cumsum(marks)[:BINS] > 0) & ((self._left > 0) | ~self._likely)
         return reached
 
     def below(self, values: Any, side: Any = "right") -> tuple[Integers, Integers]:
@@ -209,12 +267,13 @@ class Impostors:
         possible = np.searchsorted(self._lower, values + np.float64(self._error), side="right")
         if side == "right":
             certain = np.where(np.isposinf(values), BINS, certain)
-        return known + self._before[certain], known + self._before[possible]
+        return known + self._before[0, certain], known + self._before[1, possible]
 
     def range_of(self, place: int) -> tuple[float, float]:
         """Return a range that has the distance of the impostor at a place, counted from 1."""
-        k = int(np.searchsorted(np.cumsum(self._counts), place))
-        return self._lower[k] - self._error, self._upper[k] + self._error
+        last, first = (int(np.searchsorted(np.cumsum(self._counts) + run[1:], place))
+                       for run in self._runs)
+        return self._lower[first] - self._error, self._upper[last] + self._error
 
     def resolved(self, low: float, high: float) -> Doubles:
         """Return the distinct distances of resolved impostors from `low` to `high`, ascending."""
@@ -233,28 +292,21 @@ class Impostors:
         TooFarOff
             A tile exceeds its bound, or there are more pairs than products in double leave.
         """
+        if not self._likely[needed].all():
+            self._likely[:] = True
+            self._count()
+            return
         if (self._is_rough and self._precision == np.float32
                 and self._left[needed].sum() > self._most):
             raise TooFarOff
-        table, found = np.append(needed, False), np.zeros(BINS, dtype=np.int64)
+        found = np.zeros(BINS, dtype=np.int64)
         # The nearest impostor is at most two errors away from what is nearest in tiles.
         reach = np.where(self._alone, np.minimum(BINS - 1, self._nearest_bin + 2 + np.ceil(
             np.minimum(2 * self._error / self._width, BINS)).astype(np.int64)), -1)
         steps = [(self._values, np.diff(self._up_to))]
-
-        def pick(binned: _Binned) -> tuple[_Binned, Integers]:
-            rows, _, tile, bins = binned
-            queries = slice(rows.start + tile.rows.start, rows.start + tile.rows.stop)
-            picked = table.take(bins, mode="clip")
-            near = np.flatnonzero(reach[queries] >= 0)
-            picked[near] |= bins[near] <= reach[queries][near, np.newaxis]
-            return binned, np.flatnonzero(picked)
-
-        # Bins that are not kept are found by a thread meanwhile.
-        for (rows, part, tile, bins), flat in (in_threads if self._keeps else map)(
-                pick, self._binned()):
-            row, column = np.divmod(flat, bins.shape[1])
-            place, row = bins.reshape(-1)[flat].astype(np.int64), row + tile.rows.start
+        for rows, part, (tile, flat, place) in self._picked(needed, reach):
+            row, column = np.divmod(flat, len(tile.columns))
+            row += tile.rows.start
             values = self._exact(rows, part, row, tile.columns[column])
             self._check(place, values)
             np.minimum.at(self.nearest, rows.start + row, values)
@@ -268,9 +320,9 @@ class Impostors:
         self._values, counts = _added_up(steps)
         self._up_to = np.append(0, np.cumsum(counts))
         self._left[needed] = 0
-        self._before = np.append(0, np.cumsum(self._left))
+        self._before = self._runs + np.append(0, np.cumsum(self._left))
 
-    def _check(self, place: Integers, values: Doubles) -> None:
+    def _check(self, place: _Bins, values: Doubles) -> None:
         """Refuse tiles whose values differ from exact distances by more than half their bound."""
         with np.errstate(invalid="ignore"):  # infinite distances are in the last bin
             off = np.fmax(self._lower[place] - values, values - self._upper[place])
@@ -287,17 +339,16 @@ class Impostors:
         by_query, by_image = (np.zeros((len(thresholds), n), dtype=np.int64) for n in (
             len(self._alone), len(self._roles.columns)))
         most = float(np.max(thresholds))
-        possible = np.append(self._lower <= most + self._error, False)
+        possible = self._lower <= most + self._error
         unsure = np.zeros(BINS + 1, dtype=bool)
         for value in thresholds:
             unsure[:BINS] |= ((self._lower <= value + self._error)
                               & (self._upper >= value - self._error))
         middle = np.append((self._lower + self._upper) / 2, np.inf)
         middle[[0, BINS - 1]] = -np.inf, np.inf
-        for rows, part, tile, bins in self._binned():
-            row, column = np.divmod(np.flatnonzero(possible.take(bins, mode="clip")),
-                                    bins.shape[1])
-            place, row = bins[row, column], row + tile.rows.start
+        for rows, part, (tile, flat, place) in self._picked(possible, self._no_reach):
+            row, column = np.divmod(flat, len(tile.columns))
+            row += tile.rows.start
             values, open_ = middle[place], unsure[place]
             values[open_] = self._exact(rows, part, row[open_], tile.columns[column[open_]])
             for k, is_in in enumerate(values <= thresholds[:, np.newaxis]):

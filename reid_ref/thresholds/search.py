@@ -20,7 +20,7 @@ from reid_ref.thresholds import intervals
 from reid_ref.thresholds.impostors import Impostors
 from reid_ref.thresholds.open_set import open_set_of
 from reid_ref.thresholds.questions import (
-    Genuine, at_rate, crossing, equal_error, fastreid_rates, rate_where_equal)
+    Genuine, at_rate, crossing, equal_error, fastreid_rates, likely, rate_where_equal)
 from reid_ref.thresholds.values import Point, Thresholds
 
 #: Bytes of memory to work in for each pair that is measured in one pass.
@@ -40,11 +40,10 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     roles = find_roles(query, gallery, convention.not_ranked, how.lists)
     absent = _absent(query, gallery, roles)
     memory = bytes_of(how.max_memory)
-    # Of a given matrix they are found as fast as they are kept. At most half of the memory.
-    keeps = ranked.has_products and 4 * len(query) * len(gallery) <= memory
-    pairs = ranked.pairs(query, gallery, replace(how, max_memory=memory // (2 if keeps else 1)))
+    pairs = ranked.pairs(query, gallery, replace(how, max_memory=memory // 2))
     impostors = Impostors(pairs, roles, len(query), len(gallery), absent, precision,
-                          memory // _BYTES, keeps, in_queries(how.progress, len(query)))
+                          memory // _BYTES, partial(likely, rates), memory // 2,
+                          in_queries(how.progress, len(query)))
     genuine = Genuine.of(impostors.genuine)
     *found, equal, crossed, fastreid = _settled(impostors, genuine, rates)
     points: dict[Any, Point] = {

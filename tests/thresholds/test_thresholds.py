@@ -6,10 +6,14 @@ import reid_ref
 from reid_ref import (
     CONVENTIONS, InputError, Labels, evaluate_thresholds, evaluate_thresholds_distances)
 from reid_ref.arrays.memory import bytes_of
+from reid_ref.conventions import find_conventions
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Distances
 from reid_ref.ranking import exact_distances
 from reid_ref.ranking.exact_distances import pair_products
 from reid_ref.ranking.roles import find_roles
 from reid_ref.thresholds import impostors, search
+from reid_ref.thresholds.questions import likely
 from tests import nightly
 from tests.cases import market_like, special
 from tests.shared import shared
@@ -231,15 +235,75 @@ def test_precision_memory_and_parts_change_nothing(monkeypatch, tmp_path):
     assert precisions == [np.float32, np.float64]
 
 
-@pytest.mark.parametrize(("memory", "times"), [(None, 1), (60_000, 2)])
-def test_products_are_made_once_where_bins_fit(monkeypatch, memory, times):
-    arrays, binned, told = market(), [], []
-    bins = impostors.Impostors._bins
+@pytest.fixture
+def binned(monkeypatch):
+    """The sizes of the tiles whose pairs are put in bins."""
+    sizes, bins = [], impostors.Impostors._bins
     monkeypatch.setattr(impostors.Impostors, "_bins", lambda *arguments: (
-        binned.append(arguments[-1].values.size), bins(*arguments))[1])
+        sizes.append(arguments[-1].values.size), bins(*arguments))[1])
+    return sizes
+
+
+@pytest.mark.parametrize(("memory", "times"), [(None, 1), (20_000, 2)])
+def test_products_are_made_once_where_likely_pairs_fit(binned, memory, times):
+    arrays, told = market(), []
     evaluate_thresholds(*arrays, far=FAR, max_memory=memory, progress=told.append)
     assert sum(binned) == times * len(arrays[2]) * np.count_nonzero(arrays[3].identity >= 0)
     assert sum(told) == len(arrays[2])
+
+
+@pytest.mark.parametrize("guess", [[], [(-np.inf, -1)], [(.5, .51), (1, 1)], [(2, np.inf)]])
+def test_a_wrong_guess_costs_time_alone(monkeypatch, binned, guess):
+    arrays = market()
+    expected = evaluate_thresholds(*arrays, far=FAR, confidence=90)
+    once = sum(binned)
+    monkeypatch.setattr(search, "likely", lambda *_: np.reshape(guess, (-1, 2)))
+    assert evaluate_thresholds(*arrays, far=FAR, confidence=90) == expected
+    assert sum(binned) == 3 * once
+
+
+@pytest.mark.parametrize("confidence", [None, 90])
+def test_a_guess_without_the_nearest_pairs(monkeypatch, binned, confidence):
+    """Enough for the thresholds, but not for intervals, and those of an open set."""
+    arrays = market()
+    expected = evaluate_thresholds(*arrays, far=FAR[:-1], confidence=confidence)
+    once = sum(binned)
+
+    def guess(rates, genuine, sample):
+        values = np.quantile(genuine, .2), *(point.threshold for point in expected.at.values())
+        ranges = likely(rates, genuine, sample)
+        ranges[0, 0] = values[0]
+        return np.append(ranges, np.transpose([values, values]), axis=0)
+
+    monkeypatch.setattr(search, "likely", guess)
+    assert evaluate_thresholds(*arrays, far=FAR[:-1], confidence=confidence) == expected
+    assert sum(binned) == (3 if confidence is None else 4) * once
+
+
+def test_bins_may_be_resolved_before_all_are_counted():
+    distances, query, gallery = market_like(5, n_query=9, n_gallery=70, identities=4, cameras=3)
+    genuine, impostor, *_ = all_pairs(distances, query, gallery)
+    how = How(tuple(find_conventions("matlab")), None, None, None, None, None)
+    known = impostors.Impostors(
+        Distances(distances).pairs(query, gallery, how),
+        find_roles(query, gallery, CONVENTIONS["matlab"].not_ranked), 9, 70, np.zeros(9, bool),
+        np.float64, 10**9, lambda *_: np.array([(-np.inf, np.median(impostor))]), 10**9)
+    for high in (np.quantile(impostor, .2), impostor[-1]):
+        while (needed := known.overlap(-np.inf, high)).any():
+            known.resolve(needed)
+        up_to = impostor[impostor <= high]
+        for bound in known.below(up_to):
+            assert bound.tolist() == np.searchsorted(impostor, up_to, "right").tolist()
+
+
+@pytest.mark.parametrize("noise", [.1, 1, 3, 30])
+def test_the_guess_is_right_also_of_poor_features(monkeypatch, binned, noise):
+    *features, query, gallery = market(n_query=300, n_gallery=3000)
+    rng = np.random.default_rng(0)
+    features = [side + np.float32(noise) * rng.standard_normal(side.shape, np.float32)
+                for side in features]
+    evaluate_thresholds(*features, query, gallery)
+    assert sum(binned) == len(query) * np.count_nonzero(gallery.identity >= 0)
 
 
 def test_products_beyond_their_bound_are_refused(monkeypatch):

@@ -484,7 +484,6 @@ def matrix_part(distances: Array) -> Part:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
-    blocks = blocks_of(n_query, tile_size(2**28) // n_gallery)
 
     def of_columns(counting: Mask) -> Iterator[Block]:
         # Copying few columns is faster than a mask over all of them.
@@ -501,7 +500,8 @@ def matrix_part(distances: Array) -> Part:
             yield kind(rows, np.ascontiguousarray(values[:, index]), columns,
                        (rows.stop - rows.start) / n_query)
 
-        return (Block(rows, partial(tile, rows)) for rows in blocks)
+        return (Block(rows, partial(tile, rows))
+                for rows in blocks_of(n_query, tile_size(2**28) // max(1, len(columns))))
 
     return Part(slice(0, n_gallery), lambda query, image: distances[query, image],
                 [Band(np.ones(n_gallery, bool), lambda query, value: (value, value), of_columns)],

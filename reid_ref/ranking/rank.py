@@ -238,18 +238,22 @@ def _before_among(good: Integers, among: Integers, pairs: Integers, values: Arra
                   n_gallery: int) -> Before:
     """Count as `count_before` does, but only the pairs of `among` before each good pair.
 
-    Pairs are numbered by query, then distance, then image; a count is a difference of places
-    among the numbers of `among`.
+    Pairs are put in order by query, then distance, then image.
     """
     key = _union([good, among])
     # np.unique takes every NaN for one value, the largest.
     value = np.unique(values[_find(key, pairs)], return_inverse=True)[1].reshape(-1)
-    level = np.unique(key // n_gallery * len(key) + value, return_inverse=True)[1].reshape(-1)
-    number = level * n_gallery + key % n_gallery
-    counted, number = np.sort(number[_find(among, key)]), number[_find(good, key)]
-    level_start = number - number % n_gallery
-    first, place, last = (np.searchsorted(counted, edge) for edge in (
-        level_start, number, level_start + n_gallery))
+    level = key // n_gallery * len(key) + value
+    order = np.argsort(level, kind="stable")
+    start = np.flatnonzero(np.append(True, np.diff(level[order])))
+    size = np.diff(np.append(start, len(key)))
+    is_counted = np.zeros(len(key), dtype=bool)
+    is_counted[_find(among, key)] = True
+    counted = np.append(0, np.cumsum(is_counted[order]))
+    at = np.empty((3, len(key)), dtype=np.int64)
+    at[:, order] = (np.repeat(counted[start], size), counted[:-1],
+                    np.repeat(counted[start + size], size))
+    first, place, last = at[:, _find(good, key)]
     row_start = np.searchsorted(among, good - good % n_gallery)
     return np.array([first - row_start, last - first - _in(good, among), place - first])
 

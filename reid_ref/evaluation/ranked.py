@@ -243,7 +243,9 @@ class Features(Ranked):
     def sample(self, queries: Integers, images: Integers) -> SampleValues:
         """Return the values of some queries and images."""
         query, gallery = _take(self.query, queries), _take(self.gallery, images)
-        values = -(query.astype(np.float64) @ gallery.astype(np.float64).T)
+        # In doubles block by block, whose memory is used again.
+        values = np.concatenate([-(query.astype(np.float64) @ gallery[block].astype(np.float64).T)
+                                 for block in blocks_of(len(gallery), 512)], axis=1)
         for features, axis in ((query, 1), (gallery, 0)):
             norm = lengths(features)
             values /= np.expand_dims(np.where(norm == 0, 1, norm), axis)

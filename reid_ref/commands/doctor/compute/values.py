@@ -152,13 +152,13 @@ def _nearer(good: Array, wrong: Array) -> float:
 
 
 def _constant_columns(query: Array, gallery: Array) -> Iterator[Finding]:
-    both = np.concatenate([query, gallery])
-    n_dead = int((both == both[0]).all(axis=0).sum())
-    if len(both) >= MIN_QUERIES and n_dead > 0.9 * both.shape[1]:
+    n_columns = query.shape[1]
+    n_dead = int(((query == query[0]).all(axis=0) & (gallery == query[0]).all(axis=0)).sum())
+    if len(query) + len(gallery) >= MIN_QUERIES and n_dead > 0.9 * n_columns:
         yield Finding(
             "doctor:constant-columns", "warning",
-            f"{n_dead:,} of {both.shape[1]:,} columns of the features are the same number on all "
-            "images of the sample.", {"columns": both.shape[1], "constant": n_dead},
+            f"{n_dead:,} of {n_columns:,} columns of the features are the same number on all "
+            "images of the sample.", {"columns": n_columns, "constant": n_dead},
             "Check the layer that features are taken from, and that each image was read.")
 
 
@@ -213,9 +213,9 @@ def _copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> I
 
 def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
     """Return one number a row, equal for equal rows."""
-    rows = np.ascontiguousarray(rows + 0)  # -0 and 0 are one number
-    as_bytes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    return np.unique(as_bytes, return_inverse=True)[1].reshape(-1)
+    codes: dict[bytes, int] = {}
+    return np.array([codes.setdefault((row + 0).tobytes(), len(codes))  # -0 and 0 are one number
+                     for row in rows], dtype=np.intp)
 
 
 def _identical_distances(distances: Array, sample: Sample) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import InputError, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.compare.compute import compare_systems
-from reid_ref.commands.doctor.compute import OF_UNMATCHED, findings_of_conventions
+from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
 from reid_ref.console.terminal import print_stderr
@@ -112,7 +112,7 @@ def examine(args: argparse.Namespace, data: ResultFile,
     findings = findings_of_conventions(data, conventions,
                                        common.max_memory(args) or bytes_of(None))
     for finding in findings:
-        if finding.key not in OF_UNMATCHED:
+        if finding.key not in WARNED_OF:
             warn(finding.line)
     return findings
 

@@ -88,7 +88,9 @@ def test_nothing_on_sound_data(sizes, seed):
 
 @pytest.mark.parametrize("name", ["market_like", "mars_like", "special_values", "ties"])
 def test_nothing_on_the_fixtures(name):
-    assert all_keys(reid_ref.read(f"fixtures/{name}.mat")) == []
+    """But for the NaN of one, seen in both samples."""
+    expected = 2 * ["doctor:nan"] if name == "special_values" else []
+    assert all_keys(reid_ref.read(f"fixtures/{name}.mat")) == expected
 
 
 @pytest.mark.parametrize(("name", "noise", "dimension"), [
@@ -195,6 +197,23 @@ def test_similarities_given_as_distances():
     found, = findings(of_distances(sound(), lambda d: 20 - d))
     assert (found.key, found.severity) == ("doctor:reversed", "error")
     assert found.evidence["auc"] < .4 and "negate" in found.remedy
+
+
+def test_nan_is_found_and_an_evaluation_says_it_once(tmp_path):
+    def with_nan(distances):
+        distances[3, :9] = np.nan
+        return distances
+
+    data = of_distances(sound(), with_nan)
+    found, = findings(data)
+    assert (found.key, found.severity) == ("doctor:nan", "warning")
+    assert 0 < found.evidence["nan"] <= 9
+    np.savez(tmp_path / "nan.npz", distances=data.input.matrix, query_label=data.query.identity,
+             query_cam=data.query.camera, gallery_label=data.gallery.identity,
+             gallery_cam=data.gallery.camera)
+    answer = command("evaluate", tmp_path / "nan.npz", "--strict")
+    assert answer.stderr.count("NaN") == 1
+    assert "doctor:nan" in answer.stderr and answer.returncode == 1
 
 
 def test_chance_level():

@@ -14,8 +14,9 @@ SMALL_SAMPLE = 100, 1000
 #: Of images that are ignored for their camera.
 OF_CAMERAS = {"doctor:single-camera", "doctor:same-camera-only", "doctor:camera-per-image",
               "doctor:camera-offset", "doctor:camera-digit"}
-#: Said by the warning of queries without a match.
-OF_UNMATCHED = {"doctor:single-camera", "doctor:same-camera-only", "doctor:identities-differ"}
+#: Said by an evaluation's own warnings: of queries without a match, and of NaN.
+WARNED_OF = {"doctor:single-camera", "doctor:same-camera-only", "doctor:identities-differ",
+             "doctor:nan"}
 
 
 def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:

@@ -56,6 +56,7 @@ def check_values(data: ResultFile, seed: int, size: tuple[int, int] = SAMPLE,
         return
     values = given.sample(sample.query, sample.image)
     for distances in values.given:
+        yield from _not_a_number(distances)
         yield from _identical_distances(distances, sample)
     for query, gallery in values.features:
         yield from _constant_columns(query, gallery)
@@ -216,6 +217,16 @@ def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
     codes: dict[bytes, int] = {}
     return np.array([codes.setdefault((row + 0).tobytes(), len(codes))  # -0 and 0 are one number
                      for row in rows], dtype=np.intp)
+
+
+def _not_a_number(distances: Array) -> Iterator[Finding]:
+    n = int(np.count_nonzero(np.isnan(distances)))
+    if n:
+        yield Finding(
+            "doctor:nan", "warning",
+            f"{n:,} of {distances.size:,} distances of the sample are NaN; these images rank "
+            "last.", {"distances": distances.size, "nan": n},
+            "Look for features that are zero or NaN where the distances are made.")
 
 
 def _identical_distances(distances: Array, sample: Sample) -> Iterator[Finding]:

@@ -494,11 +494,11 @@ def matrix_part(distances: Array) -> Part:
                       else columns)
 
         def tile(rows: slice) -> Iterator[Tile]:
-            values, kind = distances[rows], Tile if distances.itemsize < 4 else ExactTile
+            values = np.ascontiguousarray(distances[rows][:, index])
+            kind = Tile if values.itemsize < 4 else ExactTile
             if values.dtype == np.float16:  # exact, and comparisons are ten times faster
                 values = values.astype(np.float32)
-            yield kind(rows, np.ascontiguousarray(values[:, index]), columns,
-                       (rows.stop - rows.start) / n_query)
+            yield kind(rows, values, columns, (rows.stop - rows.start) / n_query)
 
         return (Block(rows, partial(tile, rows))
                 for rows in blocks_of(n_query, tile_size(2**28) // max(1, len(columns))))

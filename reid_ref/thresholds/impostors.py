@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, warn
-from reid_ref.arrays.cores import in_threads
+from reid_ref.arrays.cores import blas_threads, in_threads
 from reid_ref.evaluation.ranked import Pairs
-from reid_ref.ranking.counting import Array, Band, Counting, Part, TooFarOff, Tile
+from reid_ref.ranking.counting import (
+    Array, Band, Block, Counting, Part, Tile, TooFarOff)
 from reid_ref.ranking.roles import Mask, Roles
 
 #: Bins of equal width; the first and the last have no outer end. Pairs that are no impostors are
@@ -35,7 +36,7 @@ _MARGIN = 32
 _PENDING = 2**21
 
 _Bins = npt.NDArray[np.uint16]
-#: A tile, which may lack its values, flat places of pairs in it, and their bins.
+#: A tile without its values, flat places of pairs in it, and their bins.
 _Picked = tuple[Tile, Integers, _Bins]
 
 
@@ -142,8 +143,7 @@ class Impostors:
                 before += below
                 room -= 6 * len(flat)  # bytes
                 if room >= 0:
-                    kept.setdefault(k, []).append(
-                        (replace(tile, values=None), flat.astype(np.int32), bins))
+                    kept.setdefault(k, []).append((tile, flat.astype(np.int32), bins))
         self._kept = kept if room >= 0 else None
         self._counts = counts
         in_run = np.diff(before - np.append(0, np.cumsum(counts))[end], prepend=0)
@@ -160,29 +160,34 @@ class Impostors:
             columns = self._roles.columns[part.images] & band.columns
             if columns.any():
                 pick = partial(self._pick, rows, part, band, np.append(wanted, False), reach, ends)
-                tiles = (tile for block in band.blocks(columns) for tile in block.tiles())
-                for answer in in_threads(pick, tiles):
-                    self._report(answer[0][0])
-                    yield answer
+                with blas_threads(1):  # each thread has products of its own
+                    for answers in in_threads(pick, band.blocks(columns)):
+                        for answer in answers:
+                            self._report(answer[0][0])
+                            yield answer
 
     def _pick(self, rows: slice, part: Part, band: Band, wanted: Mask, reach: Integers,
-              ends: Integers, tile: Tile) -> tuple[_Picked, Integers]:
-        """Return the pairs in wanted bins, and of each query up to its reach.
+              ends: Integers, block: Block) -> list[tuple[_Picked, Integers]]:
+        """Return the pairs in wanted bins, and of each query up to its reach, of every tile.
 
         Also how many there are before some bins.
         """
-        bins = self._bins(rows, part, band, tile)
-        picked = wanted.take(bins, mode="wrap")  # which numpy does faster
-        if self._alone.any():
-            nearest, of_tile = self._nearest_bin[rows][tile.rows], bins.min(axis=1)
-            with self._lock:
-                np.minimum(nearest, of_tile, out=nearest)
-            limit = reach[rows][tile.rows]
-            near = np.flatnonzero(limit >= 0)
-            picked[near] |= bins[near] <= limit[near, np.newaxis]
-        flat = np.flatnonzero(picked)
-        return ((tile, flat, bins.reshape(-1)[flat]),
-                np.array([np.count_nonzero(bins < end) for end in ends.tolist()], dtype=np.int64))
+        answers = []
+        for tile in block.tiles():
+            bins = self._bins(rows, part, band, tile)
+            picked = wanted.take(bins, mode="wrap")  # which numpy does faster
+            if self._alone.any():
+                nearest, of_tile = self._nearest_bin[rows][tile.rows], bins.min(axis=1)
+                with self._lock:
+                    np.minimum(nearest, of_tile, out=nearest)
+                limit = reach[rows][tile.rows]
+                near = np.flatnonzero(limit >= 0)
+                picked[near] |= bins[near] <= limit[near, np.newaxis]
+            flat = np.flatnonzero(picked)
+            before = [np.count_nonzero(bins < end) for end in ends.tolist()]
+            answers.append(((replace(tile, values=None), flat, bins.reshape(-1)[flat]),
+                            np.array(before, dtype=np.int64)))
+        return answers
 
     def _picked(self, wanted: Mask, reach: Integers) -> Iterator[tuple[slice, Part, _Picked]]:
         """Yield the pairs in wanted bins, and of each query up to its reach, kept or found anew.

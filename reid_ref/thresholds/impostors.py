@@ -30,7 +30,8 @@ from reid_ref.ranking.roles import Mask, Roles
 BINS = 2**16 - 1
 #: Pairs that are measured to choose the range of the bins.
 _SAMPLE = 2**15
-#: Bins on both sides of a likely range: products of 2,048 numbers err by 7 of these bins.
+#: Bins on both sides of a likely range, for the error of products: with 2,048 dimensions its
+#: bound is about 7 bins.
 _MARGIN = 32
 #: Distinct distances that are kept before equal ones are added up.
 _PENDING = 2**21

@@ -54,7 +54,8 @@ def wanted(far: float, number: int) -> int:
 def likely(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> Doubles:
     """Return ranges of distance, shape (n, 2), that the questions are likely to need.
 
-    So far as the sample tells: FAR may be a fifth higher, and TAR - FAR .01 off.
+    Guessed from the distances of the genuine pairs and of a sample of all pairs, with room for a
+    FAR that is a fifth higher, and for a TAR - FAR that is .01 off.
     """
     genuine, sample = np.sort(genuine), np.sort(sample)
     tar = np.arange(1, len(genuine) + 1) / len(genuine)
@@ -62,14 +63,15 @@ def likely(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> Doubles
     gain = tar - far
     best, equal = np.argmax(gain), np.argmax(far + tar >= 1)
     after = np.append(np.flatnonzero(gain[best:] < gain[best] - .02) + best, -1)[0]
-    # Fewer than a tenth would not be found sooner.
+    # numpy finds places that are fewer than a tenth no sooner.
     share = max(.12, 1.2 * max(*rates, far[equal]) + .005, far[after])
-    ranges = [(-np.inf, np.quantile(sample, min(share, 1)))]
+    near = sample[min(int(share * len(sample)), len(sample) - 1)]
+    ranges = [(-np.inf, near)]
     for rate in FASTREID_RATES:
         k = len(genuine) - round(len(genuine) * rate)
         ranges.append((genuine[max(k - 2, 0)], genuine[min(k + 1, len(genuine) - 1)]))
     # Between two of these, TAR at the end less FAR at the start is below the best.
-    value, last = ranges[0][1], -np.inf
+    value, last = near, -np.inf
     while value > last:
         ranges.append((value, value))
         last, passed = value, np.searchsorted(sample, value, side="right") / len(sample)

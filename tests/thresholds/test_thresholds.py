@@ -360,6 +360,18 @@ def test_nan_is_warned_of_and_accepted_last():
     assert found.threshold.tolist() == [.1, np.inf] and found.tar.tolist() == [0, 1]
 
 
+def test_most_impostors_are_infinitely_far():
+    """As where a toolbox keeps the nearest images of each query alone."""
+    distances, query, gallery = market_like(3, n_query=12, n_gallery=80, identities=4, cameras=3)
+    is_far = query.identity[:, np.newaxis] != gallery.identity
+    is_far &= np.random.default_rng(0).random(distances.shape) < .95
+    distances = np.where(is_far, np.inf, distances)
+    genuine, impostor, *_ = all_pairs(distances, query, gallery)
+    with np.errstate(invalid="raise"):
+        compare(evaluate_thresholds_distances(distances, query, gallery, far=(1e-3, .01)),
+                genuine, impostor, (1e-3, .01))
+
+
 def test_ties_are_accepted_together():
     query, gallery = labels([1, 2], 0), labels([1, 2, 3, 4], 1)
     found = evaluate_thresholds_distances([[1, 2, 2, 2], [2, 2, 2, 3]], query, gallery,

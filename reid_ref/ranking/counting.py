@@ -27,6 +27,9 @@ Array = npt.NDArray[Any]
 #: Distances in a tile at most, and the bytes that counting takes for each.
 TILE, TILE_BYTES = 1_000_000, 48
 
+#: Tiles of a matrix in a block at most. What is done block by block takes Python's lock.
+TILES = 4
+
 
 def tile_size(max_memory: int) -> int:
     """Return the distances of a tile, of which each thread counts one."""
@@ -493,15 +496,18 @@ def matrix_part(distances: Array) -> Part:
         index: Any = (slice(columns[0], columns[-1] + 1) if np.ptp(columns) < len(columns)
                       else columns)
 
-        def tile(rows: slice) -> Iterator[Tile]:
-            values = np.ascontiguousarray(distances[rows][:, index])
-            kind = Tile if values.itemsize < 4 else ExactTile
-            if values.dtype == np.float16:  # exact, and comparisons are ten times faster
-                values = values.astype(np.float32)
-            yield kind(rows, values, columns, (rows.stop - rows.start) / n_query)
+        def tiles(block: slice) -> Iterator[Tile]:
+            for inner in blocks_of(block.stop - block.start, height):
+                rows = slice(block.start + inner.start, block.start + inner.stop)
+                values = np.ascontiguousarray(distances[rows][:, index])
+                kind = Tile if values.itemsize < 4 else ExactTile
+                if values.dtype == np.float16:  # exact, and comparisons are ten times faster
+                    values = values.astype(np.float32)
+                yield kind(rows, values, columns, (rows.stop - rows.start) / n_query)
 
-        return (Block(rows, partial(tile, rows))
-                for rows in blocks_of(n_query, tile_size(2**28) // max(1, len(columns))))
+        height = max(1, tile_size(2**28) // max(1, len(columns)))
+        step = height * min(TILES, 1 + n_query // (4 * cores() * height))
+        return (Block(rows, partial(tiles, rows)) for rows in blocks_of(n_query, step))
 
     return Part(slice(0, n_gallery), lambda query, image: distances[query, image],
                 [Band(np.ones(n_gallery, bool), lambda query, value: (value, value), of_columns)],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -59,14 +59,14 @@ def in_parts(parts: Sequence[Callable[[], Part]], n_query: int,
         return values
 
     def count(goods: Goods, groups: dict[str, Counting]) -> dict[str, Before]:
-        before = {name: np.zeros((3, len(goods.query)), dtype=np.int64) for name in groups}
+        before: dict[str, Before] = {}
         share = 1 / max(1, len(groups) * len(parts))
         report = None if done is None else lambda of_part: done(share * of_part)
         for open_part in parts:
             part = open_part()
             for name, counting in groups.items():
-                before[name] += count_before(part, goods, n_query, counting.within(part.images),
-                                             report)
+                counted = count_before(part, goods, n_query, counting.within(part.images), report)
+                before[name] = counted + before[name] if name in before else counted
         return before
 
     return Source(measure, count)
@@ -94,12 +94,11 @@ def rank(source: Source, query: Labels, gallery: Labels,
     before = source.count(Goods(*np.divmod(goods, n), values[_find(goods, pairs)]), groups)
     ranks = {}
     for rule, role in roles.items():
-        counts = np.zeros((3, len(goods)), dtype=np.int64)
-        for name in names[rule]:
-            counts += before.get(name, 0)
-        counts = counts.take(_find(good[rule], goods), axis=1)
+        counted = [before[name] for name in names[rule] if name in before]
+        counts = reduce(np.add, counted or [np.zeros((3, len(goods)), dtype=np.int64)])
+        counts = counts[:, _find(good[rule], goods)]
         if len(added[rule]):
-            counts += _before_among(good[rule], added[rule], pairs, values, n)
+            counts = counts + _before_among(good[rule], added[rule], pairs, values, n)
         ranks[rule] = in_rank_order(role, _in(good[rule], junk[rule]), counts, len(query), n)
     return ranks
 
@@ -179,11 +178,9 @@ def _union(keys: Iterable[Integers]) -> Integers:
     return union[is_new]
 
 
-def _find(keys: Integers, among: Integers) -> Integers:
-    """Return the place of each key in `among`, which ascends and has them all."""
-    if np.array_equal(keys, among):  # often, and quicker
-        return np.arange(len(keys))
-    return np.searchsorted(among, keys)
+def _find(keys: Integers, among: Integers) -> Any:
+    """Return the place of each key in `among`, which ascends and has them all, as an index."""
+    return slice(None) if np.array_equal(keys, among) else np.searchsorted(among, keys)
 
 
 def _added(role: Roles, left_out: Integers, junk: Integers, n_gallery: int) -> Integers:
@@ -221,17 +218,17 @@ def _groups(roles: Mapping[Ignored, Roles], gallery: Labels, left_out: Integers,
 def in_rank_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
                   n_gallery: int) -> GoodRanks:
     """Turn counts into ranks, in order; `is_junk` marks good images that are ignored as well."""
-    kept = ~is_junk & roles.columns[roles.good]
     rank_ = before[0] + before[2] + 1
     order = np.argsort(roles.good_query * (n_gallery + 1) + rank_, kind="stable")
-    before, kept, rank_ = before.take(order, axis=1), kept[order], rank_[order]
+    first_match = _least(rank_[order], roles.good_query, n_query)
+    kept = ~is_junk & roles.columns[roles.good]
+    order = order if kept.all() else order[kept[order]]
     n_kept = roles.n_kept(n_query)
     return GoodRanks(
-        rank=rank_[kept], nearer=before[0, kept], tied=before[1, kept] + 1,
-        image=roles.good[order][kept],
-        found=np.bincount(roles.good_query[order][kept], minlength=n_query),
+        rank=rank_[order], nearer=before[0, order], tied=before[1, order] + 1,
+        image=roles.good[order], found=np.bincount(roles.good_query[order], minlength=n_query),
         n_good=np.bincount(roles.good_query, minlength=n_query), n_junk=n_gallery - n_kept,
-        n_kept=n_kept, first_match=_least(rank_, roles.good_query, n_query))
+        n_kept=n_kept, first_match=first_match)
 
 
 def _before_among(good: Integers, among: Integers, pairs: Integers, values: Array,

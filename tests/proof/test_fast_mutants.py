@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from reid_ref import IndexLists, InputError, Labels
+from reid_ref.arrays.cores import using
 from tests import cases
 from tests.proof import brute, hand_cases
 from tests.proof.mutants import (
@@ -411,6 +412,21 @@ def check_a_gallery_of_junk():
                            brute.ranks(distances.tolist(), query, gallery, rule))
 
 
+def check_shared_counts():
+    """One rule keeps what another ignores; one thread has blocks of two tiles."""
+    counting, rank, roles = (afresh(f"ranking.{name}") for name in ("counting", "rank", "roles"))
+    distances, query, gallery, *_ = problem(0)
+    gallery = Labels(np.where(gallery.identity == -1, 9, gallery.identity), gallery.camera)
+    counting.TILE = 1
+    for rules in ([(), MATLAB], [MATLAB, ()]):
+        with using(1):
+            ranks = rank.rank(rank.in_parts([lambda: counting.matrix_part(distances)], 6), query,
+                              gallery, roles.find_all_roles(query, gallery, rules))
+        for rule in rules:
+            brute.assert_equal(ranks[rule], brute.ranks(distances.tolist(), query, gallery, rule))
+    counting.TILE = 1_000_000
+
+
 # Metrics.
 
 def ranks_by_hand(**changes):
@@ -753,7 +769,8 @@ def check_names_in_lists():
     holds(by_lists([["x/a.jpg"], []], *labels, gallery_names=names).ranks, image=[0])
 
 
-RANKS = (check_functions_of_ranks, check_orders_of_ties, check_a_gallery_of_junk, check_ranks)
+RANKS = (check_functions_of_ranks, check_orders_of_ties, check_a_gallery_of_junk,
+         check_shared_counts, check_ranks)
 EXACT = (check_pair_sums, check_estimates, check_bounds, check_refused_features, check_features)
 METRICS = (check_other_metrics, check_sums, check_identities, check_average_precision)
 RESULT = (check_choices, check_results, check_curves)
@@ -782,9 +799,11 @@ MUTANTS = {
     ]),
     "ranking.rank": (RANKS, [
         "share = 1 / {{max(1, len(groups) * len(parts) => len(parts}})",
-        "before[name] {{+= => =}} count_before", "(image {{>= => >}} part.images.start) &",
+        "before[name] = {{counted + before[name] if name in before else  => }}counted",
+        "(image {{>= => >}} part.images.start) &",
         "(image {{< => <=}} part.images.stop)", "image[is_inside]{{ - part.images.start => }}",
-        "           counts {{+= before.get(name, 0 => = before.get(name, counts}}",
+        "counts = reduce(np.{{add => maximum}}, counted", "counts {{= counts +  => += }}_before",
+        "order if kept.all() else order{{[kept[order] => [kept}}]",
         "        if {{len(added[rule]) => False}}:\n",
         "union[1:] {{!= union[:-1 => == union[1:}}])",
         "added = left_out{{[~_in(left_out, junk)] => }}",
@@ -792,7 +811,7 @@ MUTANTS = {
         "counts = {{role.columns[image] => image >= 0}}", "gallery.identity {{== => !=}} JUNK)",
         '["{{labelled", " => }}junk"], ', "~is_junk{{ & roles.columns[roles.good] => }}",
         "rank_ = before[0] + before[{{2] + 1 => 2] => 1] + 1}}",
-        "{{(n_gallery + 1) + => n_gallery -}} rank_", "tied=before[1, kept]{{ + 1 => }}",
+        "{{(n_gallery + 1) + => n_gallery -}} rank_", "tied=before[1, order]{{ + 1 => }}",
         "n_junk=n_gallery - n_kept{{ =>  + 1}}", "np.repeat(counted[start{{ + size => }}], size)",
         '{{np.argsort(level, kind="stable") => np.argsort(-key)}}',
         "start], size), counted[{{:-1 => 1:}}]",
@@ -803,7 +822,7 @@ MUTANTS = {
         "order = by_image{{[by_new_rank] => }}",
     ]),
     "ranking.counting": ((check_counting, *RANKS, check_features), [
-        "np.{{less_equal => less}}(self.values",
+        "np.{{less_equal => less}}(self.values", "slice({{block.start +  => }}inner.start",
         "{{        is_near &= counting.columns[self.columns]\n => }}",
         "{{        is_near[counting.left_out_of(self.rows, images.start + self.columns)] = "
         "False\n => }}",

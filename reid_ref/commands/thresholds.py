@@ -65,8 +65,9 @@ def as_text(found: Thresholds, source: str) -> str:
     text += _intervals(points) + _open_set(found.open_set)
     read = ", ".join(f"{percent(value)} at {rate:g}"
                      for rate, value in found.fastreid_tpr_at_fpr.items())
-    text += ["", *row("fastreid-tpr-at-fpr", f"{read} (percent; what fast-reid prints as TPR@FPR: "
-                      "impostor pairs rejected at a share of genuine pairs rejected, no TAR)", 20)]
+    text += ["", *row("fastreid-tpr-at-fpr", f"{read} (percent; fast-reid prints these as "
+                      "TPR@FPR, but they are not TAR at FAR: they are the share of impostor pairs "
+                      "rejected where this share of genuine pairs is rejected)", 20)]
     return "\n".join([*text, "", *signature_rows(str(found.signature))])
 
 

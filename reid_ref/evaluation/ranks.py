@@ -145,12 +145,16 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
         done += len(block)
         del block
     if n_nan and not of_features:
-        warn(f"distances: {n_nan} of {len(query) * len(gallery)} are NaN; they rank last, as in "
-             "MATLAB")
+        warn_of_nan(n_nan, len(query) * len(gallery))
     join = functools.cache(concatenate)  # keys that share ranks share them joined
     joined = {key: join(tuple(ranks)) for key, ranks in parts.items()}
     return Ranking(lambda convention: joined[rank_key(convention, of_features)], curves,
                    provenance)
+
+
+def warn_of_nan(number: int, pairs: int) -> None:
+    """Warn of distances that are NaN."""
+    warn(f"distances: {number} of {pairs} are NaN; they rank last, as in MATLAB")
 
 
 #: All that ranks depend on: what is ignored, the order of ties, the precision of the distances,

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers, warn
+from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.cores import blas_threads, in_threads
 from reid_ref.evaluation.ranked import Pairs
+from reid_ref.evaluation.ranks import warn_of_nan
 from reid_ref.ranking.counting import (
     Array, Band, Block, Counting, Part, Tile, TooFarOff)
 from reid_ref.ranking.roles import Mask, Roles
@@ -100,7 +101,7 @@ class Impostors:
             self._likely[max(first - _MARGIN, 0):last + 1 + _MARGIN] = True
         self._count()
         if self._nan and not self._is_rough:  # of features, zeros have been warned of
-            warn(f"distances: {self._nan} of {n_query * n_gallery} are NaN; they are farthest")
+            warn_of_nan(self._nan, n_query * n_gallery)
         self.nearest = np.full(n_query, np.inf)
 
     def _measured(self, row: Integers, image: Integers) -> tuple[Doubles, Doubles]:

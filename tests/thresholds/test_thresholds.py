@@ -354,10 +354,14 @@ def test_index_lists_say_which_pairs_are_genuine():
 
 def test_nan_is_warned_of_and_accepted_last():
     query, gallery = labels([1], 0), labels([1, 2, 2, 1], 1)
-    with pytest.warns(UserWarning, match="distances: 2 of 4 are NaN; they are farthest"):
+    with pytest.warns(UserWarning, match="distances: 2 of 4 are NaN; they rank last"):
         found = evaluate_thresholds_distances([[.5, .1, np.nan, np.nan]], query, gallery,
                                               far=[.5, 1])
     assert found.threshold.tolist() == [.1, np.inf] and found.tar.tolist() == [0, 1]
+    with pytest.warns(UserWarning) as warned:  # of an open set, for which images are ranked
+        evaluate_thresholds_distances([[.5, .1, np.nan, np.nan], [.5, .1, .2, .3]],
+                                      labels([1, 7], 0), gallery)
+    assert [str(warning.message)[:23] for warning in warned] == ["distances: 2 of 8 are N"]
 
 
 def test_most_impostors_are_infinitely_far():

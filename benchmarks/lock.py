@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/lock.py [SHARE]   (Linux, CPython 3.10 or 3.11; of Market-1501, default 1)
 
-While one thread counts, another process looks at the lock in its memory, and at which thread has
-it. Expected is time that no core can share, the processor time of the thread that calls and the
-time that others hold the lock, and the rest divided by the cores. That is no promise: products
-and reads gain less than twice from the second core already.
+While one thread counts, another process samples the lock and its holder in the memory of the
+first. The expected time is what no core can share (the processor time of the calling thread, and
+the time in which others hold the lock), and the rest divided by the number of cores. That is no
+promise: products and reads gain less than twice from the second core already.
 """
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def measure(*arguments: float | str) -> tuple[float, float, float, float]:
 
 def main() -> None:
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
-    print("| work | one thread | two | caller | others hold the lock | expected of "
-          + " | ".join(map(str, CORES)) + " cores |")
+    print("| work | one thread | two threads | calling thread | others hold the lock "
+          f"| expected with {' | '.join(map(str, CORES))} cores |")
     print("|" + " --- |" * (5 + len(CORES)))
     for dims, difficulty in ((0, "easy"), (0, "middle"), (0, "hard"), (512, "middle"),
                              (512, "hard"), (2048, "middle"), (2048, "blurred")):

@@ -148,7 +148,7 @@ class IndexLists(Value):
     def __post_init__(self) -> None:
         for name in ("good", "junk"):
             lists = tuple(read_only(as_integers(
-                images if len(images) else np.zeros(0, np.int64), f"{name}[{k}]"))
+                images if np.size(images) else np.zeros(0, np.int64), f"{name}[{k}]"))
                 for k, images in enumerate(getattr(self, name)))
             for k, images in enumerate(lists):
                 if (images < 0).any() or len(np.unique(images)) != len(images):
@@ -260,14 +260,14 @@ def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArr
 def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
                 gallery: Labels) -> None:
     """Check the index lists that the conventions `names` need: one of each a query, in range."""
+    if not (lists is None or isinstance(lists, IndexLists)):
+        raise InputError("lists", "IndexLists(good, junk)", type(lists).__name__)
     if not names:
         return
     if lists is None:
         raise InputError(
             "lists", got=f"convention {names[0]!r} takes the good and junk images of every query "
             "from lists, got none", remedy="give IndexLists(good, junk), or the files of both")
-    if not (hasattr(lists, "good") and hasattr(lists, "junk")):
-        raise InputError("lists", "IndexLists(good, junk)", type(lists).__name__)
     if len(lists.good) != len(query):
         raise InputError("lists", f"{len(query)} lists, one for each query", len(lists.good))
     for name, side in (("good", lists.good), ("junk", lists.junk)):

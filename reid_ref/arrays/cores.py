@@ -109,8 +109,9 @@ def blas_threads(limit: int) -> Iterator[None]:
         if not _limits:
             _before[:] = [library.num_threads for library in _blas()]
         _limits.append(limit)
-        _set_blas()
     try:
+        with _lock:
+            _set_blas()
         yield
     finally:
         with _lock:

@@ -104,7 +104,8 @@ def _small_ends(interval: Interval | None) -> str:
 
 def _open_set(found: OpenSet | None) -> list[str]:
     if found is None:
-        return ["", *row("open set", "none: the gallery has the identity of every query")]
+        return ["", *row("open set", "none: no query has an identity, other than -1, that "
+                         "the gallery lacks")]
     heads = ["open set", "threshold", "FAR", *(f"DIR-{k}" for k in RANKS)]
     text = lines(heads, [
         [f"FAR {rate:g}", repr(point.threshold), f"{point.far:.3e}",

@@ -47,7 +47,8 @@ def intervals(results: Mapping[str, Result], ranks: Iterable[int], unit: Any = "
 
 def _why_none(result: Result, name: str, value: float) -> str:
     if math.isnan(value):
-        return "the number is NaN, since a query that counts has no value"
+        return ("the number is NaN, since a query that counts has no value" if result.counted
+                else "no query counts")
     curve = result.convention.curve
     kind, k = kind_of_metric(name)
     if kind == "Rank-" and not curve.has_values(k):

@@ -145,7 +145,7 @@ def given(args: argparse.Namespace, *options: str) -> list[str]:
         value = getattr(args, _ATTRIBUTES.get(option, option[2:].replace("-", "_")), None)
         if option == "--normalize" and value is False:
             names.append("--no-normalize")
-        elif value not in (None, False, [], ()):
+        elif not (value is None or value is False or value in ([], ())):  # 0 is given
             names.append(option)
     return names
 

@@ -170,7 +170,7 @@ def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
 
 
 def _of_chances(values: Array, length: int, n_query: int) -> Doubles:
-    matched = values[~np.isnan(values[:, 0])]
+    matched = values[~np.isnan(values).any(axis=1)]
     total = np.cumsum(matched, axis=0)[-1] if len(matched) else np.zeros(values.shape[1])
     return metrics.per_query_share(total, n_query)
 

@@ -79,7 +79,7 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
                          if count and name not in ("ok", "not loaded"))
     n_loaded = len(query) - result.counts.status["not loaded"]
-    counts_as = ("count as NaN" if np.isnan(result.mAP) else
+    counts_as = ("count as NaN" if result.counted and np.isnan(result.mAP) else
                  "count as AP 0" if result.counted == n_loaded else
                  "are left out of mAP and mINP, and are misses in CMC"
                  if UNMATCHED[result.convention.unmatched].in_cmc else "are left out")

@@ -117,7 +117,7 @@ class How:
 
     def __post_init__(self) -> None:
         if self.threads is not None:
-            check_count(self.threads, "threads")
+            object.__setattr__(self, "threads", check_count(self.threads, "threads"))
         if self.metric is not None:
             check_choice(self.metric, "metric", METRICS)
 

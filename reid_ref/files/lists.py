@@ -256,8 +256,9 @@ def _numbers(words: Sequence[str], where: str, first: int) -> Integers:
 
 def _from_first(numbers: Integers, where: str, first: int) -> Integers:
     if first and (numbers == 0).any():
-        raise InputError(where, "gallery numbers from 1", 0, "where the numbers of ranked lists "
-                         "count from 0, say so (first=0, at the command line --numbers-from 0)")
+        raise InputError(where, "gallery numbers from 1", 0, "index lists count from 1; where "
+                         "ranked lists count from 0, say so (first=0, at the command line "
+                         "--numbers-from 0)")
     return numbers - first
 
 

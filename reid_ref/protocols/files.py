@@ -86,6 +86,9 @@ def _protocol(values: dict[str, Any]) -> Protocol:
         "parts": tuple(map(_part, values.get("parts", ()))) or (Part(),),
         "trials": _trials(values.get("trials", {"kind": "given"})),
         "shots": values.get("shots") or (1,)})
+    names = [part.name for part in protocol.parts]
+    if len(set(names)) < len(names):
+        raise InputError("parts", "each part by a name of its own", ", ".join(names))
     for part in protocol.parts:
         protocol.convention_of(part)  # refuses an unknown rule
     return protocol

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -108,11 +109,14 @@ def _of_part(record: Protocol, rule: BoxRule, part: Part, boxes: Boxes, kept: Ma
              words: str) -> Result:
     searched = rule.rank(boxes, kept, part.name, how)
     result, = summaries(searched.ranking, searched.query, searched.gallery, how)
+    # Boxes have no identity, so none is known for a distractor.
+    result = replace(result, counts=replace(result.counts, gallery_distractors=0))
     unmatched = np.flatnonzero(result.per_query.n_good == 0)
     if len(unmatched):
         warn(f"{record.name}, part {part.name}: {len(unmatched):,} of {len(searched.query):,} "
              f"queries show a person whom no image of their gallery shows (first: {unmatched[0]}):"
-             f" they {'count as NaN' if np.isnan(result.mAP) else 'are left out'}")
+             " they " + ("count as NaN" if result.counted and np.isnan(result.mAP) else
+                         "are left out"))
     return of_trials(record, part.name, [result], boxes=boxes.fingerprint(part.name),
                      detections=words)
 

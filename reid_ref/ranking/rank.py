@@ -158,7 +158,8 @@ def argsort_ranks(ranks: GoodRanks, distances: Array, roles: Roles, ties: str,
                  else images[in_order(distances[k, images], ties)])
         place[order] = np.arange(len(order))
         is_kept[pairs] = kept[good]
-        new_rank[pairs] = np.cumsum(kept[order])[place[good]] + ~kept[good]
+        before = np.append(np.cumsum(kept[order]), 0)  # no image may be loaded
+        new_rank[pairs] = before[place[good]] + ~kept[good]
     first_match = _least(new_rank, roles.good_query, n_query)
     row, image, new_rank = roles.good_query[is_kept], roles.good[is_kept], new_rank[is_kept]
     by_image = np.lexsort((ranks.image, ranks.query))

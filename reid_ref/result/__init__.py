@@ -499,8 +499,11 @@ class Result(Value):
                 "counts such queries as 0 or leaves them out: unmatched='zero' or 'drop'")
         if np.isnan(mean):
             raise InputError(
-                "metric", got=f"{metric} is NaN, for some lists end before their last good image, "
-                "so there is no interval", remedy="take complete lists, or another metric")
+                "metric", got=f"{metric} is NaN, for " + (
+                    "some lists end before their last good image" if len(values) else
+                    "no query counts") + ", so there is no interval",
+                remedy="take complete lists, or another metric" if len(values) else
+                "check the labels")
         return QueryValues(mean, spread(values, counted, 0.0), counted)
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:

@@ -114,8 +114,9 @@ def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
         raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(schema),
                          "take a newer reid-ref")
     if "detection_box" in value:
-        raise InputError(path, expected, "boxes, as for person search", "name their protocol "
-                         "(--protocol cuhk-sysu; `reid-ref protocols` lists all)")
+        raise InputError(path, expected, "boxes, as for person search", "evaluate them by "
+                         "their protocol: reid-ref evaluate FILE --protocol cuhk-sysu; `reid-ref "
+                         "protocols` lists all")
     if "signature" in value and not {"queries", "trials"} & value.keys():
         raise InputError(path, "the values of each query", "summaries alone",
                          "write them with reid-ref evaluate FILE --per-query OUT.json")

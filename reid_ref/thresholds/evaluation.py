@@ -185,7 +185,7 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
 
 
 def _checked_rates(far: Iterable[float]) -> list[float]:
-    rates = as_vector(list(far), "far")
+    rates = as_vector(list(far) if np.iterable(far) else [far], "far")
     if (not len(rates) or rates.dtype.kind not in "iuf"
             or not ((rates >= 0) & (rates <= 1)).all() or len(set(rates)) < len(rates)):
         raise InputError("far", "different rates from 0 to 1", rates.tolist())

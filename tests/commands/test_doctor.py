@@ -247,6 +247,12 @@ def test_means_made_with_test_labels():
     assert found.evidence["equal"] == found.evidence["identities"] == 40
 
 
+def test_features_that_are_all_equal_were_not_made_with_labels():
+    data = sound()
+    assert keys(replace(data, gallery_features=np.ones_like(data.gallery_features)))[0] == (
+        "doctor:duplicate-features")
+
+
 def test_duplicate_features():
     data = sound()
     last = data.gallery_features.copy()

@@ -23,6 +23,8 @@ REFUSED = {
     "evaluate MARKET --set ties=gallery": "--set ties: unknown 'gallery'; known: gallery-order",
     "conventions torchried":
         "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'",
+    "evaluate MARKET --shots 0": "--shots: expected --protocol with it, got none",
+    "evaluate MARKET --numbers-from 0": "--numbers-from: expected ranked lists and --labels",
     # What is gone names what does it now.
     "rank-list MARKET": "rank-list is gone; use `reid-ref plot rank-lists`",
     "evaluate MARKET --rerank=layumi": "--rerank is gone; use `reid-ref rerank`",

@@ -106,6 +106,13 @@ def test_a_saved_result_beside_a_file_and_a_table(saved, tmp_path):
     assert fresh.read_text() == csv.read_text()
 
 
+def test_nothing_is_saved_where_the_command_ends_with_an_error(tmp_path):
+    (tmp_path / "kept.json").write_text("kept")
+    done = command("evaluate", MARKET, "--confidence", "--resamples", "3", "--save", "kept.json",
+                   cwd=tmp_path)
+    assert done.returncode == 2 and (tmp_path / "kept.json").read_text() == "kept"
+
+
 def test_a_result_is_not_saved_over_itself(saved):
     path = saved / "raw.json"
     assert_one_line_error(command("evaluate", path, "--save", path), "expected a file to write, g")

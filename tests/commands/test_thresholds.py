@@ -59,7 +59,7 @@ def test_a_closed_set_says_so(tmp_path):
     labels = {"q_pids": [1, 2], "q_camids": [0, 0], "g_pids": [1, 2, 3], "g_camids": [1, 1, 1]}
     np.savez(tmp_path / "a.npz", distmat=[[.1, .2, .3], [.2, .1, .4]], **labels)
     text = command("thresholds", str(tmp_path / "a.npz")).stdout
-    assert "open set  none: the gallery has the identity of every query" in text
+    assert "open set  none: no query has an identity, other than -1, that the" in text
     assert "distance  as given, float64; smaller is nearer" in text
 
 

@@ -113,7 +113,7 @@ def test_limits_of_several_threads_end_with_the_last(fresh):
     assert products() == before and cores() == available()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("threads", [1, 2, 3, 8, np.int8(2), np.uint64(3)])
 def test_the_result_does_not_depend_on_threads(threads):
     rng = np.random.default_rng(threads)
     features = [rng.integers(-3, 4, (n, 24)).astype(np.float32) for n in (150, 4000)]
@@ -125,6 +125,17 @@ def test_the_result_does_not_depend_on_threads(threads):
     distances = -features[0] @ features[1].T
     assert (reid_ref.evaluate_distances(distances, *labels, threads=threads)
             == reid_ref.evaluate_distances(distances, *labels))
+
+
+def test_limits_end_where_the_blas_takes_none(fresh, monkeypatch):
+    before = products()
+    monkeypatch.setattr("reid_ref.arrays.cores._set_blas", lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError), blas_threads(1):
+        pass
+    monkeypatch.undo()
+    with blas_threads(2):
+        assert products() == [min(2, count) for count in before]
+    assert products() == before
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])

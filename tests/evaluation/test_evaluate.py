@@ -227,6 +227,7 @@ def test_arrays_stay_read_only(array):
     ({"convention": ()}, "^convention: expected at least one, got none"),
     ({"convention": ["mars", "mars"]}, "^convention: expected different names, got 'mars' twice"),
     ({"convention": "veri", "lists": ([], [])}, r"^lists: expected IndexLists\(.*\), got tuple"),
+    ({"lists": ([[1]] * 4, [[2]] * 4)}, r"^lists: expected IndexLists\(.*\), got tuple"),
 ])
 def test_bad_options(options, message):
     with pytest.raises(InputError, match=message):
@@ -234,19 +235,27 @@ def test_bad_options(options, message):
 
 
 @pytest.mark.parametrize("name", sorted(set(reid_ref.CONVENTIONS) - {"veri", "oxford"}))
-@pytest.mark.parametrize("case", ["absent", "junk query", "nothing kept", "one of each"])
-def test_no_convention_stumbles_over_queries_without_a_match(name, case):
+@pytest.mark.parametrize("case", ["absent", "junk query", "nothing kept", "one of each",
+                                  "junk gallery", "all junk"])
+def test_no_convention_stumbles_over_queries_without_a_match(name, case, tmp_path):
     query, gallery = {
         "absent": (Labels([5], [1]), Labels([1, 2], [2, 2])),
         "junk query": (Labels([-1], [1]), Labels([-1, 2], [2, 2])),
         "nothing kept": (Labels([1], [1]), Labels([1, 1], [1, 1])),
         "one of each": (Labels([1, 5], [1, 1]), Labels([1, 2], [2, 2])),
+        "junk gallery": (Labels([-1, 7], [1, 1]), Labels([-1, -1], [2, 2])),
+        "all junk": (Labels([-1], [1]), Labels([-1, -1], [2, 2])),
     }[case]
     distances = np.arange(2.0 * len(query)).reshape(len(query), 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)
         result = reid_ref.evaluate_distances(distances, query, gallery, convention=name)
+        if result.convention.ties == "gallery-order":
+            reid_ref.evaluate_distances(distances, query, gallery,
+                                        convention=result.convention.replace(ties="numpy"))
+    result.save(tmp_path / "saved.json")
+    assert reid_ref.load(tmp_path / "saved.json").signature == result.signature
     known = result.cmc[~np.isnan(result.cmc)]
     assert ((known >= 0) & (known <= 1)).all() and (np.diff(known) >= 0).all()
     assert np.isnan(result.mAP) or 0 <= result.mAP <= 1

@@ -370,6 +370,8 @@ class TestFiles:
     @pytest.mark.parametrize("text, message", [
         pytest.param("[" * 100_000, "expected a protocol in TOML", id="deep"),
         ("{", "expected a protocol in TOML"), ("[]", "the file: expected a table of name"),
+        ('{"name": "a", "convention": "mars", "parts": [{"name": "b"}, {"name": "b"}]}',
+         "parts: expected each part by a name of its own, got b, b"),
         ('{"nam": 1}', "the file: unknown 'nam'"), ('{"name": 1}', "name: expected a text"),
         ('{"name": "a|b", "convention": "mars"}', r"name: expected a text of one line without \|"),
         ('{"name": "a", "convention": "mars", "parts": [{"name": "b|c"}]}',

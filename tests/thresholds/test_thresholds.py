@@ -352,6 +352,12 @@ def test_index_lists_say_which_pairs_are_genuine():
     assert found.signature["lists"] == lists.fingerprint()
 
 
+def test_one_rate_and_the_least_memory():
+    query, gallery = labels([1], 0), labels([1, 2, 2], 1)
+    found = evaluate_thresholds_distances([[.2, .1, .3]], query, gallery, far=.5, max_memory=1)
+    assert found.threshold.tolist() == [.1]
+
+
 def test_nan_is_warned_of_and_accepted_last():
     query, gallery = labels([1], 0), labels([1, 2, 2, 1], 1)
     with pytest.warns(UserWarning, match="distances: 2 of 4 are NaN; they rank last"):

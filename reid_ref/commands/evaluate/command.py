@@ -153,9 +153,10 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     layout, sizes = tables.about(result, data)
     if not several:
         status = gates.status(args, request.gates, result)
-        _write(args, result)
         more = _details(args, data, result, request.lists)
     results, intervals = confidence.find(args, results, request.intervals)
+    if not several:
+        _write(args, result)
     method = Method(name, files, layout, sizes, benchmark, results, intervals)
     return FileAnswer(method, findings, more, status)
 

@@ -193,8 +193,11 @@ def _copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> I
     different = np.unique(np.stack([group, code], axis=1), axis=0)
     n_different = np.bincount(different[:, 0], minlength=len(names))
     wide = (size >= 3) & (names > 0)
-    if wide.sum() >= 5 and (n_different[wide] == 1).mean() > 0.5:
-        equal = int((n_different[wide] == 1).sum())
+    alone = wide & (n_different == 1)
+    equal = int(alone.sum())
+    # Where identities share features as well, labels do not tell why.
+    apart = len(np.unique(different[alone[different[:, 0]], 1]))
+    if wide.sum() >= 5 and equal > wide.sum() / 2 and apart > equal / 2:
         yield Finding(
             "doctor:equal-within-identity", "error",
             f"All gallery features of one identity are equal, for {equal:,} of "

@@ -82,7 +82,7 @@ def facts(result: Result, source: str, sizes: str,
         ("gallery", _gallery(counts)),
         ("matches", matches(result)),
         ("queries", statuses(counts)),
-        *([("ties", _ties(counts))] if n else []),
+        *([("ties", _ties(result))] if n else []),
     ]
 
 
@@ -133,8 +133,10 @@ def _gallery(counts: Counts) -> str:
     return f"{kept}; {notes}" if notes else kept
 
 
-def _ties(counts: Counts) -> str:
-    bounds = "; reid-ref ties shows how much their order can change" if counts.tied else ""
+def _ties(result: Result) -> str:
+    counts = result.counts
+    bounds = ("; reid-ref ties shows how much their order can change"
+              if counts.tied and "protocol" not in result.signature else "")
     return tied_queries(counts.tied, counts.query) + bounds
 
 
@@ -151,7 +153,7 @@ def by_convention(method: Method, left_out: Mapping[str, str],
     counts = reference.counts
     text = row("input", source(method.files, method.layout))
     text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}")
-    text += row("ties", _ties(counts))
+    text += row("ties", _ties(reference))
     text += ["", *table_lines(
         ["convention", "mAP", "+/-", *(f"R-{k}" for k in ranks), "mINP", "used"],
         [[name, percent(result.mAP), signed_percent(result.mAP - reference.mAP),

@@ -253,8 +253,8 @@ METHODS: dict[
     "bootstrap-t": bootstrap_t, "analytic": logit_t}
 
 
-def check_level(level: Any) -> float:
+def check_level(level: Any, name: str = "level") -> float:
     """Return alpha = 1 - level."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 50 <= level < 100:
-        raise InputError("level", "percent from 50 to below 100, such as 95", repr(level))
+        raise InputError(name, "percent from 50 to below 100, such as 95", repr(level))
     return (100 - float(level)) / 100

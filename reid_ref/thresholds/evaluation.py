@@ -45,6 +45,7 @@ from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.labels import (
     IndexLists, Labels, check_distances, check_feature_shapes, check_labels)
 from reid_ref.ranking.counting import TooFarOff, wrong_products
+from reid_ref.statistics.interval import check_level
 from reid_ref.thresholds.search import search
 from reid_ref.thresholds.values import Thresholds
 
@@ -103,8 +104,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     check_labels(query, gallery)
     of_query, of_gallery = where_they_are(query_features, gallery_features)
     features = check_feature_shapes(of_query, of_gallery, query, gallery)
-    return thresholds_of(Features(*features), query, gallery, how, far,
-                         None if confidence is None else {"level": confidence})
+    return thresholds_of(Features(*features), query, gallery, how, far, _intervals(confidence))
 
 
 @options_by_name
@@ -155,8 +155,7 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
     how = How(tuple(find_conventions(convention)), None, None, lists, max_memory, progress)
     check_labels(query, gallery)
     matrix = check_distances(where_they_are(distances)[0], query, gallery)
-    return thresholds_of(Distances(matrix), query, gallery, how, far,
-                         None if confidence is None else {"level": confidence})
+    return thresholds_of(Distances(matrix), query, gallery, how, far, _intervals(confidence))
 
 
 def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
@@ -182,6 +181,13 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
             except TooFarOff:
                 how = replace(how, progress=None)
     raise wrong_products()
+
+
+def _intervals(confidence: float | None) -> dict[str, float] | None:
+    if confidence is None:
+        return None
+    check_level(confidence, "confidence")
+    return {"level": float(confidence)}
 
 
 def _checked_rates(far: Iterable[float]) -> list[float]:

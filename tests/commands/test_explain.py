@@ -129,3 +129,14 @@ def test_where_no_image_is_loaded_rank_1_is_unknown(tmp_path):
     cases.save(tmp_path / "junk.npz", [[.1, .2]], Labels([1], [1]), Labels([-1, -1], [2, 2]))
     out = table("explain", tmp_path / "junk.npz")
     assert "torchreid" in out and " nan" in out
+
+
+def test_a_given_metric_is_a_step_where_it_changes_the_ranking():
+    data = reid_ref.read(MARKET)  # by default both normalise; by this metric one does
+    first = reid_ref.explain(data, "matlab", "light-reid", metric="euclidean").steps[0]
+    assert (first.choice, first.value) == ("distances", "euclidean, not normalised")
+    last = reid_ref.explain(data, "matlab", "light-reid", metric="euclidean").steps[-1].result
+    assert last.mAP == reid_ref.evaluate(
+        data.query_features, data.gallery_features, data.query, data.gallery,
+        convention="light-reid", metric="euclidean").mAP
+    assert reid_ref.explain(data, "matlab", "light-reid").steps[0].choice == "ap"

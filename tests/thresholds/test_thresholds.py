@@ -481,7 +481,7 @@ def test_interval_of_far_is_that_of_identities_on_both_sides():
     ({"far": [2]}, "far: expected different rates from 0 to 1"),
     ({"far": []}, "far: expected"), ({"far": [.1, .1]}, "far: expected"),
     ({"far": [np.nan]}, "far: expected"), ({"far": ["a"]}, "far: expected"),
-    ({"confidence": 20}, "level: expected"),
+    ({"confidence": 20}, "confidence: expected"),
     ({"convention": "veri"}, "lists: convention 'veri' takes")])
 def test_wrong_arguments(options, message):
     with pytest.raises(InputError, match=message):

@@ -87,14 +87,16 @@ class Explanation(Value):
         return [int(k) for k in order if change[k] > 0]
 
 
-def _measured(origin: Convention, target: Convention, chain: Iterable[Change]) -> Iterator[Change]:
+def _measured(origin: Convention, target: Convention, how: How,
+              chain: Iterable[Change]) -> Iterator[Change]:
     """Yield a first step to the target's distances, and the chain with these."""
     fields: dict[str, Any] = {name: getattr(target, name)
                               for name in ("metric", "normalize", "measure")}
-    value = (f"normalised, {target.metric}" if How().scaling(target) == "normalized" else
-             f"{target.metric}, not normalised")
-    yield "distances", value, f"default of {target.name} ({target.measure})", origin.replace(
-        **fields)
+    metric, normalized = how.distance(target)
+    yield ("distances", f"normalised, {metric}" if normalized else f"{metric}, not normalised",
+           f"default of {target.name} ({target.measure})" if how.distance(target) ==
+           How().distance(target) else f"default of {target.name}, but for what is given",
+           origin.replace(**fields))
     for choice, value, meaning, convention in chain:
         yield choice, value, meaning, convention.replace(**fields)
 
@@ -192,9 +194,8 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     check_result_file(data)
     origin, target = find_convention(origin), find_convention(target)
     how, chain = How((), metric, normalize, lists, max_memory, progress), _chain(origin, target)
-    if len(data.input.rankings()) > 1 and all(
-            given.scaling(origin) != given.scaling(target) for given in (how, How())):
-        chain = _measured(origin, target, chain)
+    if len(data.input.rankings()) > 1 and how.scaling(origin) != how.scaling(target):
+        chain = _measured(origin, target, how, chain)
     changes = list(chain)
     conventions = [origin, *(convention for *_, convention in changes)]
     if changes:

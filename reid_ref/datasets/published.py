@@ -549,7 +549,10 @@ def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Publi
     if protocol:
         name = folded(protocol, "-")
         known = {folded(row.protocol, "-"): row.protocol for row in rows}
-        check_choice(name, "protocol", sorted(filter(None, known)))
+        if not known.get(name):
+            raise InputError("protocol", "one with published figures"
+                             f"{' of this dataset' if dataset else ''}: "
+                             f"{', '.join(sorted(filter(None, known)))}", repr(protocol))
         rows = [row for row in rows if row.protocol == known[name]]
     wanted = method.casefold()
     rows = [row for row in rows

@@ -229,8 +229,9 @@ def _lacking(files: Files, missing: list[str], expected: str, no_split: bool) ->
     lacks = ", ".join(missing) if not no_split else (
         "num_query, how many of the images are queries (it may be a number), or is_query")
     if BOXES <= arrays.keys():
-        raise InputError(next(iter(files)), expected, "boxes, as for person search", "name "
-                         "their protocol (--protocol cuhk-sysu; `reid-ref protocols` lists all)")
+        raise InputError(next(iter(files)), expected, "boxes, as for person search",
+                         "evaluate them by their protocol: reid-ref evaluate FILE --protocol "
+                         "cuhk-sysu; `reid-ref protocols` lists all")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
         f"{next(iter(files))}{more_files}", expected,

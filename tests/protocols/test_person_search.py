@@ -346,7 +346,8 @@ class TestCommand:
         done = command("evaluate", file)
         assert done.returncode == 2 and done.stdout == ""
         assert "boxes.npz: expected features or distances with labels, got boxes, as for person " \
-            "search; name their protocol (--protocol cuhk-sysu; " in done.stderr
+            "search; evaluate them by their protocol: reid-ref evaluate FILE --protocol " \
+            "cuhk-sysu; " in done.stderr
         assert done.stderr.count("\n") == 1 and "did you mean" not in done.stderr
 
     @pytest.mark.parametrize("name", SEARCH)

@@ -165,7 +165,8 @@ REFUSED = {
         "KEY: 'mars/rnn-resnet50' names one figure alre",
     "published --dataset x": "dataset: unknown 'x'; known: ",
     "published mars --dataset mars": "BENCHMARK, --dataset: expected one of them, got both",
-    "published mars --protocol torchreid": "--protocol: expected one with published .*: mars, mars-",
+    "published mars --protocol torchreid":
+        "--protocol: expected one with published figures of .*: mars, mars-torchreid",
     "check-table missing.md":
         "missing.md: cannot be read: No such file or directory; expected Markdown",
     "check-table MARKET": "market_like.mat: cannot be read: not text; expected Markdown",

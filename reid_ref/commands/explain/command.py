@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,9 +44,6 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
     lists = common.read_lists(args, [origin, target])
     how = common.how(args, [origin])
-    if args.query is not None:  # both sides of its page have one order of images
-        metric, normalize = how.distance()
-        how = replace(how, metric=metric, normalize=normalize)
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
     listed = [] if args.query is None else ranked_list(
@@ -124,6 +121,11 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
         first = result.per_query.first_match[k]
         lines += [name, f"    AP {float(result.per_query.ap[k])!r}, {result.per_query.n_good[k]} "
                         f"good, " + (f"first match at rank {first}" if first else "no match")]
+    measure = next((step.value for step in walk.steps if step.choice == "distances"), None)
+    if measure:
+        lines += ["", *wrap(f"The list is ranked by the distances of {names[0]}. The AP and the "
+                            f"first match of {names[1]} are from its own ranking: {measure}.",
+                            rest="    ")]
     lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
                   f"{'cam':>4}{'distance':>10}  role"]
     before = 0

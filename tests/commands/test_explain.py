@@ -125,6 +125,12 @@ def test_a_query_changes_no_number_of_the_walk():
     assert said not in table("explain", MARKET, "--query", 1, "--normalize")
 
 
+def test_a_query_without_a_good_image_says_what_counts():
+    page = table("explain", MARKET, "--query", 45)  # the warning: it counts as AP 0
+    assert "matlab\n    no good image: AP 0, INP 0 and no match; counted\n" in page
+    assert "torchreid\n    no good image: left out of mAP, mINP and CMC\n" in page
+
+
 def test_the_command_hands_on_its_memory(monkeypatch):
     given = []
     explain = reid_ref.explain

@@ -11,7 +11,7 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
-from reid_ref.conventions import find_convention
+from reid_ref.conventions import UNMATCHED, find_convention
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.labels import Labels, count_distractors
 from reid_ref.result import Ranks, Result, means_of, points_of
@@ -118,9 +118,12 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
     names = walk.origin.name, walk.target.name
     lines = [f"query {k}: identity {query.identity[k]}, camera {query.camera[k]}", ""]
     for name, result in zip(names, (walk.start, walk.end)):
-        first = result.per_query.first_match[k]
-        lines += [name, f"    AP {float(result.per_query.ap[k])!r}, {result.per_query.n_good[k]} "
-                        f"good, " + (f"first match at rank {first}" if first else "no match")]
+        values, unmatched = result.per_query, UNMATCHED[result.convention.unmatched].words
+        first = values.first_match[k]
+        lines += [name, *wrap(
+            f"AP {float(values.ap[k])!r}, {values.n_good[k]} good, "
+            + (f"first match at rank {first}" if first else "no match")
+            if values.n_good[k] else f"no good image: {unmatched}", "    ", "        ")]
     measure = next((step.value for step in walk.steps if step.choice == "distances"), None)
     if measure:
         lines += ["", *wrap(f"The list is ranked by the distances of {names[0]}. The AP and the "

@@ -87,13 +87,14 @@ def each_warning_once() -> Iterator[None]:
 def check_choice(value: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
     """Refuse an unknown name; the message lists all, and asks for `meant` or the most similar."""
     names = list(known)
+    listed = ("; " if any("," in name for name in names) else ", ").join(names)
     if not isinstance(value, (str, int, float, type(None))):
-        raise InputError(name, f"one of {', '.join(names)}", type(value).__name__)
+        raise InputError(name, f"one of {listed}", type(value).__name__)
     if value not in names:
         near = [meant] if meant else difflib.get_close_matches(str(value), names, n=1)
         question = f". Did you mean {near[0]!r}?" if near else ""
         raise InputError(name, got=f"unknown {value!r}",
-                         remedy=f"known: {', '.join(names)}{question}")
+                         remedy=f"known: {listed}{question}")
 
 
 def check_name(value: Any) -> None:

@@ -74,14 +74,16 @@ def trials_of(protocol: Protocol) -> tuple[str, str]:
     trials = protocol.trials
     if isinstance(trials, Exact):
         return "expectation", "the expectation over all galleries of one image of each identity"
+    galleries = "1 gallery" if trials.n == 1 else f"{trials.n} galleries"
     if isinstance(trials, Seeded):
+        seeds = f"{trials.seed} to {trials.seed + trials.n - 1}"
         return f"{trials.n} drawn", (
-            f"{trials.n} galleries, one image of each {' and '.join(trials.unit)} drawn by "
-            f"Python's random, seeds {trials.seed} to {trials.seed + trials.n - 1}")
+            f"{galleries}, one image of each {' and '.join(trials.unit)} drawn by Python's "
+            f"random, " + (f"seed {trials.seed}" if trials.n == 1 else f"seeds {seeds}"))
     words = "one, of all images" if trials.n == 1 else (
         f"{trials.n} splits that come with the data set")
     if trials.file:
-        words = f"{trials.n} galleries of {trials.file}, which --trials names"
+        words = f"{galleries} of {trials.file}, which --trials names"
     return "one" if trials.n == 1 else f"{trials.n} given", words
 
 
@@ -106,8 +108,8 @@ def as_page(protocol: Protocol, given: str = "") -> str:
 def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tuple[str, str]]:
     yield "name", record.name
     yield "benchmark", record.benchmark
-    yield "follows", record.source
-    yield "file", record.prepare
+    yield from ((name, words) for name, words in (
+        ("follows", record.source), ("file", record.prepare)) if words)
     if record.needs:
         yield "columns", f"identity, camera, {', '.join(record.needs)}"
     yield "trials", record.trials

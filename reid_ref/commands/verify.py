@@ -24,7 +24,8 @@ def as_text(stored: Stored, made: Sequence[Check], problems: Iterable[str]) -> s
     made_of = ("" if stored.result is None else
                "expectations and " if "expected" in stored.numbers else "ranks and ")
     lines += row("verified", f"{agree} of {len(made)} numbers agree with the {made_of}"
-                 f"values of {n_query:,} queries, to the last bit")
+                 f"values of {n_query:,} {'query' if n_query == 1 else 'queries'}, to the last "
+                 "bit")
     names = {check.name for check in made}
     left_out = [name for name in (*ranks_written(stored), "cmc") if name not in names]
     if left_out:

@@ -32,9 +32,10 @@ def names_of_arguments(files: Iterable[str]) -> dict[str, str]:
 
 BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"
 _VERDICT = re.compile(r"(^verdict +|: )(EQUAL|DIFFERENT|FAILED)\b")
-#: The first line of a paragraph, without a number or a colon, such as the head of a table; not
-#: that of a wrapped row, of Markdown or of LaTeX.
-_HEADING = re.compile(r"(?m)(?<=\n\n)(?![|`\\])(?!.*(?::|(?<![\w-])\d)).+$(?!\n {4})")
+#: The first line of a paragraph that has three columns, begins with an empty one, or is a few
+#: plain words; without a colon or a number (but that of "95 %"). Not of Markdown or of LaTeX.
+_HEADING = re.compile(r"(?m)(?:\A|(?<=\n\n))(?![|`\\])(?!.*(?::|(?<![\w-])\d(?![\d.]* %)))"
+                      r"(?: {6,}\S| *\S(?:.*\S)? {2,}\S(?:.*\S)? {2,}\S|[A-Z][a-z ]+$).*$")
 
 #: Whether standard error gets errors alone; each run of the command sets it.
 _quiet = False

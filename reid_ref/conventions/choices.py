@@ -366,12 +366,14 @@ CMC = MappingProxyType({
         differs="CMC of one gallery image drawn from each identity, as an expectation, which no "
                 "seed moves: higher"),
     "single-gallery-shot-other-cameras": Curve(
-        "the same, without any image of the query's camera", "drawn",
+        "expectation over galleries of one image drawn from each identity, without any image of "
+        "the query's camera", "drawn",
         _of_chances, single_gallery_shot, also_ignored=("same camera",),
         differs="CMC of one image drawn from each identity of the other cameras, as an "
                 "expectation, which no seed moves: higher"),
     "single-gallery-shot-draws": Curve(
-        "mean of 10 such draws, by numpy.random.RandomState(0)", "drawn",
+        "mean of 10 draws of one gallery image from each identity, by "
+        "numpy.random.RandomState(0)", "drawn",
         _of_chances, single_gallery_shot_draws, draws=True,
         differs="CMC of one gallery image drawn from each identity, 10 draws by seed 0: higher, "
                 "and off the expectation by up to some points"),

@@ -148,6 +148,13 @@ def test_csv_that_does_not_say_who_counts(tmp_path):
         "compare mAP, or take a file of values in JSON")
 
 
+def test_the_legend_has_the_words_of_its_unit():
+    words = ["compare", MARKET, MARKET, "--resamples", 99]
+    assert "identities whose queries together gained, lost, or did neither" in table(*words)
+    assert "+/-/=     queries that gained, lost, or did neither\n" in table(
+        *words, "--unit", "query")
+
+
 def test_bad_input(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("matlab", "torchreid", "mars"):

@@ -111,6 +111,26 @@ def test_the_list_of_a_query_has_the_ranks_of_evaluate(tmp_path):
         assert ranks == result.ranks.rank[result.ranks.query == k].tolist()
 
 
+def test_a_query_changes_no_number_of_the_walk():
+    """The two measure differently: matlab on normalised features, torchreid on raw ones."""
+    walk, with_list = answer("explain", MARKET), answer("explain", MARKET, "--query", 1)
+    listed = with_list.pop("list")
+    assert with_list.pop("query") == 1 and with_list == walk
+    assert listed[0]["distance"] == pytest.approx(.981578, abs=1e-6)
+    page = table("explain", MARKET, "--query", 1)
+    moved = {query["query"]: query for query in walk["moved_most"]}
+    assert f"torchreid\n    AP {moved[1]['ap_to']!r}, " in page
+    said = "ranked by the distances of matlab"
+    assert said in page
+    assert said not in table("explain", MARKET, "--query", 1, "--normalize")
+
+
+def test_a_query_without_a_good_image_says_what_counts():
+    page = table("explain", MARKET, "--query", 45)  # the warning: it counts as AP 0
+    assert "matlab\n    no good image: AP 0, INP 0 and no match; counted\n" in page
+    assert "torchreid\n    no good image: left out of mAP, mINP and CMC\n" in page
+
+
 def test_the_command_hands_on_its_memory(monkeypatch):
     given = []
     explain = reid_ref.explain

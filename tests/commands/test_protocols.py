@@ -287,6 +287,19 @@ class TestProtocols:
         text = run("protocols").stdout
         assert all(f"\n{name} " in text for name in PROTOCOLS)
 
+    def test_a_file_with_one_trial_and_no_source(self, file):
+        path = file.with_name("night.toml")
+        text = ('name = "night"\nconvention = {base = "matlab"}\nparts = [{name = "all", '
+                'ignored = ["IGNORED"]}]\ntrials = {kind = "seeded", n = 1, unit = ["identity"]}')
+        path.write_text(text.replace("IGNORED", "label -1"))
+        page = " ".join(run("protocols", path).stdout.split())
+        assert page.startswith("name night benchmark - trials 1 gallery, one image of each "
+                               "identity drawn by Python's random, seed 0 part all: ")
+        assert run("evaluate", file, "--protocol", path).stdout.startswith("protocol  night\n")
+        path.write_text(text.replace("IGNORED", "foo"))
+        assert "known: label -1; same identity, same camera; same camera; " in run(
+            "protocols", path).stderr
+
     @pytest.mark.parametrize("name", PROTOCOLS)
     def test_page(self, name):
         text = " ".join(run("protocols", name).stdout.split())

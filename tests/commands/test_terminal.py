@@ -136,6 +136,11 @@ def test_a_terminal_shows_headings_in_bold_and_verdicts_in_colour():
     shown = _painted(command("evaluate", MARKET).stdout)
     assert "\n\n\x1b[1m            percent  full precision\x1b[0m\nmAP           40.16" in shown
     assert shown.count("\x1b") == 2
+    shown = _painted(command("compare", MARKET, MARKET, "--resamples", 99).stdout)
+    assert re.findall(r"\x1b\[1m(.*?) .*\x1b", shown) == ["mAP", "Rank-1"]  # not the legend
+    rows = "worst  identity  cam\n    4         2    1"  # indented as a wrapped row is
+    assert _painted(rows) == "\x1b[1mworst  identity  cam\x1b[0m" + rows[20:]
+    assert _painted("a\n\nClosest\nmatlab").count("\x1b") == 2
 
 
 def test_terminals_without_colours(monkeypatch):

@@ -7,9 +7,10 @@ import pytest
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.files import read_result
+from reid_ref.labels import Labels
 from reid_ref.result import STATUSES
 from reid_ref.signature import convention_of, off_its_name, parse_signature
-from tests.cases import put, signed
+from tests.cases import put, save, signed
 from tests.commands.common import FIXTURES, assert_one_line_error, command, table
 from tests.nightly import cases
 
@@ -51,6 +52,12 @@ def test_by_hand(tmp_path):
     done = verify(tmp_path)
     assert (done.returncode, done.stderr) == (0, "") and lines_of(done) == [
         "verified 15 of 15 numbers agree with the values of 5 queries, to the last bit"]
+
+
+def test_one_query(tmp_path):
+    save(tmp_path / "one.npz", [[.1, .2]], Labels([1], [1]), Labels([1, 2], [2, 2]))
+    table("evaluate", tmp_path / "one.npz", "--save", tmp_path / "one.json")
+    assert " values of 1 query, to" in " ".join(table("verify", tmp_path / "one.json").split())
 
 
 @pytest.mark.parametrize(("change", "line"), [

@@ -32,8 +32,8 @@ def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
     text: list[str] = []
     for metric in answer.values[answer.baseline]:
         text += [*_block(answer, metric), ""]
-    text += row("+/-/=", f"{NOUNS[answer.unit]} whose queries together gained, lost, or did "
-                "neither")
+    gained = "that" if answer.unit == "query" else "whose queries together"
+    text += row("+/-/=", f"{NOUNS[answer.unit]} {gained} gained, lost, or did neither")
     text += row("p", _test(answer))
     if len(answer.values) > 2:
         n = len(answer.comparisons) // len(answer.values[answer.baseline])

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
-from reid_ref.conventions import find_convention
+from reid_ref.conventions import UNMATCHED, find_convention
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.labels import Labels, count_distractors
 from reid_ref.result import Ranks, Result, means_of, points_of
@@ -44,9 +44,6 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
     lists = common.read_lists(args, [origin, target])
     how = common.how(args, [origin])
-    if args.query is not None:  # both sides of its page have one order of images
-        metric, normalize = how.distance()
-        how = replace(how, metric=metric, normalize=normalize)
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
     listed = [] if args.query is None else ranked_list(
@@ -121,9 +118,17 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
     names = walk.origin.name, walk.target.name
     lines = [f"query {k}: identity {query.identity[k]}, camera {query.camera[k]}", ""]
     for name, result in zip(names, (walk.start, walk.end)):
-        first = result.per_query.first_match[k]
-        lines += [name, f"    AP {float(result.per_query.ap[k])!r}, {result.per_query.n_good[k]} "
-                        f"good, " + (f"first match at rank {first}" if first else "no match")]
+        values, unmatched = result.per_query, UNMATCHED[result.convention.unmatched].words
+        first = values.first_match[k]
+        lines += [name, *wrap(
+            f"AP {float(values.ap[k])!r}, {values.n_good[k]} good, "
+            + (f"first match at rank {first}" if first else "no match")
+            if values.n_good[k] else f"no good image: {unmatched}", "    ", "        ")]
+    measure = next((step.value for step in walk.steps if step.choice == "distances"), None)
+    if measure:
+        lines += ["", *wrap(f"The list is ranked by the distances of {names[0]}. The AP and the "
+                            f"first match of {names[1]} are from its own ranking: {measure}.",
+                            rest="    ")]
     lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
                   f"{'cam':>4}{'distance':>10}  role"]
     before = 0

@@ -429,6 +429,6 @@ def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match |
              for name, (choice, start, advice) in _DEFECTS.items()
              if choices.get(choice, "").startswith(start)}
     if not np.array_equal(answer.curve, (again or answer).curve, equal_nan=True):
-        texts["random-draws"] = ("it draws at random: two seeds gave two CMC curves; convention "
-                                 "cuhk03-single-shot gives the expectation")
+        texts["random-draws"] = ("it gives different numbers from run to run: two random seeds "
+                                 "gave two CMC curves")
     return texts

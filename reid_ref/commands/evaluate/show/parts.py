@@ -94,7 +94,7 @@ def as_text(protocol: Protocol, method: Method, ranks: Sequence[int]) -> str:
     notes += [protocol.note] if protocol.note else []
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]
-    text = [*row("protocol", f"{protocol.name}: {protocol.source}"),
+    text = [*row("protocol", ": ".join(filter(None, (protocol.name, protocol.source)))),
             *row("input", names(method.files)), "", *lines(["percent", *heads], cells, indent=16),
             "", *(line for note in notes for line in row("note", note))]
     return "\n".join([*text, *signature_lines(

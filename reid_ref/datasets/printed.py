@@ -1,10 +1,11 @@
 """Printed tables of results: which cell is which number of which benchmark.
 
 Aim: a cell is read only where a header (or the name of its row) says Rank-k, mAP or mINP. What it
-is of is said, from the nearest on, by the header of its column, by its row, by the caption or the
-line above the table, and by the headings that the table is below. Where the nearest of these
-names several benchmarks, the last one after an arrow or "to" counts, and else none. A number
-beside others whose column or data set is named, but not its own, is of none.
+is of is said, from the nearest on, by the header of its column, by its row, by the line across the
+table that it is below, by the caption or the line above the table, and by the headings that the
+table is below. Where the nearest of these names several benchmarks, the last one after an arrow or
+"to" counts, and else none. A number beside others whose column or data set is named, but not its
+own, is of none; so is one below a line that may be the name of another data set.
 """
 from __future__ import annotations
 
@@ -177,25 +178,32 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     """
     heads: list[Sequence[str]] = []
     waiting: Sequence[str] = ()  # between rows, perhaps the upper one of two headers
-    in_body, group, above = False, "", grid.above
+    in_body, above = False, grid.above
+    section: str | None = None  # the benchmark of the lines across the table
+    is_below = False  # nothing but such lines since
     column_of: dict[int, str] = {}  # of a column of benchmarks, the last one
     columns: list[Column] = []
     for (line, cells), (_, below) in pairwise([*grid.rows, (0, [])]):
         texts = {cell for cell in cells if cell}
-        if _is_header(cells, heads, in_body):
+        is_section = _is_section(texts, any(cells[:1]), columns)
+        if not is_section and _is_header(cells, heads, in_body):
             heads = [*([] if in_body else heads), *([waiting] if waiting else []), cells]
             waiting, in_body, column_of, columns = (), False, {}, _columns(heads)
-        elif len(texts) == 1 and not numbers_in(*texts)[0]:
-            group, = texts
-            column_of.update((k, cell) for k, cell in enumerate(cells) if cell)
+        elif is_section and not heads:
+            above = [*texts, *above]
+        elif is_section:
+            goes_on = is_below or not section or not any(map(str.isalpha, *texts))
+            section = benchmark_in(*texts) or (section if goes_on else UNKNOWN)
+            is_below = True
+            column_of.update((k, cells[k]) for k in column_of if cells[k:k + 1] > [""])
         elif not any(numbers_in(cell)[0] for cell in cells):
             waiting = cells
             if not in_body and not heads:
                 heads, waiting = [cells], ()
                 columns = _columns(heads)
         elif texts:
-            in_body, waiting = True, ()
-            of_row = _benchmark_of_row(cells, columns, column_of) or benchmark_in(group)
+            in_body, is_below, waiting = True, False, ()
+            of_row = _benchmark_of_row(cells, columns, column_of) or section
             corner = [column.benchmark for column in columns
                       if not column.metrics and not column.is_other]
             nearest = [of_row, *corner, *map(benchmark_in, above)]
@@ -209,6 +217,14 @@ def _name(cells: Sequence[str], below: Sequence[str]) -> str:
     first, second, *_ = *(k for k, cell in enumerate(cells) if cell), len(cells)
     goes_on = second < min(len(cells), len(below)) and not below[first] and below[second]
     return cells[second if goes_on and re.search("[a-z]", cells[second], re.I) else first]
+
+
+def _is_section(texts: set[str], is_first: bool, columns: Sequence[Column]) -> bool:
+    """Return whether a row has only one text, which is neither a number nor a header."""
+    if len(texts) != 1 or numbers_in(*texts)[0] or metrics_in(*texts):
+        return False
+    # Without a cell on the left a benchmark may be above the metrics of its columns.
+    return is_first or any(column.metrics for column in columns) or not benchmarks_in(*texts)
 
 
 def _is_header(cells: Sequence[str], heads: list[Sequence[str]], in_body: bool) -> bool:

@@ -243,6 +243,38 @@ def test_what_a_number_is_of(page, benchmarks):
     assert [key for _, numbers in read(*page) for _, key, _ in numbers] == benchmarks
 
 
+SECTIONS = {
+    "Markdown": ("| M | R-1 |\n" + RULE, "| **{}** | |", "| {} | {} |", ""),
+    "HTML": ("<table><tr><th>M<th>R-1</tr>", "<tr><td colspan=2>{}</tr>", "<tr><td>{}<td>{}</tr>",
+             "</table>"),
+    "LaTeX": (r"\begin{{tabular}}{{lc}} M & R-1 \\", r"\multicolumn{{2}}{{l}}{{{}}} \\",
+              r"{} & {} \\", r"\end{{tabular}}")}
+
+
+@pytest.mark.parametrize("form", SECTIONS)
+@pytest.mark.parametrize(("lines", "benchmarks"), [
+    ("Market/9/8/Duke/7/6", ["market1501"] * 2 + ["dukemtmc"] * 2),
+    ("7/Duke/7", ["mars", "dukemtmc"]), ("Supervised/9/Duke/Supervised/7", ["mars", "dukemtmc"]),
+    ("Market/9/Mine/8/Duke/7", ["market1501", "unknown", "dukemtmc"])])
+def test_lines_across_a_table_name_benchmarks(form, lines, benchmarks):
+    """All was of the first such line; in Markdown of none."""
+    head, across, row, end = SECTIONS[form]
+    page = [head, *(row.format("a", line) if line.isdigit() else across.format(line)
+                    for line in lines.split("/")), end]
+    page = "\n".join(["# MARS", *page]).replace("{{", "{").replace("}}", "}").splitlines()
+    assert [key for _, numbers in read(*page) for _, key, _ in numbers] == benchmarks
+
+
+@pytest.mark.parametrize("head", [
+    r"\multicolumn{3}{c}{Market-1501} \\ M & R-1 & mAP \\",
+    r"& \multicolumn{2}{c}{Market-1501} \\ M & R-1 & mAP \\"])
+def test_a_benchmark_above_the_metrics_is_a_header(head):
+    """Above the header the line is a title, and those below are nearer."""
+    page = [r"\begin{tabular}{lcc}", head, r"a & 9 & 8 \\ \multicolumn{3}{c}{With re-ranking} \\",
+            r"a & 9 & 8 \\", r"\end{tabular}"]
+    assert {key for _, numbers in read(*page) for _, key, _ in numbers} == {"market1501"}
+
+
 def test_no_number_is_checked_against_another_benchmark(tmp_path, capsys):
     """70.05 is no count of Market-1501's queries, but it is RegDB's."""
     text = "\n".join(["# RegDB", table("| AGW | 70.05 | 66.37 |"), "# CUHK03 and Market",

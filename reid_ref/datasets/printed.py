@@ -30,10 +30,13 @@ _METRIC = re.compile(
     r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))")
 _RANKS = {"rank", "cmc", "top", "r"}
 _MEANS = {"map": "mAP", "minp": "mINP"}
+#: Beside what a model learned from, and beside what it was tested on.
+_TRAINED = set("source init train trained training pre pretrain pretrained pretraining".split())
+_SOURCES = _TRAINED | {"extra", "additional", "external"}
+_TESTS = {"target", "test", "tested", "testing"}
 #: Of a column that is a change, a mean over benchmarks, or not of the test set.
-_OTHER = set("""gain drop change improvement diff delta avg average std time source init train
-    trained training pre pretrained pretraining reference paper note notes remark comment link
-    download path""".split())
+_OTHER = _TRAINED | set("""gain drop change improvement diff delta avg average std time reference
+    paper note notes remark comment link download path""".split())
 #: Rows that are no result of a system, and rows that are a mean over others.
 _DEVIATIONS = {"std", "sd", "stdev", "std dev", "standard deviation", "gain", "improvement"}
 _AVERAGES = {"mean", "average", "avg"}
@@ -43,6 +46,7 @@ _REMARK = 60
 _ARROW = re.compile(r"→|->|=>|\bto\b", re.IGNORECASE)
 _FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
                    re.IGNORECASE)
+_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 #: The interval beside a number.
 _INTERVAL = re.compile(r"(?<=[0-9*])\s*\[[-+−.0-9]+,\s*[-+−.0-9]+\]")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")
@@ -142,6 +146,28 @@ def benchmark_in(text: str) -> str | None:
     return keys[0] if keys else None
 
 
+@lru_cache(maxsize=1024)
+def tested_in(text: str) -> str | None:
+    """Return the same of a row; what its model learned from is none.
+
+    Examples
+    --------
+    >>> tested_in("R50 (pretrained on Duke)"), tested_in("Market (MSMT17 pretraining)")
+    (None, 'market1501')
+    >>> tested_in("trained on Duke -> Market"), tested_in("Market, pretrained on MSMT17")
+    ('market1501', 'several')
+    """
+    text = _BRACKETS.sub(lambda part: "" if _is_source(part[0]) else part[0], text)
+    key = benchmark_in(text)
+    return key if key == SEVERAL or not _is_source(text) else None
+
+
+def _is_source(text: str) -> bool:
+    words = set(_WORDS.findall(text.casefold()))
+    has_target = words & _TESTS or _ARROW.search(text) and len(benchmarks_in(text)) > 1
+    return bool(words & _SOURCES) and not has_target
+
+
 def is_table_of_results(grid: Grid) -> bool:
     """Return whether a table has a number, and names Rank-k, mAP, mINP or a benchmark."""
     cells = {cell for _, row in grid.rows for cell in row}
@@ -193,7 +219,7 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
             above = [*texts, *above]
         elif is_section:
             goes_on = is_below or not section or not any(map(str.isalpha, *texts))
-            section = benchmark_in(*texts) or (section if goes_on else UNKNOWN)
+            section = tested_in(*texts) or (section if goes_on else UNKNOWN)
             is_below = True
             column_of.update((k, cells[k]) for k in column_of if cells[k:k + 1] > [""])
         elif not any(numbers_in(cell)[0] for cell in cells):
@@ -266,7 +292,7 @@ def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
 def _column(text: str) -> Column:
     words = set(_WORDS.findall(text.casefold()))
     return Column(metrics_in(text), benchmark_in(text), bool(words & _DATASETS),
-                  bool(words & _OTHER))
+                  bool(words & (_OTHER | _SOURCES)))
 
 
 def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
@@ -279,7 +305,7 @@ def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
         cell = cell or column_of.get(k, "")
         # In a column of names of benchmarks, another name is that of a benchmark, too.
         is_name = column.is_dataset or benchmark_named(column_of.get(k, "")) is not None
-        key = benchmark_in(cell) or (UNKNOWN if cell and is_name else None)
+        key = tested_in(cell) or (UNKNOWN if cell and is_name else None)
         if key is not None:
             column_of[k] = cell
             if column.is_dataset:

@@ -265,6 +265,17 @@ def test_lines_across_a_table_name_benchmarks(form, lines, benchmarks):
     assert [key for _, numbers in read(*page) for _, key, _ in numbers] == benchmarks
 
 
+@pytest.mark.parametrize("row", [
+    "ResNet50 (pretrained on {}) |", "ResNet50 pre-trained on {} |", "{} pretraining |",
+    "R50 [MSMT17 pretrain, {}] |", "Market-1501 (extra data: {}) |"])
+@pytest.mark.parametrize("heading", ["Extra data", "Pretrain", "Additional data", "Init"])
+def test_what_a_model_learned_from_is_not_its_benchmark(row, heading):
+    """Of such a row that was the benchmark, and of a column with "Extra" or "Pretrain"."""
+    page = ["# Market-1501", f"| M | {heading} | R-1 |", RULE, f"| {row} | 9 |".format("Duke"),
+            "| a | Duke | 9 |", "| Pretrained on Duke | | |", "| a | | 9 |"]
+    assert [key for _, numbers in read(*page) for _, key, _ in numbers] == ["market1501"] * 3
+
+
 @pytest.mark.parametrize("head", [
     r"\multicolumn{3}{c}{Market-1501} \\ M & R-1 & mAP \\",
     r"& \multicolumn{2}{c}{Market-1501} \\ M & R-1 & mAP \\"])

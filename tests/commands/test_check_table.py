@@ -8,6 +8,8 @@ import pytest
 from reid_ref.cli import main
 from reid_ref.commands.check_table import check_page
 from reid_ref.conventions import CONVENTIONS
+from reid_ref.datasets.benchmarks import benchmark_named
+from reid_ref.datasets.published import load, queries_of
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command
 
 SIGNATURE = ("convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
@@ -292,7 +294,24 @@ def test_no_number_is_checked_against_another_benchmark(tmp_path, capsys):
                       table("| a | 70.05 | 3 |"), "# Mine", table("| b | 70.05 | 3 |")])
     status, lines, summary = check(text, tmp_path, capsys, "--dataset", "Market-1501")
     assert (status, len(lines)) == (1, 1) and lines[0].startswith("12: b: Rank-1 70.05")
-    assert summary.endswith("on record: RegDB (2 numbers), (several benchmarks) (2 numbers)")
+    assert summary.splitlines()[1:] == [
+        "unchecked, because how many queries Rank-k counts is not on record, or not the same in "
+        "every protocol: RegDB (2 numbers)",
+        "unchecked, because it is not clear which benchmark they are of: (several benchmarks) (2 "
+        "numbers)"]
+
+
+@pytest.mark.parametrize(("key", "n_query"), [
+    ("cuhk-sysu", 2900), ("prw", 2057), ("regdb", None), ("ltcc", None), ("ag-reid", None),
+    ("sysu-mm01", None), ("viper", None), ("several", None)])
+def test_counts_are_those_of_published_figures(key, n_query):
+    """PRW was said to have none; LTCC has 493 queries, but not in every protocol."""
+    assert queries_of(key) == n_query
+    printed = {row.n_query for row in load() if benchmark_named(row.dataset) == key}
+    assert n_query is None or printed == {str(n_query)}
+    page = [f"# {key}", *table("| a | 87.617 | 3 |").splitlines()]
+    (checked,), _ = check_page(page)
+    assert len(checked.faults) == len(checked.counted) == (n_query is not None)
 
 
 def test_rows_are_printed_with_the_digits_as_read(tmp_path, capsys):

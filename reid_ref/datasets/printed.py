@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import NamedTuple
 
 from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in, folded
@@ -228,6 +228,7 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
                 heads, waiting = [cells], ()
                 columns = _columns(heads)
         elif texts:
+            columns = _below(columns, waiting, section)
             in_body, is_below, waiting = True, False, ()
             of_row = _benchmark_of_row(cells, columns, column_of) or section
             corner = [column.benchmark for column in columns
@@ -287,6 +288,16 @@ def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
             if (cell or len(heads) > 1 and goes_on) and last not in above:
                 above.append(last)
     return [_column(" ".join(above)) for above in texts]
+
+
+def _below(columns: list[Column], cells: Sequence[str], section: str | None) -> list[Column]:
+    """Return the columns below another row of benchmarks, or a line that may contradict theirs."""
+    columns = [column._replace(benchmark=column.metrics and tested_in(cell) or column.benchmark)
+               for column, cell in zip(columns, chain(cells, repeat("")))]
+    named = {column.benchmark for column in columns if column.metrics} - {None}
+    if section in (None, UNKNOWN) or len(named) != 1 or section in named:
+        return columns
+    return [column._replace(benchmark=column.benchmark and SEVERAL) for column in columns]
 
 
 def _column(text: str) -> Column:

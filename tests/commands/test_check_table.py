@@ -267,6 +267,18 @@ def test_lines_across_a_table_name_benchmarks(form, lines, benchmarks):
     assert [key for _, numbers in read(*page) for _, key, _ in numbers] == benchmarks
 
 
+@pytest.mark.parametrize(("head", "below", "benchmarks"), [
+    ("| M | R-1 | R-1 |", "| | Market | Duke |", ["prw", "ltcc"]),
+    ("| M | Market R-1 | Duke R-1 |", "| MSMT17 | | |", ["market1501", "dukemtmc"]),
+    ("| M | Market R-1 | Market R-5 |", "| MSMT17 | | |", ["several"] * 2),
+    ("| M | Market R-1 | Market R-5 |", "| Market | | |", ["market1501"] * 2)])
+def test_rows_of_benchmarks_in_the_middle(head, below, benchmarks):
+    """The header held for all; a line that names another may be what was trained on."""
+    rows = ["| | PRW | LTCC |"] if "prw" in benchmarks else [below]
+    page = [head, RULE, below, "| a | 9 | 9 |", *rows, "| a | 8 | 9 |"]
+    assert [key for _, key, _ in read(*page)[-1][1]] == benchmarks
+
+
 @pytest.mark.parametrize("row", [
     "ResNet50 (pretrained on {}) |", "ResNet50 pre-trained on {} |", "{} pretraining |",
     "R50 [MSMT17 pretrain, {}] |", "Market-1501 (extra data: {}) |"])

@@ -19,10 +19,10 @@ from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark, queries_of
+from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark
 from reid_ref.datasets.printed import (
     SEVERAL, UNKNOWN, Number, PrintedRow, forms_of, is_table_of_results, rows_of)
-from reid_ref.datasets.published import hit_counts, nearest, unit_of
+from reid_ref.datasets.published import hit_counts, nearest, queries_of, unit_of
 from reid_ref.disk import read_lines
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 from reid_ref.text.pages import Grid, plain, tables_of
@@ -163,6 +163,12 @@ def _name(key: str | None) -> str:
     return {SEVERAL: "(several benchmarks)", UNKNOWN: "(another benchmark)"}.get(key or "", "")
 
 
+#: Why numbers are unchecked: those of a benchmark, and those of several or of another.
+_REASONS = {
+    True: "how many queries Rank-k counts is not on record, or not the same in every protocol",
+    False: "it is not clear which benchmark they are of"}
+
+
 def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
     """Return what was checked, and what was not."""
     read = "1 row" if len(checked) == 1 else f"{len(checked):,} rows"
@@ -172,10 +178,12 @@ def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
              f"{sum(bool(one.faults) for one in checked):,} impossible"]
     unsigned = [number.benchmark for one in checked if one.signature is None
                 for number in one.row.numbers]
-    unknown = Counter(key for key in unsigned if key and queries_of(key) is None)
-    if unknown:
-        lines.append("unchecked, because no counts are on record: " + ", ".join(
-            f"{_name(key)} ({n:,} numbers)" for key, n in unknown.items()))
+    unchecked = Counter(key for key in unsigned if key and queries_of(key) is None)
+    for is_named, reason in _REASONS.items():
+        numbers = [f"{_name(key)} ({n:,} numbers)" for key, n in unchecked.items()
+                   if (key in BENCHMARKS) is is_named]
+        if numbers:
+            lines.append(f"unchecked, because {reason}: {', '.join(numbers)}")
     nameless = 0 if dataset else unsigned.count(None)
     if nameless:
         lines.append(f"unchecked, because nothing names the benchmark: {nameless:,} numbers; "

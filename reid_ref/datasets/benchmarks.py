@@ -162,16 +162,3 @@ def expected_convention(query: Labels, gallery: Labels) -> tuple[str, str, str] 
     if len(identity) > 1 and len(np.unique(identity)) == len(identity):
         return "every identity has one gallery image", "torchreid", ""
     return None
-
-
-def queries_of(key: str) -> int | None:
-    """Return how many queries a benchmark has; None where that is not on record.
-
-    Examples
-    --------
-    >>> queries_of("market1501"), queries_of("cuhk03-np"), queries_of("regdb")
-    (3368, 1400, None)
-    """
-    numbers = {benchmark.counts.query for name, benchmark in FINGERPRINTS.items()
-               if name == key or name.startswith(f"{key}-")}
-    return numbers.pop() if len(numbers) == 1 else None

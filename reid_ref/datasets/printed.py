@@ -1,10 +1,11 @@
 """Printed tables of results: which cell is which number of which benchmark.
 
 Aim: a cell is read only where a header (or the name of its row) says Rank-k, mAP or mINP. What it
-is of is said, from the nearest on, by the header of its column, by its row, by the caption or the
-line above the table, and by the headings that the table is below. Where the nearest of these
-names several benchmarks, the last one after an arrow or "to" counts, and else none. A number
-beside others whose column or data set is named, but not its own, is of none.
+is of is said, from the nearest on, by the header of its column, by its row, by the line across the
+table that it is below, by the caption or the line above the table, and by the headings that the
+table is below. Where the nearest of these names several benchmarks, the last one after an arrow or
+"to" counts, and else none. A number beside others whose column or data set is named, but not its
+own, is of none; so is one below a line that may be the name of another data set.
 """
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import NamedTuple
 
 from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in, folded
@@ -29,10 +30,13 @@ _METRIC = re.compile(
     r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))")
 _RANKS = {"rank", "cmc", "top", "r"}
 _MEANS = {"map": "mAP", "minp": "mINP"}
+#: Beside what a model learned from, and beside what it was tested on.
+_TRAINED = set("source init train trained training pre pretrain pretrained pretraining".split())
+_SOURCES = _TRAINED | {"extra", "additional", "external"}
+_TESTS = {"target", "test", "tested", "testing"}
 #: Of a column that is a change, a mean over benchmarks, or not of the test set.
-_OTHER = set("""gain drop change improvement diff delta avg average std time source init train
-    trained training pre pretrained pretraining reference paper note notes remark comment link
-    download path""".split())
+_OTHER = _TRAINED | set("""gain drop change improvement diff delta avg average std time reference
+    paper note notes remark comment link download path""".split())
 #: Rows that are no result of a system, and rows that are a mean over others.
 _DEVIATIONS = {"std", "sd", "stdev", "std dev", "standard deviation", "gain", "improvement"}
 _AVERAGES = {"mean", "average", "avg"}
@@ -42,6 +46,7 @@ _REMARK = 60
 _ARROW = re.compile(r"→|->|=>|\bto\b", re.IGNORECASE)
 _FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
                    re.IGNORECASE)
+_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 #: The interval beside a number.
 _INTERVAL = re.compile(r"(?<=[0-9*])\s*\[[-+−.0-9]+,\s*[-+−.0-9]+\]")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")
@@ -141,6 +146,28 @@ def benchmark_in(text: str) -> str | None:
     return keys[0] if keys else None
 
 
+@lru_cache(maxsize=1024)
+def tested_in(text: str) -> str | None:
+    """Return the same of a row; what its model learned from is none.
+
+    Examples
+    --------
+    >>> tested_in("R50 (pretrained on Duke)"), tested_in("Market (MSMT17 pretraining)")
+    (None, 'market1501')
+    >>> tested_in("trained on Duke -> Market"), tested_in("Market, pretrained on MSMT17")
+    ('market1501', 'several')
+    """
+    text = _BRACKETS.sub(lambda part: "" if _is_source(part[0]) else part[0], text)
+    key = benchmark_in(text)
+    return key if key == SEVERAL or not _is_source(text) else None
+
+
+def _is_source(text: str) -> bool:
+    words = set(_WORDS.findall(text.casefold()))
+    has_target = words & _TESTS or _ARROW.search(text) and len(benchmarks_in(text)) > 1
+    return bool(words & _SOURCES) and not has_target
+
+
 def is_table_of_results(grid: Grid) -> bool:
     """Return whether a table has a number, and names Rank-k, mAP, mINP or a benchmark."""
     cells = {cell for _, row in grid.rows for cell in row}
@@ -177,25 +204,33 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     """
     heads: list[Sequence[str]] = []
     waiting: Sequence[str] = ()  # between rows, perhaps the upper one of two headers
-    in_body, group, above = False, "", grid.above
+    in_body, above = False, grid.above
+    section: str | None = None  # the benchmark of the lines across the table
+    is_below = False  # nothing but such lines since
     column_of: dict[int, str] = {}  # of a column of benchmarks, the last one
     columns: list[Column] = []
     for (line, cells), (_, below) in pairwise([*grid.rows, (0, [])]):
         texts = {cell for cell in cells if cell}
-        if _is_header(cells, heads, in_body):
+        is_section = _is_section(texts, any(cells[:1]), columns)
+        if not is_section and _is_header(cells, heads, in_body):
             heads = [*([] if in_body else heads), *([waiting] if waiting else []), cells]
             waiting, in_body, column_of, columns = (), False, {}, _columns(heads)
-        elif len(texts) == 1 and not numbers_in(*texts)[0]:
-            group, = texts
-            column_of.update((k, cell) for k, cell in enumerate(cells) if cell)
+        elif is_section and not heads:
+            above = [*texts, *above]
+        elif is_section:
+            goes_on = is_below or not section or not any(map(str.isalpha, *texts))
+            section = tested_in(*texts) or (section if goes_on else UNKNOWN)
+            is_below = True
+            column_of.update((k, cells[k]) for k in column_of if cells[k:k + 1] > [""])
         elif not any(numbers_in(cell)[0] for cell in cells):
             waiting = cells
             if not in_body and not heads:
                 heads, waiting = [cells], ()
                 columns = _columns(heads)
         elif texts:
-            in_body, waiting = True, ()
-            of_row = _benchmark_of_row(cells, columns, column_of) or benchmark_in(group)
+            columns = _below(columns, waiting, section)
+            in_body, is_below, waiting = True, False, ()
+            of_row = _benchmark_of_row(cells, columns, column_of) or section
             corner = [column.benchmark for column in columns
                       if not column.metrics and not column.is_other]
             nearest = [of_row, *corner, *map(benchmark_in, above)]
@@ -209,6 +244,14 @@ def _name(cells: Sequence[str], below: Sequence[str]) -> str:
     first, second, *_ = *(k for k, cell in enumerate(cells) if cell), len(cells)
     goes_on = second < min(len(cells), len(below)) and not below[first] and below[second]
     return cells[second if goes_on and re.search("[a-z]", cells[second], re.I) else first]
+
+
+def _is_section(texts: set[str], is_first: bool, columns: Sequence[Column]) -> bool:
+    """Return whether a row has only one text, which is neither a number nor a header."""
+    if len(texts) != 1 or numbers_in(*texts)[0] or metrics_in(*texts):
+        return False
+    # Without a cell on the left a benchmark may be above the metrics of its columns.
+    return is_first or any(column.metrics for column in columns) or not benchmarks_in(*texts)
 
 
 def _is_header(cells: Sequence[str], heads: list[Sequence[str]], in_body: bool) -> bool:
@@ -247,10 +290,20 @@ def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
     return [_column(" ".join(above)) for above in texts]
 
 
+def _below(columns: list[Column], cells: Sequence[str], section: str | None) -> list[Column]:
+    """Return the columns below another row of benchmarks, or a line that may contradict theirs."""
+    columns = [column._replace(benchmark=column.metrics and tested_in(cell) or column.benchmark)
+               for column, cell in zip(columns, chain(cells, repeat("")))]
+    named = {column.benchmark for column in columns if column.metrics} - {None}
+    if section in (None, UNKNOWN) or len(named) != 1 or section in named:
+        return columns
+    return [column._replace(benchmark=column.benchmark and SEVERAL) for column in columns]
+
+
 def _column(text: str) -> Column:
     words = set(_WORDS.findall(text.casefold()))
     return Column(metrics_in(text), benchmark_in(text), bool(words & _DATASETS),
-                  bool(words & _OTHER))
+                  bool(words & (_OTHER | _SOURCES)))
 
 
 def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
@@ -263,7 +316,7 @@ def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
         cell = cell or column_of.get(k, "")
         # In a column of names of benchmarks, another name is that of a benchmark, too.
         is_name = column.is_dataset or benchmark_named(column_of.get(k, "")) is not None
-        key = benchmark_in(cell) or (UNKNOWN if cell and is_name else None)
+        key = tested_in(cell) or (UNKNOWN if cell and is_name else None)
         if key is not None:
             column_of[k] = cell
             if column.is_dataset:

@@ -48,7 +48,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
-from reid_ref.datasets.fingerprints import good_and_same_camera
+from reid_ref.datasets.fingerprints import FINGERPRINTS, good_and_same_camera
 from reid_ref.disk import read_lines, rows_of_table
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
@@ -491,6 +491,23 @@ def load() -> tuple[Published, ...]:
     True
     """
     return tuple(Published(**row) for row in rows_of_table("datasets/published.csv"))
+
+
+@cache
+def queries_of(key: str) -> int | None:
+    """Return over how many queries papers count Rank-k on a benchmark.
+
+    None where that is not on record, or where it is not the same in every protocol.
+
+    Examples
+    --------
+    >>> queries_of("market1501"), queries_of("cuhk03-np"), queries_of("prw"), queries_of("ltcc")
+    (3368, 1400, 2057, None)
+    """
+    numbers = {str(benchmark.counts.query) for name, benchmark in FINGERPRINTS.items()
+               if name == key or name.startswith(f"{key}-")}
+    numbers = numbers or {row.n_query for row in load() if benchmark_named(row.dataset) == key}
+    return int(numbers.pop() or 0) or None if len(numbers) == 1 else None
 
 
 def by_key(key: str) -> Published:

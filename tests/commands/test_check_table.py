@@ -8,6 +8,8 @@ import pytest
 from reid_ref.cli import main
 from reid_ref.commands.check_table import check_page
 from reid_ref.conventions import CONVENTIONS
+from reid_ref.datasets.benchmarks import benchmark_named
+from reid_ref.datasets.published import load, queries_of
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command
 
 SIGNATURE = ("convention:matlab|ap:trapezoid|unmatched:zero|ties:gallery-order|distances:float64|"
@@ -243,13 +245,85 @@ def test_what_a_number_is_of(page, benchmarks):
     assert [key for _, numbers in read(*page) for _, key, _ in numbers] == benchmarks
 
 
+SECTIONS = {
+    "Markdown": ("| M | R-1 |\n" + RULE, "| **{}** | |", "| {} | {} |", ""),
+    "HTML": ("<table><tr><th>M<th>R-1</tr>", "<tr><td colspan=2>{}</tr>", "<tr><td>{}<td>{}</tr>",
+             "</table>"),
+    "LaTeX": (r"\begin{{tabular}}{{lc}} M & R-1 \\", r"\multicolumn{{2}}{{l}}{{{}}} \\",
+              r"{} & {} \\", r"\end{{tabular}}")}
+
+
+@pytest.mark.parametrize("form", SECTIONS)
+@pytest.mark.parametrize(("lines", "benchmarks"), [
+    ("Market/9/8/Duke/7/6", ["market1501"] * 2 + ["dukemtmc"] * 2),
+    ("7/Duke/7", ["mars", "dukemtmc"]), ("Supervised/9/Duke/Supervised/7", ["mars", "dukemtmc"]),
+    ("Market/9/Mine/8/Duke/7", ["market1501", "unknown", "dukemtmc"])])
+def test_lines_across_a_table_name_benchmarks(form, lines, benchmarks):
+    """All was of the first such line; in Markdown of none."""
+    head, across, row, end = SECTIONS[form]
+    page = [head, *(row.format("a", line) if line.isdigit() else across.format(line)
+                    for line in lines.split("/")), end]
+    page = "\n".join(["# MARS", *page]).replace("{{", "{").replace("}}", "}").splitlines()
+    assert [key for _, numbers in read(*page) for _, key, _ in numbers] == benchmarks
+
+
+@pytest.mark.parametrize(("head", "below", "benchmarks"), [
+    ("| M | R-1 | R-1 |", "| | Market | Duke |", ["prw", "ltcc"]),
+    ("| M | Market R-1 | Duke R-1 |", "| MSMT17 | | |", ["market1501", "dukemtmc"]),
+    ("| M | Market R-1 | Market R-5 |", "| MSMT17 | | |", ["several"] * 2),
+    ("| M | Market R-1 | Market R-5 |", "| Market | | |", ["market1501"] * 2)])
+def test_rows_of_benchmarks_in_the_middle(head, below, benchmarks):
+    """The header held for all; a line that names another may be what was trained on."""
+    rows = ["| | PRW | LTCC |"] if "prw" in benchmarks else [below]
+    page = [head, RULE, below, "| a | 9 | 9 |", *rows, "| a | 8 | 9 |"]
+    assert [key for _, key, _ in read(*page)[-1][1]] == benchmarks
+
+
+@pytest.mark.parametrize("row", [
+    "ResNet50 (pretrained on {}) |", "ResNet50 pre-trained on {} |", "{} pretraining |",
+    "R50 [MSMT17 pretrain, {}] |", "Market-1501 (extra data: {}) |"])
+@pytest.mark.parametrize("heading", ["Extra data", "Pretrain", "Additional data", "Init"])
+def test_what_a_model_learned_from_is_not_its_benchmark(row, heading):
+    """Of such a row that was the benchmark, and of a column with "Extra" or "Pretrain"."""
+    page = ["# Market-1501", f"| M | {heading} | R-1 |", RULE, f"| {row} | 9 |".format("Duke"),
+            "| a | Duke | 9 |", "| Pretrained on Duke | | |", "| a | | 9 |"]
+    assert [key for _, numbers in read(*page) for _, key, _ in numbers] == ["market1501"] * 3
+
+
+@pytest.mark.parametrize("head", [
+    r"\multicolumn{3}{c}{Market-1501} \\ M & R-1 & mAP \\",
+    r"& \multicolumn{2}{c}{Market-1501} \\ M & R-1 & mAP \\"])
+def test_a_benchmark_above_the_metrics_is_a_header(head):
+    """Above the header the line is a title, and those below are nearer."""
+    page = [r"\begin{tabular}{lcc}", head, r"a & 9 & 8 \\ \multicolumn{3}{c}{With re-ranking} \\",
+            r"a & 9 & 8 \\", r"\end{tabular}"]
+    assert {key for _, numbers in read(*page) for _, key, _ in numbers} == {"market1501"}
+
+
 def test_no_number_is_checked_against_another_benchmark(tmp_path, capsys):
     """70.05 is no count of Market-1501's queries, but it is RegDB's."""
     text = "\n".join(["# RegDB", table("| AGW | 70.05 | 66.37 |"), "# CUHK03 and Market",
                       table("| a | 70.05 | 3 |"), "# Mine", table("| b | 70.05 | 3 |")])
     status, lines, summary = check(text, tmp_path, capsys, "--dataset", "Market-1501")
     assert (status, len(lines)) == (1, 1) and lines[0].startswith("12: b: Rank-1 70.05")
-    assert summary.endswith("on record: RegDB (2 numbers), (several benchmarks) (2 numbers)")
+    assert summary.splitlines()[1:] == [
+        "unchecked, because how many queries Rank-k counts is not on record, or not the same in "
+        "every protocol: RegDB (2 numbers)",
+        "unchecked, because it is not clear which benchmark they are of: (several benchmarks) (2 "
+        "numbers)"]
+
+
+@pytest.mark.parametrize(("key", "n_query"), [
+    ("cuhk-sysu", 2900), ("prw", 2057), ("regdb", None), ("ltcc", None), ("ag-reid", None),
+    ("sysu-mm01", None), ("viper", None), ("several", None)])
+def test_counts_are_those_of_published_figures(key, n_query):
+    """PRW was said to have none; LTCC has 493 queries, but not in every protocol."""
+    assert queries_of(key) == n_query
+    printed = {row.n_query for row in load() if benchmark_named(row.dataset) == key}
+    assert n_query is None or printed == {str(n_query)}
+    page = [f"# {key}", *table("| a | 87.617 | 3 |").splitlines()]
+    (checked,), _ = check_page(page)
+    assert len(checked.faults) == len(checked.counted) == (n_query is not None)
 
 
 def test_rows_are_printed_with_the_digits_as_read(tmp_path, capsys):

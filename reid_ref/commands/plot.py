@@ -146,8 +146,10 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
     draw = SHARED[args.figure]
     if args.last_rank:
         draw = partial(figures.cmc, last=args.last_rank)
-    return (style.draw_panels(draw, {"": by_name}, width),
-            with_counts(caption(args.figure, len(by_name) > 1), by_name))
+    figure = style.draw_panels(draw, {"": by_name}, width)
+    # A CMC curve of a single identity has no intervals, and so no band.
+    bands = args.figure == "cmc" and any(ax.collections for ax in figure.axes)
+    return figure, with_counts(caption(args.figure, len(by_name) > 1, bands), by_name)
 
 
 def _of_each(args: argparse.Namespace, groups: list[list[Path]],

@@ -188,7 +188,7 @@ def add_legend_below(ax: Any, **options: Any) -> Any:
 #: ", several" where several methods need other words.
 CAPTIONS = {
     "cmc": "Cumulative matching characteristic: the share of queries with a match among the first "
-           "k images of the ranked list. Bands are 95 % confidence intervals.",
+           "k images of the ranked list.",
     "pr": "Precision at each level of recall, averaged over the queries.",
     "ap": "Distribution of average precision (AP) over queries and, as means, over identities.",
     "ap, several": "Cumulative distribution of average precision (AP): the share of queries whose "
@@ -208,21 +208,24 @@ CAPTIONS = {
                   "gap, the next good image."}
 
 
-def caption(figure: str, several: bool = False) -> str:
-    """Return the caption of a figure, of one method or of several.
+def caption(figure: str, several: bool = False, bands: bool = False) -> str:
+    """Return the caption of a figure, of one method or of several, with or without bands.
 
     Examples
     --------
     >>> caption("pr", several=True)
     'Precision at each level of recall, averaged over the queries.'
     """
-    return CAPTIONS.get(f"{figure}, several" if several else figure, CAPTIONS[figure])
+    words = CAPTIONS.get(f"{figure}, several" if several else figure, CAPTIONS[figure])
+    return f"{words} Bands are 95 % confidence intervals." if bands else words
 
 
 def with_counts(words: str, results: Mapping[str, Result]) -> str:
     """Return a caption with the convention and the numbers of images of some results."""
     counts = next(iter(results.values())).counts
-    return (f"{words} {counts.query:,} queries, {counts.gallery:,} gallery images; convention "
+    query = "query" if counts.query == 1 else "queries"
+    images = "image" if counts.gallery == 1 else "images"
+    return (f"{words} {counts.query:,} {query}, {counts.gallery:,} gallery {images}; convention "
             f"{conventions_of(results)}.")
 
 

@@ -4,7 +4,8 @@ Aim: AP and Rank-1 of every query on every camera, their means for each pair of 
 mean over pairs of different cameras. One mean over all cameras can hide a difficult camera.
 
 Conventions: a smaller distance is nearer; equal distances keep gallery order. The score of a query
-on one camera ignores the images of its identity on all other cameras. Two rules:
+on one camera ignores the images of its identity on all other cameras. A good image that a ranked
+list lacks counts as missed. Two rules:
 
 plain
     Label -1 is ignored; any number of cameras. A score is NaN where the camera has no image of
@@ -23,6 +24,9 @@ script
        the query's camera has no image of the identity, Rank-1 is 0 and counts: either way.
     4. One pair without a score, also on the diagonal, makes the mean over pairs NaN.
 
+    Ranked lists that lack a good image are refused: the scripts give them AP 0, and so no part in
+    the means.
+
 Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` computes the means). `plain` is
 the rule of layumi/2016_person_re-ID, evaluation, for any camera; but a query labelled -1, which
 neither toolbox considers, has no good image here.
@@ -35,12 +39,13 @@ from typing import Any
 import numpy as np
 
 from reid_ref import metrics
-from reid_ref.arrays import Doubles, Integers, check_choice, read_only, refuse_where, warn
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, check_choice, read_only, refuse_where, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
-from reid_ref.labels import Labels, check_labels, is_single_shot
+from reid_ref.labels import JUNK, Labels, check_labels, is_single_shot
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.signature import Signature, signature
 
@@ -244,7 +249,7 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
     shape = len(query), len(cameras)
     wrong = ranks.rank - ranks.nth
     cell = ranks.query * shape[1] + np.searchsorted(cameras, gallery.camera[ranks.image])
-    n_good = np.bincount(cell, minlength=shape[0] * shape[1])
+    n_good = _good_in_cells(ranks, query, gallery, cameras, rule)
     if rule == "plain":
         pairs = _ranks_in_cells(cell, wrong, n_good)
         ap = metrics.average_precision_trapezoid(pairs)
@@ -266,6 +271,28 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
     with_wrong = ranks.found + nearest_is_wrong < len(gallery)
     rank1[diagonal[(n_good[diagonal] < 0) & with_wrong]] = 0
     return ap.reshape(shape), rank1.reshape(shape)
+
+
+def _good_in_cells(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
+                   rule: str) -> Integers:
+    """Return how many good images the gallery has for each query on each camera, query by query.
+
+    The ranks have fewer where ranked lists are cut.
+    """
+    identity, row = np.unique(query.identity, return_inverse=True)
+    images = gallery[np.isin(gallery.identity, identity)]
+    cell = (np.searchsorted(identity, images.identity) * len(cameras)
+            + np.searchsorted(cameras, images.camera))
+    n_good = np.bincount(cell, minlength=len(identity) * len(cameras)).reshape(
+        -1, len(cameras))[row.reshape(-1)]
+    if "label -1" in IGNORED[rule]:
+        n_good[query.identity == JUNK] = 0
+    missed = np.flatnonzero(ranks.found < n_good.sum(axis=1))
+    if rule == "script" and missed.size:
+        raise InputError("data", "lists with every good image, which the rule 'script' needs",
+                         f"lists of {missed.size:,} queries that lack some (first: {missed[0]})",
+                         "give complete lists or the features, or use the rule 'plain'")
+    return n_good.reshape(-1)
 
 
 def _ranks_in_cells(cell: Integers, wrong: Integers, n_good: Integers) -> GoodRanks:

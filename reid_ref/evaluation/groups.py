@@ -35,7 +35,8 @@ class Groups(Value):
     counted : int64
         Those in the mean of mAP, as `Result.counted`.
     mAP, rank1, mINP : float64
-        In [0, 1]; NaN where no query counts.
+        In [0, 1]; NaN where no query counts. mINP is NaN as well where a list of the group lacks a
+        good image.
     """
 
     value: Integers
@@ -95,13 +96,16 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
     order = np.flatnonzero(loaded)[np.argsort(group[loaded], kind="stable")]
     edges = np.cumsum([0, *np.bincount(group[loaded], minlength=len(value))])
     convention, per_query = result.convention, result.per_query
+    # The last good image of a cut list may have any rank; without such lists mINP is a number.
+    is_open = np.isnan(per_query.inp) & (per_query.status == "ok") & np.isnan(result.mINP)
     counted, means = [], []
     for start, stop in pairwise(edges):
         part = order[start:stop]
         ap, inp = (convention.counted(values[part], per_query.n_good[part])
                    for values in (per_query.ap, per_query.inp))
         counted.append(len(ap))
-        means.append((convention.mean(ap), convention.mean(inp)))
+        means.append((convention.mean(ap),
+                      np.nan if is_open[part].any() else convention.mean(inp)))
     mAP, mINP = np.array(means).T
     ranks = convention.cut_off(of_queries(result.ranks, loaded))
     rank1 = [_rank1(part, result) for part in split_queries(ranks, group[loaded], len(value))]

@@ -379,8 +379,8 @@ class Lists(Ranked):
 
     def exact_rows(self, *_: Any) -> Any:
         """Ranked lists have no distances."""
-        raise InputError(
-            "data", "features or distances", "ranked lists", "read the result file itself")
+        raise InputError("data", "features or distances", "ranked lists",
+                         "give the features or the distances that were ranked")
 
     rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
 

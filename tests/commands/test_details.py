@@ -71,6 +71,18 @@ def test_a_group_is_an_evaluation_of_its_queries(convention, levels):
                 np.testing.assert_array_equal(groups.rank1[k], alone.cmc[0])
 
 
+def test_mINP_of_a_group_is_unknown_where_its_lists_lack_a_good_image(tmp_path):
+    """That of query 7 lacks image 2, that of query 8 nothing; query 9 has no good image."""
+    query, gallery = Labels([7, 8, 9], [1, 2, 3]), Labels([7, 8, 7], [4, 4, 4])
+    for convention, of_9 in (("matlab", 0), ("torchreid", np.nan)):
+        with pytest.warns(UserWarning, match="1 of 3 queries have no good image"):
+            result = reid_ref.evaluate_ranked_lists([[0, 1], [0, 1], [0, 1]], query, gallery,
+                                                    convention=convention)
+        result.save(tmp_path / "result.json")
+        for each in result, reid_ref.load(tmp_path / "result.json"):
+            np.testing.assert_array_equal(by_group(each).mINP, [np.nan, .5, of_9])
+
+
 def test_groups_are_refused():
     with pytest.raises(InputError, match="by: unknown 'place'; known: identity, camera"):
         by_group(evaluate(), QUERY, "place")

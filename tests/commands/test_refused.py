@@ -135,7 +135,7 @@ REFUSED = {
         "--variant: expected re-ranking, got --multi-query; the drivers never re-rank",
     "rerank MARKET --convention all": "--convention: expected one, got all; name one",
     "rerank MARKET --multi-query absent.mat": "absent.mat: No such file",
-    "rerank TIES": "FILE: expected features, got distances",
+    "rerank TIES": "ties.mat: expected features, got distances",
     # A published figure.
     "validate MARKET":
         "--published, --paper: expected one of them, got none; write --published 81.1/67.6, or",

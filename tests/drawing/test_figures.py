@@ -421,10 +421,23 @@ def test_command(three, figure, files):
     assert first == "wrote x.svg"
     counts = " 20 queries, 90 gallery images; convention matlab." if figure in (
         "cmc", "pr", "ap") else ""
-    said = caption(figure, several=len(files) > 1)
+    said = caption(figure, several=len(files) > 1, bands=figure == "cmc")
     assert " ".join(" ".join(words).split()) == f"caption {said}{counts}"
     assert 'width="288pt"' in (three / "x.svg").read_text()
     assert len(list(three.iterdir())) == 4
+
+
+def test_captions_say_bands_only_where_there_are_some(tmp_path):
+    _, query, gallery = market_like(0, n_query=20, n_gallery=90)
+    save(tmp_path / "one.npz", np.arange(90.)[np.newaxis], query[:1], gallery)
+    save(tmp_path / "several.npz", market_like(1, n_query=20, n_gallery=90)[0], query, gallery)
+    for name, words, has_bands in (("one", "1 query, 90 gallery images;", False),
+                                   ("several", "20 queries, 90 gallery images;", True)):
+        done = command("plot", "cmc", f"{name}.npz", "-o", "x.svg", "--quiet", cwd=tmp_path)
+        said = " ".join(done.stdout.split())
+        assert words in said and ("Bands are" in said) == has_bands
+        done = command("report", f"{name}.npz", "-o", "x.html", "--quiet", cwd=tmp_path)
+        assert ("Bands are" in (tmp_path / "x.html").read_text()) == has_bands
 
 
 def test_command_of_features_is_the_function(tmp_path):

@@ -11,8 +11,12 @@ from scipy.io import loadmat
 
 import reid_ref
 from reid_ref import InputError, Labels
-from reid_ref.evaluation.camera_pairs import camera_pairs, camera_pairs_features
+from reid_ref.evaluation.camera_pairs import (
+    camera_pairs, camera_pairs_features, camera_pairs_of)
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Lists
 from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
+from reid_ref.ranking.ranked_lists import RankedLists
 from tests import nightly
 from tests.cases import market_like, save, special
 from tests.commands.common import answer, assert_one_line_error, command, table
@@ -115,12 +119,12 @@ def test_script_is_what_the_originals_answered():
 
 # ---------------------------------------------------------------- without their quirks
 
-def plain_by_the_port(distances, query, gallery, cameras):
+def plain_by_the_port(distances, query, gallery, cameras, length=None):
     """Each query on each camera is a call of compute_AP, with the other cameras as junk."""
     shape = len(query), len(cameras)
     ap, rank1 = np.full(shape, NAN), np.full(shape, NAN)
     for k in range(shape[0]):
-        index = np.argsort(distances[k], kind="stable")
+        index = np.argsort(distances[k], kind="stable")[:length]
         same = gallery.identity == query.identity[k]
         if query.identity[k] == -1:
             continue
@@ -176,6 +180,47 @@ def test_means_over_queries_leave_out_what_has_no_score():
     np.testing.assert_array_equal(pairs.ap_count[0], [0, 2, 1])
     np.testing.assert_array_equal(pairs.rank1_matrix[0], [NAN, .5, 0])
     assert pairs.mean_rank1 == .25
+
+
+# ---------------------------------------------------------------- ranked lists
+
+def pairs_of_lists(distances, query, gallery, rule="plain", length=None):
+    lists = np.argsort(distances, kind="stable")[:, :length]
+    ranked = Lists(RankedLists(lists, "list {}".format))
+    return camera_pairs_of(ranked, query, gallery, rule, How())
+
+
+@pytest.mark.parametrize("rule", ["plain", "script"])
+@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+def test_complete_lists_are_the_distances(rule):
+    for case in problems():
+        whole = camera_pairs(*case, rule=rule)
+        equal(pairs_of_lists(*case, rule), whole.ap, whole.rank1, whole.ap_matrix,
+              whole.rank1_matrix)
+
+
+@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+def test_good_images_that_a_cut_list_lacks_are_missed():
+    missed = 0
+    for distances, query, gallery in problems():
+        whole = camera_pairs(distances, query, gallery)
+        cut = pairs_of_lists(distances, query, gallery, length=5)
+        ap, rank1 = plain_by_the_port(distances, query, gallery, cut.cameras, length=5)
+        np.testing.assert_array_equal(cut.ap, ap)
+        np.testing.assert_array_equal(cut.rank1, rank1)
+        np.testing.assert_array_equal(cut.ap_count, whole.ap_count)
+        assert not (cut.ap > whole.ap).any()
+        missed += np.count_nonzero((cut.ap == 0) & (whole.ap > 0))
+    assert missed > 100
+
+
+def test_script_refuses_lists_that_lack_a_good_image():
+    query, gallery = Labels([7], [1]), Labels([7, 7, 8], [1, 2, 3])
+    case = np.array([[.1, .2, .3]]), query, gallery
+    np.testing.assert_array_equal(pairs_of_lists(*case, "script", 2).ap,
+                                  camera_pairs(*case, rule="script").ap)
+    with pytest.raises(InputError, match="every good image.*1 queries that lack .*first: 0"):
+        pairs_of_lists(*case, "script", 1)
 
 
 # ---------------------------------------------------------------- blocks, bad input

@@ -324,6 +324,18 @@ def test_options_that_lists_refuse(options, message):
     assert_one_line_error(done, "expected ranked lists and --labels, got a result file")
 
 
+@pytest.mark.parametrize("words", ["evaluate lists.npz --worst 1",
+                                   "plot rank-lists lists.npz -o x.svg",
+                                   "plot distances lists.npz -o x.svg"])
+def test_what_needs_distances_says_what_to_give(words, tmp_path):
+    np.savez(tmp_path / "lists.npz", I=[[1, 0]], q_pids=[7], q_camids=[0], g_pids=[7, 8],
+             g_camids=[1, 1])
+    assert_one_line_error(command(*words.split(), cwd=tmp_path),
+                          "lists.npz: expected features or distances, got ranked lists; give the "
+                          "features or the distances that were ranked")
+    assert not (tmp_path / "x.svg").exists()
+
+
 def test_n_good_and_per_query_on_the_command_line(tmp_path):
     (tmp_path / "n.txt").write_text("2\n4\n1\n")
     found = answer("evaluate", FIXTURE / "top4.txt", "--labels", *TABLES, "--convention",

@@ -128,7 +128,7 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
 def _figures(content: Page, results: Mapping[str, Any]) -> list[tuple[Any, str, str]]:
     """Return the drawings of what all systems share, and of each one's distances; captions."""
     drawings = [(_svg(partial(figures.cmc, bands=content.bands), results, "cmc"), "",
-                 caption("cmc"))]
+                 caption("cmc", bands=any(content.bands)))]
     drawings += [(_svg(draw, results, name), "", caption(name, several=len(results) > 1))
                  for name, draw in OF_ALL.items()]
     samples = {system.name: system.more.sample for system in content.systems if system.more}

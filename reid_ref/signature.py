@@ -102,7 +102,7 @@ def parse_signature(text: str) -> Signature:
         raise InputError("signature", f"all of {', '.join((*FIRST, *LAST))}",
                          remedy=f"{', '.join(missing)} not there")
     for key in ("queries", "gallery"):
-        if not re.fullmatch("0|[1-9][0-9]{0,17}", fields[key]):
+        if not re.fullmatch("[0-9]{1,18}", fields[key]):
             raise InputError("signature", "a number of images", f"{key}:{fields[key]}")
     return Signature(fields)
 

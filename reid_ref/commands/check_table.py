@@ -108,6 +108,8 @@ def _queries_of_rank(fields: Mapping[str, str]) -> int | None:
     """Return how many queries Rank-k counts; None where it is no such count, or unknown."""
     convention = convention_of(fields)
     n_query, n_gallery = int(fields["queries"]), int(fields["gallery"])
+    if not n_query:
+        raise InputError("signature", "a number of queries from 1", "queries:0")
     if not convention.curve.counts:
         return None
     # Queries without a match may be left out; on a benchmark none is without one.

@@ -268,10 +268,7 @@ def _check_together(convention: Convention) -> None:
             ("top_k", cut and curve.of_rows, "cuts ranked lists of images, got CMC "
              f"{convention.cmc!r}, which counts identities", ""),
             ("top_k", cut and grouped, "a list that is cut off needs an order of ties, got ties "
-             f"{convention.ties!r}", ""),
-            ("top_k", cut and AP[convention.ap].grouped is AP[convention.ap].exact, "a list that "
-             f"is cut off needs an order of ties, and ap {convention.ap!r} takes them as a group",
-             "")):
+             f"{convention.ties!r}", "")):
         if is_wrong:
             raise InputError(argument, got=got, remedy=remedy)
     for limit, applies in (("float32", in_float32), ("grouped", grouped)):

@@ -81,7 +81,7 @@ def test_over_100(tmp_path, capsys):
     ("ap:trapezoid", "ap:step", "signature: ap is step, but convention matlab has trapezoid"),
     ("unmatched:zero", "unmatched:maybe", "signature unmatched: unknown 'maybe'; known: zero"),
     ("|ties:gallery-order", "", "signature: expected all of convention, ap, unmatched, ties,"),
-    ("queries:3368", "queries:0", "signature: expected a number of images, got queries:0")])
+    ("queries:3368", "queries:0", "signature: expected a number of queries from 1, got")])
 def test_a_signature_that_cannot_be(old, new, problem, tmp_path, capsys):
     text = table("| ours | 89.91 | 70 |") + f"\n\n- ours: `{SIGNATURE.replace(old, new)}`\n"
     status, lines, _ = check(text, tmp_path, capsys)

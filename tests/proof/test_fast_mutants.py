@@ -1069,7 +1069,7 @@ MUTANTS = {
         "{{np.where(in_list > 0, in_list, n_good) => in_list => n_good}}",
         "np.asarray(identity != {{JUNK => 0}})",
         "(values, minlength=length + 1)[{{1:length + 1 => :length}}]",
-        "{{values[~np.isnan(values[:, 0])] => np.nan_to_num(values[:, :1] + 0 * values)}}",
+        "{{values[~np.isnan(values).any(axis=1)] => np.nan_to_num(values[:, :1] + 0 * values)}}",
         "{{np.cumsum(matched, axis=0) => matched}}[-1]", "{{n_kept.min => n_kept.max}}(initial",
         " identity, n_kept: len({{np.unique(identity) => identity}})",
         "(curve * n_query).round(){{.astype(np.float32) => }}",

@@ -182,7 +182,7 @@ def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
                 for number in one.row.numbers]
     unchecked = Counter(key for key in unsigned if key and queries_of(key) is None)
     for is_named, reason in _REASONS.items():
-        numbers = [f"{_name(key)} ({n:,} numbers)" for key, n in unchecked.items()
+        numbers = [f"{_name(key)} ({n:,} number{'s' * (n > 1)})" for key, n in unchecked.items()
                    if (key in BENCHMARKS) is is_named]
         if numbers:
             lines.append(f"unchecked, because {reason}: {', '.join(numbers)}")

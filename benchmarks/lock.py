@@ -1,6 +1,6 @@
 """How long Python's lock is held, and what more cores would do.
 
-Usage: python benchmarks/lock.py [SHARE]   (Linux, CPython 3.10 or 3.11; of Market-1501, default 1)
+Usage: python benchmarks/lock.py [SHARE]   (Linux, CPython 3.11; of Market-1501, default 1)
 
 While one thread counts, another process samples the lock and its holder in the memory of the
 first. The expected time is what no core can share (the processor time of the calling thread, and
@@ -57,6 +57,7 @@ def measure(*arguments: float | str) -> tuple[float, float, float, float]:
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=subject, args=(theirs, *arguments))
     process.start()
+    theirs.close()  # so that waiting ends where the process does
     place = ours.recv()
     memory = os.open(f"/proc/{process.pid}/mem", os.O_RDONLY)
     caller = struct.unpack("<Q", os.pread(memory, 8, place))[0]  # it waits for us

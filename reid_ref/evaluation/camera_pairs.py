@@ -290,7 +290,7 @@ def _good_in_cells(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: In
     missed = np.flatnonzero(ranks.found < n_good.sum(axis=1))
     if rule == "script" and missed.size:
         raise InputError("data", "lists with every good image, which the rule 'script' needs",
-                         f"lists of {missed.size:,} queries that lack some (first: {missed[0]})",
+                         f"{missed.size:,} of {len(query):,} that lack some (first: {missed[0]})",
                          "give complete lists or the features, or use the rule 'plain'")
     return n_good.reshape(-1)
 

@@ -506,6 +506,7 @@ def matrix_part(distances: Array) -> Part:
                 yield kind(rows, values, columns, (rows.stop - rows.start) / n_query)
 
         height = max(1, tile_size(2**28) // max(1, len(columns)))
+        # Several blocks for each core, as one may take longer than another.
         step = height * min(TILES, 1 + n_query // (4 * cores() * height))
         return (Block(rows, partial(tiles, rows)) for rows in blocks_of(n_query, step))
 

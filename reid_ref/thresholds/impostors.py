@@ -22,8 +22,7 @@ from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.cores import blas_threads, in_threads
 from reid_ref.evaluation.ranked import Pairs
 from reid_ref.evaluation.ranks import warn_of_nan
-from reid_ref.ranking.counting import (
-    Array, Band, Block, Counting, Part, Tile, TooFarOff)
+from reid_ref.ranking.counting import Array, Band, Block, Counting, Part, Tile, TooFarOff
 from reid_ref.ranking.roles import Mask, Roles
 
 #: Bins of equal width; the first and the last have no outer end. Pairs that are no impostors are

@@ -26,6 +26,18 @@ def test_a_number_without_an_interval_is_still_printed():
                for told in found["warnings"])
 
 
+def test_where_no_query_counts_nothing_else_is_said(tmp_path):
+    """They were said to count as NaN, and lists of features to end early."""
+    save(tmp_path / "none.npz", [[.1, .2], [.2, .1]], Labels([1, 2], [1, 1]),
+         Labels([3, 4], [2, 2]))
+    words = tmp_path / "none.npz", "--set", "unmatched=drop"
+    done = command("evaluate", *words, "--confidence")
+    assert ": they are left out; " in done.stderr and "[unmatched=drop]': no query counts" \
+        in done.stderr
+    assert "mAP is NaN, for no query counts" in command(
+        "compare", tmp_path / "none.npz", *words, "--name", "a", "--name", "b").stderr
+
+
 def test_each_warning_is_told_once():
     done = command("evaluate", MARKET, "--convention", "matlab,layumi,torchreid", "--confidence",
                    "--resamples", "99")

@@ -219,7 +219,7 @@ def test_script_refuses_lists_that_lack_a_good_image():
     case = np.array([[.1, .2, .3]]), query, gallery
     np.testing.assert_array_equal(pairs_of_lists(*case, "script", 2).ap,
                                   camera_pairs(*case, rule="script").ap)
-    with pytest.raises(InputError, match="every good image.*1 queries that lack .*first: 0"):
+    with pytest.raises(InputError, match="every good image.* got 1 of 1 that lack some .first: 0"):
         pairs_of_lists(*case, "script", 1)
 
 

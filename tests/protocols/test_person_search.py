@@ -360,6 +360,15 @@ class TestCommand:
         text = command("evaluate", file, "--protocol", name).stdout
         assert f"protocol  {name}: " in text and f"{100 * wanted.mAP:.2f}" in text
 
+    def test_a_saved_result_has_no_distractors_and_no_ties_to_look_at(self, file):
+        """Boxes have no identity, and `ties` follows no protocol."""
+        saved = file.with_name("saved.json")
+        part = evaluate_person_search("cuhk-sysu", read_boxes(file))
+        first = next(iter(part))
+        command("evaluate", file, "--protocol", "cuhk-sysu", "--part", first, "--save", saved)
+        text = command("evaluate", saved).stdout
+        assert "queries   " in text and "distractor" not in text and "reid-ref ties" not in text
+
     def test_scores_and_numbers_of_boxes(self, file):
         for option, words in (("--min-score", "score 0.7"), ("--boxes-per-image", "0.7 boxes")):
             text = command("evaluate", file, "--protocol", "prw", option, "0.7,0.75").stdout

@@ -18,7 +18,9 @@ import json
 import os
 import pkgutil
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,18 @@ def check_regular(path: PathLike) -> None:
     _note(os.fspath(path), "read", status)
 
 
+def path_of(path: PathLike) -> Path:
+    """Return a path; refuse an empty name, which would be that of the current folder.
+
+    Raises
+    ------
+    InputError
+    """
+    if not os.fspath(path):
+        raise InputError("file", "the name of a file", "an empty text")
+    return Path(path)
+
+
 def read_lines(path: Path, expected: str) -> list[str]:
     """Return the lines of a text file.
 
@@ -109,18 +123,37 @@ def read_lines(path: Path, expected: str) -> list[str]:
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
 
 
-def read_json(path: PathLike, expected: str,
-              loads: Callable[[str], Any] = json.loads) -> Any:
+def unique(path: PathLike, what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object, `what` of which is refused twice.
+
+    Examples
+    --------
+    >>> unique("x.json", "key", [("a", 1), ("b", 2)])
+    {'a': 1, 'b': 2}
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        (name, _), = Counter(name for name, _ in pairs).most_common(1)
+        raise InputError(path, f"each {what} once", f"{name!r} twice")
+    return values
+
+
+def read_json(path: PathLike, expected: str, loads: Callable[[str], Any] | None = None,
+              what: str = "key") -> Any:
     """Return what a JSON file holds, or a file of another format, which `loads` parses.
+
+    `what` the keys of JSON objects are, for messages.
 
     Raises
     ------
     InputError
-        It cannot be read, or has another format; the message says what was expected.
+        It cannot be read, has another format, or an object has a key twice; the message says
+        what was expected.
     """
     text = "\n".join(read_lines(Path(path), expected))
     try:
-        return loads(text)
+        return loads(text) if loads else json.loads(
+            text, object_pairs_hook=partial(unique, path, what))
     except InputError:
         raise
     except (ValueError, RecursionError, ImportError) as error:

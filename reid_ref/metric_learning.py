@@ -30,14 +30,13 @@ do not depend on them.
 """
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, blocks_of, check_choice, check_count,
+    InputError, Integers, as_array, as_integers, as_vector, blocks_of, check_choice, check_count,
     check_finite_rows, check_length, refuse_where, scipy_module)
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels
@@ -123,13 +122,15 @@ def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) ->
 def solve(covariance: Array, right: Array, name: str, what: str, remedy: str) -> Array:
     """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
     linalg = scipy_module("linalg", "learnt metrics")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", linalg.LinAlgWarning)
-        try:
-            solution: Array = linalg.solve(symmetric(covariance), right, assume_a="pos")
-        except (linalg.LinAlgError, linalg.LinAlgWarning):
-            raise InputError(name, got=f"the {what} is singular in {len(covariance)} dimensions",
-                             remedy=remedy) from None
+    covariance = symmetric(covariance)
+    factorise, estimate = linalg.get_lapack_funcs(("potrf", "pocon"), (covariance,))
+    factor, failed = factorise(covariance)
+    # `solve` would only warn of what is singular but for rounding.
+    reciprocal = 0 if failed else estimate(factor, abs(covariance).sum(axis=0).max())[0]
+    if not reciprocal >= np.finfo(covariance.dtype).eps:
+        raise InputError(name, got=f"the {what} is singular in {len(covariance)} dimensions",
+                         remedy=remedy)
+    solution: Array = linalg.solve(covariance, right, assume_a="pos")
     return solution
 
 
@@ -283,7 +284,9 @@ def _inverse_pair_covariance(features: Any, first: Any, second: Any, similar: An
     x = checked_features(features, "features").astype(np.float64)
     first = image_numbers(first, "first", len(x))
     second = image_numbers(second, "second", len(x))
-    similar = as_integers(similar, "similar").astype(bool)
+    similar = as_vector(similar, "similar")
+    if similar.dtype != bool:
+        similar = as_integers(similar, "similar").astype(bool)
     if not len(first) == len(second) == len(similar):
         raise InputError("first, second, similar", "one entry for each pair",
                          f"{len(first)}, {len(second)} and {len(similar)}")

@@ -123,6 +123,33 @@ def fields_of(convention: Convention) -> dict[str, str]:
             **{name: as_text(value) for name, value in changed.items()}}
 
 
+def distance_of(metric: str, normalize: bool) -> dict[str, str]:
+    """Return what a signature says of the distances of features.
+
+    The cosine is that of normalised features.
+
+    Examples
+    --------
+    >>> distance_of("cosine", False)
+    {'metric': 'cosine', 'normalize': 'yes'}
+    """
+    return {"metric": metric, "normalize": "yes" if normalize or metric == "cosine" else "no"}
+
+
+def measured_as(convention: Convention, fields: Mapping[str, str]) -> Convention:
+    """Return the convention with the distances of features that a signature names.
+
+    Examples
+    --------
+    >>> measured_as(CONVENTIONS["matlab"], {"metric": "dot", "normalize": "no"}).metric
+    'dot'
+    """
+    own = distance_of(convention.metric, convention.normalize)
+    said = {key: fields.get(key, value) for key, value in own.items()}
+    return convention if said == own else convention.replace(
+        metric=said["metric"], normalize=said["normalize"] == "yes", measure="")
+
+
 def convention_of(fields: Mapping[str, str]) -> Convention:
     """Return what was evaluated: matlab, but for the choices that the signature names.
 

@@ -227,8 +227,41 @@ def test_the_action_evaluates(inputs, status, failed, runner):
     done = step("Evaluate", runner, **{"files": "market.mat", **inputs})
     assert done.returncode == status, done.stderr
     assert failed in done.stderr
-    assert (runner / "output").read_text() == f"result={runner}/temp/reid-ref.json\n"
-    assert (runner / "temp/reid-ref.json").exists() == (status != 2)
+    assert len(results_of(runner)) == (status == 0)
+
+
+def results_of(runner):
+    """Return the files that the steps named as their outputs."""
+    output = runner / "output"
+    lines = output.read_text().splitlines() if output.exists() else []
+    assert all(line.startswith("result=") for line in lines)
+    return [Path(line.removeprefix("result=")) for line in lines]
+
+
+@pytest.mark.parametrize(("strict", "status"), [
+    ("true", 1), ("True", 1), ("TRUE", 1), ("false", 0), ("False", 0), ("FALSE", 0),
+    ("yes", 2), ("on", 2), ("1", 2), ("", 2), (" true", 2), ("true\nfalse", 2), ("*", 2)])
+def test_the_action_knows_what_strict_says(strict, status, runner):
+    # A ranking that is worse than chance is a finding of the doctor.
+    data = reid_ref.read(runner / "market.mat")
+    features = {"query_f": data.query_features, "gallery_f": -data.gallery_features}
+    sides = {"query": data.query, "gallery": data.gallery}
+    np.savez(runner / "strange.npz", **features, **{
+        f"{side}_{name}": getattr(labels, field) for side, labels in sides.items()
+        for name, field in (("label", "identity"), ("cam", "camera"))})
+    done = step("Evaluate", runner, files="strange.npz", strict=strict)
+    assert done.returncode == status, done.stderr
+    assert ("strict" in done.stderr) == (status != 0)
+    assert len(results_of(runner)) == (status == 0)
+
+
+def test_each_use_of_the_action_has_a_file_of_its_own(runner):
+    for convention in ("matlab", "torchreid"):
+        assert step("Evaluate", runner, files="market.mat", convention=convention).returncode == 0
+    assert step("Evaluate", runner, files="missing.mat").returncode == 2
+    signatures = [json.loads(path.read_text())["signature"] for path in results_of(runner)]
+    assert [signature.partition("|")[0] for signature in signatures] == [
+        "convention:matlab", "convention:torchreid"]
 
 
 def _every_query_first(runner):

@@ -61,6 +61,13 @@ def test_print(result):
     assert str(evaluate("mars")).startswith("percent:   mAP -, Rank-1 ")
 
 
+@pytest.mark.parametrize("k", [2**63, 10**20, 10**400], ids=["2**63", "10**20", "10**400"])
+def test_k_of_more_than_64_bits(result, k):
+    assert result.at(2**63 - 1).accuracy == result.at(4).accuracy
+    with pytest.raises(InputError, match="^k: .*number from 1"):
+        result.at(k)
+
+
 def test_a_dictionary_is_plain_json(result):
     there = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert list(there) == ["Rank-1", "mAP", "mINP", "cmc", "counts", "counted", "signature"]

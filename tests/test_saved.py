@@ -200,6 +200,18 @@ SPOILT = {
     "nearer: expected less than rank, and at least": put("ranks", "tied", [1, 1, 0]),
     "ranks: image: expected a number below": put("ranks", "image", [0, 2, 3]),
     "ranks: found: expected no more than the query's n_good": put("ranks", "found", [1, 2]),
+    "ranks: tied: .*n_kept": put("ranks", "tied", [1, 1, 4]),
+    "query 0: n_kept .* expected 3, got 6": put("ranks", "n_kept", [6, 6]),
+    "query 0: n_kept .* expected 3, got 4": put("ranks", "n_kept", [4, 3]),
+    "ranks: image: .* once": put("ranks", "image", [0, 0, 1]),
+    "ranks: image: .* one identity": put("ranks", "image", [0, 1, 1]),
+    "gallery_distractors: .*at most 0": put("counts", "gallery_distractors", 1),
+    "convention: measure: expected .*, got 3": put("convention", "measure", 3),
+    **{f"{name}: no key": put(name, .5)
+       for name in ("Rank-0", "Rank-x", "Rank-01", "Rank-12345678")},
+    **{f"{where}: more: no key": put(where, "more", [1]) for where in (
+        "counts", "labels", "queries", "ranks", "convention")},
+    "status: more: no key": put("counts", "status", "more", 1),
     "ap: contradicts what the ranks give": lambda one: (
         put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
         put("ranks", "first_match", [1, 1])(one))}
@@ -240,6 +252,22 @@ def test_shares_out_of_range_are_refused_by_name(value, tmp_path):
         reid_ref.load(path)
 
 
+@pytest.mark.parametrize("options", [
+    {}, {"metric": "cosine"}, {"normalize": False},
+    {"convention": "torchreid", "normalize": True}])
+def test_a_convention_that_contradicts_its_signature(options, tmp_path):
+    """A saved convention has the metric that was used, whatever its toolbox's default is."""
+    query, gallery, path = Labels([7], [1]), Labels([7, 8], [2, 2]), tmp_path / "result.json"
+    result = reid_ref.evaluate(np.eye(1, 2), np.eye(2), query, gallery, **options)
+    assert again(result, tmp_path) == result
+    saved = json.loads(path.read_text())
+    for field, value in ("metric", "dot"), ("normalize", not saved["convention"]["normalize"]):
+        changed = {**saved["convention"], "metric": "euclidean", field: value}
+        path.write_text(json.dumps({**saved, "convention": changed}))
+        with pytest.raises(InputError, match="signature: expected (metric|normalize) "):
+            reid_ref.load(path)
+
+
 @pytest.mark.parametrize("message", SPOILT)
 def test_a_spoilt_file_is_named_with_its_field(message, tmp_path):
     path = spoil(tmp_path, SPOILT[message])
@@ -259,6 +287,13 @@ def test_a_cut_file_is_one_error(tmp_path):
         path.write_bytes(other)
         with pytest.raises(InputError, match="cut.json: "):
             reid_ref.load(path)
+
+
+def test_a_key_twice(tmp_path):
+    path = spoil(tmp_path, lambda one: None)
+    path.write_text(path.read_text().replace('"mAP":', '"mAP": 0.5, "mAP":'))
+    with pytest.raises(InputError, match="spoilt.json: .*'mAP' twice"):
+        reid_ref.load(path)
 
 
 def test_the_last_bit_is_for_verify(tmp_path, capsys):

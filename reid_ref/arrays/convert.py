@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,15 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
         value = [as_array(item, f"{name}[{k}]") for k, item in enumerate(value)]
     try:
         array = _read_array(value)
-    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the code of others raises
         if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
             raise InputError(name, "an array", "rows of different length",
                              "every row needs the same number of entries") from None
-        kind, device = type(value).__name__, accelerator(value)
+        kind, device = type(value).__name__, ""
+        with suppress(Exception):  # that may be what failed
+            device = accelerator(value)
         reason = str(error).partition("\n")[0].rstrip(".")
         if device:
             raise InputError(
@@ -127,7 +132,10 @@ def as_integers(value: Any, name: str) -> Integers:
     """
     array = as_vector(value, name)
     dtype = array.dtype
-    if dtype.kind not in "fiub":
+    if dtype.kind == "b" or isinstance(value, (list, tuple)) and bool in set(map(type, value)):
+        raise InputError(name, "whole numbers", "true or false", "give 1 and 0 where these are "
+                         "meant, e.g. .astype(int)")
+    if dtype.kind not in "fiu":
         raise InputError(name, "whole numbers", f"dtype {dtype}", "map names to integers first, "
                          "e.g. numpy.unique(names, return_inverse=True)[1]")
     too_large = array > np.iinfo(np.int64).max if dtype.kind == "u" else np.zeros(0, bool)

@@ -1,12 +1,9 @@
-"""The error of wrong input, warnings, checks of single arguments, and what needs scipy."""
+"""The error of wrong input, checks of single arguments, and what needs scipy."""
 from __future__ import annotations
 
 import contextlib
 import difflib
 import numbers
-import os
-import sys
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
@@ -63,25 +60,6 @@ def errors_at(place: object) -> Iterator[None]:
         yield
     except InputError as error:
         raise error.at(place) from None
-
-
-def warn(message: str) -> None:
-    """Warn of valid but suspect input, at the line of the first caller outside this package."""
-    package = os.path.dirname(os.path.dirname(__file__)) + os.sep
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back and frame.f_code.co_filename.startswith(package):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=level)
-
-
-@contextlib.contextmanager
-def each_warning_once() -> Iterator[None]:
-    """Show each different warning once, where several evaluations of one file repeat it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        warn(text)
 
 
 def check_choice(value: str, name: str, known: Iterable[str], meant: str | None = None) -> None:

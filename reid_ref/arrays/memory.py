@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import Any
 
 from reid_ref.arrays import InputError
 
@@ -11,6 +12,33 @@ from reid_ref.arrays import InputError
 DEFAULT = 256 * 2**20
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+#: Images whose features are worked on at a time at least; with fewer, many images take hours.
+_IMAGES = 16
+
+
+def bytes_for(max_memory: int | str | None, gallery_features: Any) -> int:
+    """Return the bytes to work in, in which features can be ranked: one query at a time at least.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bytes_for("8K", np.zeros((900, 4)))
+    8192
+    >>> bytes_for("4K", np.zeros((900, 4)))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    reid_ref.arrays.errors.InputError: max_memory: expected at least 8K, in which the distances ...
+    """
+    size = bytes_of(max_memory)
+    n, dimension = gallery_features.shape
+    least = 8 * (n + _IMAGES * dimension)
+    if max_memory is not None and size < least:
+        raise InputError("max_memory", f"at least {-(-least // 2**10)}K, in which the distances "
+                         f"of one query to {n:,} images and the features of {_IMAGES} fit",
+                         max_memory)
+    return size
 
 
 def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:

@@ -12,7 +12,7 @@ import sys
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TextIO
+    from typing import Any
 
 
 #: Exit code where the reader of the output was gone before the answer was known, as a shell has it
@@ -37,6 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         _handle_signals(_end_at_once)
         sys.unraisablehook = _print_others
+        _print_warnings()
         status = _run(None) if _prepare_streams() else 2
     except KeyboardInterrupt as stop:
         status = _stopped(stop)
@@ -66,11 +67,9 @@ def _run(argv: list[str] | None) -> int:
 
 
 def _parse_and_run(argv: list[str] | None) -> int:
-    import warnings
-
     from reid_ref.cli.parser import make_parser, removed
     from reid_ref.console.terminal import (
-        WARNINGS, flush, names_of_arguments, print_stderr, set_quiet)
+        WARNINGS, flush, names_of_arguments, print_stderr, print_warning, set_quiet)
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
@@ -89,15 +88,15 @@ def _parse_and_run(argv: list[str] | None) -> int:
         _drop_output()
         return 0
     set_quiet(args.quiet)
-    from reid_ref.arrays import InputError
+    from reid_ref.arrays import InputError, warnings_to
     from reid_ref.disk import inputs_kept
 
     try:
-        with warnings.catch_warnings(), inputs_kept():
-            warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = _show_warning
+        with warnings_to(print_warning), inputs_kept():
             if argv is None:
                 _handle_signals(_raise)
+                # A notebook's kernel exports a backend that need not be installed here.
+                os.environ["MPLBACKEND"] = "agg"
             status = _unless_stopped(args)
         try:
             flush()
@@ -116,11 +115,17 @@ def _reason(error: OSError | MemoryError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
-def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
-                  file: TextIO | None = None, line: str | None = None) -> None:
-    from reid_ref.console.terminal import print_warning
+def _print_warnings() -> None:
+    """Let warnings of other threads and of other packages be lines on standard error, too."""
+    import warnings
 
-    print_warning(str(message))
+    def show(message: Warning | str, *_: Any) -> None:
+        from reid_ref.console.terminal import print_warning
+
+        print_warning(str(message))
+
+    warnings.simplefilter("always", UserWarning)
+    warnings.showwarning = show  # type: ignore[assignment]
 
 
 def _drop_output() -> None:

@@ -162,10 +162,22 @@ class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         # A command's parser would hand what it does not know to the parser of all commands,
         # whose help does not list the command's options.
+        self._given: dict[str, argparse.Action] = {}
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown
+
+    def _get_values(self, action: argparse.Action, words: list[str]) -> Any:
+        # argparse keeps the last of two values: the gate that was given first would be dropped.
+        # A flag given twice says the same twice; options declared as "append" join their values.
+        if action.option_strings and not isinstance(action, argparse._AppendAction):
+            before = self._given.get(action.dest)
+            if before is not None and (before is not action or action.const is None):
+                other = "" if before is action else f", one by {before.option_strings[0]}"
+                raise argparse.ArgumentError(action, f"expected one value, got two{other}")
+            self._given[action.dest] = action
+        return super()._get_values(action, words)
 
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse takes no notice of a help that could not be printed.

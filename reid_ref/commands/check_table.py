@@ -10,10 +10,8 @@ import argparse
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from itertools import groupby, pairwise
-from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from reid_ref.arrays import InputError
 from reid_ref.console.terminal import show
@@ -22,27 +20,29 @@ from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark
 from reid_ref.datasets.printed import (
     SEVERAL, UNKNOWN, Number, PrintedRow, forms_of, is_table_of_results, rows_of)
-from reid_ref.datasets.published import hit_counts, nearest, queries_of, unit_of
-from reid_ref.disk import read_lines
+from reid_ref.datasets.published import (
+    RULES, Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
+from reid_ref.disk import path_of, read_lines
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 from reid_ref.text.pages import Grid, plain, tables_of
 
-#: Programs print float32, which has no more digits of a percentage than these.
-_SINGLE = Decimal("0.00001")
-
 
 class CheckedRow(NamedTuple):
-    """A row, its signature, the numbers whose count k/N was checked, and what is impossible."""
+    """A row, its signature, the numbers whose count k/N was checked, and what is impossible.
+
+    `doubts`: what is possible only if digits were cut off, or zeros added.
+    """
 
     row: PrintedRow
     signature: str | None
     counted: tuple[Number, ...]
     faults: tuple[str, ...]
+    doubts: tuple[str, ...]
 
 
 def check_page(page: Sequence[str], dataset: str | None = None) -> tuple[list[CheckedRow],
                                                                          list[Grid]]:
-    """Return the rows of a page, and the tables of results of which no row was understood.
+    """Return the rows of a page, and the tables of results of which no number was read.
 
     `dataset` is a key of `FINGERPRINTS`: the benchmark of numbers that nothing on the page names.
 
@@ -66,7 +66,7 @@ def check_page(page: Sequence[str], dataset: str | None = None) -> tuple[list[Ch
         inside = {line: signature for line, _, signature in signatures[first:end]}
         checked += [check_row(row, inside.get(row.line, named.get(row.name)), dataset)
                     for row in rows]
-        if not rows and is_table_of_results(grid):
+        if not any(row.numbers for row in rows) and (rows or is_table_of_results(grid)):
             unread.append(grid)
     return checked, unread
 
@@ -87,60 +87,119 @@ def _signatures(page: Sequence[str]) -> Iterator[tuple[int, str, str]]:
 def check_row(row: PrintedRow, signature: str | None, dataset: str | None) -> CheckedRow:
     """Return what is impossible in a row; a signature says how many queries Rank-k counts."""
     faults: list[str] = []
-    n_signed: int | None = None
+    signed: Counted = None, ()
     if signature is not None:
         try:
             fields = parse_signature(signature)
-            faults, n_signed = off_its_name(fields), _queries_of_rank(fields)
+            faults, signed = off_its_name(fields), _signed(fields)
         except InputError as error:
             faults = [str(error)]
-    counted = []
-    for number in row.numbers:
-        n_query = n_signed if signature is not None else queries_of(number.benchmark or dataset
-                                                                    or "")
-        faults += _impossible(number, n_query)
-        if n_query is not None and not number.is_mean and number.metric.startswith("Rank-"):
-            counted.append(number)
-    return CheckedRow(row, signature, tuple(counted), (*faults, *_falling(row.numbers)))
+    counted, doubts = [], []
+    curves = _curves(row.numbers)
+    for key, curves_of_key in _by_benchmark(curves):
+        over = signed if signature is not None else _unsigned(key or dataset)
+        for number in (number for curve in curves_of_key for number in curve.values()):
+            fault, doubt = _of_number(number, over)
+            faults += fault
+            doubts += doubt
+            if over[1] and _is_count(number):
+                counted.append(number)
+        faults += _out_of_reach(curves_of_key, over)
+    return CheckedRow(row, signature, tuple(counted), (*faults, *_falling(curves)), tuple(doubts))
 
 
-def _queries_of_rank(fields: Mapping[str, str]) -> int | None:
-    """Return how many queries Rank-k counts; None where it is no such count, or unknown."""
+#: A key of `FINGERPRINTS` whose bounds of mAP hold, or any other, and over how many queries
+#: Rank-k is counted.
+Counted: TypeAlias = tuple[str | None, tuple[int, ...]]
+
+
+def _signed(fields: Mapping[str, str]) -> Counted:
+    """Return the same of a signature: nothing where its Rank-k is no such count, or unknown."""
     convention = convention_of(fields)
     n_query, n_gallery = int(fields["queries"]), int(fields["gallery"])
     if not n_query:
         raise InputError("signature", "a number of queries from 1", "queries:0")
-    if not convention.curve.counts:
-        return None
+    key = next((key for key, benchmark in FINGERPRINTS.items()
+                if n_query == benchmark.counts.query and n_gallery in (
+                    benchmark.counts.gallery, benchmark.counts.gallery - benchmark.counts.junk)),
+               None)
     # Queries without a match may be left out; on a benchmark none is without one.
-    counted = UNMATCHED[convention.unmatched].in_cmc or any(
-        counts.query == n_query and n_gallery in (counts.gallery, counts.gallery - counts.junk)
-        for counts in (benchmark.counts for benchmark in FINGERPRINTS.values()))
-    return n_query if counted else None
+    is_counted = convention.curve.counts and (UNMATCHED[convention.unmatched].in_cmc or key)
+    has_bounds = (convention.ap in RULES and convention.recall == "existing"
+                  and convention.top_k is None
+                  and "same identity, same camera" in convention.ignored)
+    return key if has_bounds else None, (n_query,) if is_counted else ()
 
 
-def _impossible(number: Number, n_query: int | None) -> Iterator[str]:
-    """Yield what is impossible about one number: beyond 100 percent, a share of no count."""
-    value = number.percent
+def _unsigned(key: str | None) -> Counted:
+    return key, counts_of(key or "")
+
+
+def _is_count(number: Number) -> bool:
+    return number.metric.startswith("Rank-") and not number.is_mean
+
+
+def _of_number(number: Number, over: Counted) -> tuple[list[str], list[str]]:
+    """Return what is impossible about one number, and what is possible only by other digits."""
+    name, value, (_, queries) = f"{number.metric} {number.printed}", number.percent, over
     if value > 100:
-        yield f"{number.metric} {number.printed} is over 100 percent"
-    elif n_query is not None and not number.is_mean and number.metric.startswith("Rank-"):
-        counts = hit_counts(value if unit_of(value) >= _SINGLE else value.quantize(_SINGLE),
-                            n_query)
-        if counts.rounding == "no":
-            yield (f"{number.metric} {number.printed} is no count of {n_query:,} queries: the "
-                   f"nearest are {nearest(counts)}")
+        return [f"{name} is over 100 percent"], []
+    if not queries or not _is_count(number):
+        return [], []
+    figure = Figure(value, None)
+    known = possible_on(figure, None, queries)
+    counts, verdict = known[0], verdict_of(figure, *known)
+    no_count = f"{name} is no count of {' or '.join(f'{n:,}' for n in queries)} queries"
+    if verdict == "no":
+        return [f"{no_count}: the nearest are {'; '.join(map(nearest, counts))}"], []
+    as_other = next((hits.possible_as for hits in counts if hits.possible_as), None)
+    return [], {"rounded": [], "truncated": [f"possible if cut off: {no_count}, rounded"],
+                "padded": [f"possible as {as_other}: {no_count}; a zero may have been added"],
+                }[verdict]
 
 
-def _falling(numbers: Sequence[Number]) -> Iterator[str]:
-    """Yield where a CMC curve falls; a metric that comes again begins another one."""
-    curves: list[dict[str, Number]] = []
+def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
+    """Yield each mAP that no ranking has with its Rank-1.
+
+    Where some curve of a benchmark lacks one of the two, it is not clear which go together.
+    """
+    if not all("Rank-1" in curve and "mAP" in curve for curve in curves):
+        return
+    for rank1, mAP in ((curve["Rank-1"], curve["mAP"]) for curve in curves):
+        figure = Figure(rank1.percent if over[1] else None, mAP.percent)
+        bounds = possible_on(figure, *over)[1]
+        if out_of_reach(bounds) and not figure.over and not (rank1.is_mean or mAP.is_mean):
+            reach = ", ".join(f"{100 * bound.low:.2f} to {100 * bound.high:.2f} ({bound.ap})"
+                              for bound in bounds)
+            yield (f"mAP {mAP.printed} is out of reach with Rank-1 {rank1.printed}, which leaves "
+                   f"{reach}")
+
+
+#: The numbers of one result, by metric.
+Curve: TypeAlias = dict[str, Number]
+
+
+def _curves(numbers: Sequence[Number]) -> list[Curve]:
+    """Part the numbers of a row; a metric that comes again begins another result."""
+    curves: list[Curve] = []
     for number in numbers:
         last = curves[-1] if curves else {}
         if (not last or number.metric in last
                 or number.benchmark != next(iter(last.values())).benchmark):
             curves.append({})
         curves[-1][number.metric] = number
+    return curves
+
+
+def _by_benchmark(curves: Sequence[Curve]) -> list[tuple[str | None, list[Curve]]]:
+    of_key: dict[str | None, list[Curve]] = {}
+    for curve in curves:
+        of_key.setdefault(next(iter(curve.values())).benchmark, []).append(curve)
+    return list(of_key.items())
+
+
+def _falling(curves: Sequence[Curve]) -> Iterator[str]:
+    """Yield where a CMC curve falls."""
     for curve in curves:
         ranks = sorted((int(name.removeprefix("Rank-")), number)
                        for name, number in curve.items() if name.startswith("Rank-"))
@@ -173,23 +232,27 @@ _REASONS = {
 
 def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
     """Return what was checked, and what was not."""
-    read = "1 row" if len(checked) == 1 else f"{len(checked):,} rows"
+    n_read = sum(bool(row.numbers) for row, *_ in checked)
+    read = "1 row" if n_read == 1 else f"{n_read:,} rows"
     lines = [f"{read} with Rank-k, mAP or mINP: "
              f"{sum(one.signature is not None for one in checked):,} with a signature; counts "
              f"k/N checked in {sum(bool(one.counted) for one in checked):,}; "
              f"{sum(bool(one.faults) for one in checked):,} impossible"]
     unsigned = [number.benchmark for one in checked if one.signature is None
                 for number in one.row.numbers]
-    unchecked = Counter(key for key in unsigned if key and queries_of(key) is None)
+    unchecked = Counter(key for key in unsigned if key and not counts_of(key))
     for is_named, reason in _REASONS.items():
         numbers = [f"{_name(key)} ({n:,} number{'s' * (n > 1)})" for key, n in unchecked.items()
                    if (key in BENCHMARKS) is is_named]
         if numbers:
             lines.append(f"unchecked, because {reason}: {', '.join(numbers)}")
+    n_unread = sum(len(row.unread) for row, *_ in checked)
+    if n_unread:
+        lines.append(f"unread: {n_unread:,} cell{'s' * (n_unread > 1)} below Rank-k, mAP or mINP")
     nameless = 0 if dataset else unsigned.count(None)
     if nameless:
-        lines.append(f"unchecked, because nothing names the benchmark: {nameless:,} numbers; "
-                     "--dataset NAME says which it is")
+        lines.append(f"unchecked, because nothing names the benchmark: {nameless:,} "
+                     f"number{'s' * (nameless > 1)}; --dataset NAME says which it is")
     return lines
 
 
@@ -199,13 +262,13 @@ LONGEST = 80
 
 def add(command: argparse.ArgumentParser) -> None:
     """Read the tables of results in Markdown, HTML and LaTeX, and look for impossible numbers:
-    Rank-k that is no count k/N of the queries, Rank-k that falls, a signature that contradicts
-    itself.
+    Rank-k that is no count k/N of the queries, mAP that no ranking has with its Rank-1, Rank-k
+    that falls, a signature that contradicts itself.
 
     The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
     latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
-    Exit code: 0 where every row can be, 1 where one cannot, 2 for wrong input, and where no row of
-    a table of results was understood.
+    Exit code: 0 where every number that was read can be, 1 where one cannot, 2 for wrong input,
+    where no row of a page was understood, and where none of a table's numbers could be read.
     """
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
     command.add_argument("--dataset", metavar="NAME",
@@ -215,24 +278,56 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     dataset = None if args.dataset is None else counted_benchmark(args.dataset, "--dataset")
-    lines: list[str] = []
     every: list[CheckedRow] = []
-    unread: dict[str, list[Grid]] = {}
+    lines: list[str] = []
+    refused: list[InputError] = []
+    tables: list[str] = []
     for path in args.files:
-        checked, not_understood = check_page(
-            read_lines(Path(path), "Markdown, HTML or LaTeX"), dataset)
-        for one in checked:
-            name = one.row.name
-            place = f"{path}:{one.row.line}: {name if len(name) <= LONGEST else name[:77] + '...'}"
-            lines.append(f"{place}: {as_read(one.row)}")
-            lines += [f"{place}: impossible: {fault}" for fault in one.faults]
-        every += checked
-        if not_understood and not checked:
-            unread[path] = not_understood
-    if every:
-        show("\n".join([*lines, *summary(every, dataset)]))
-    for path, grids in unread.items() or ({} if every else {args.files[0]: []}).items():
-        heads = dict.fromkeys(cell for grid in grids[:3] for cell in grid.rows[0][1] if cell)
-        raise InputError(path, "a table with Rank-k, mAP or mINP in its header",
-                         f"the columns {', '.join(list(heads)[:12])}" if heads else "none")
-    return int(any(one.faults for one in every))
+        rows, unread = check_page(read_lines(path_of(path), "Markdown, HTML or LaTeX"), dataset)
+        lines += [line for row in rows for line in _lines_of(row, path)]
+        every += rows
+        refused += _refused(path, rows, unread)
+        tables += [f"{path}:{grid.rows[0][0]}" for grid in unread]
+    refused += [] if every or refused else [_without_results(args.files[0], [])]
+    if any(checked.row.numbers for checked in every):
+        if tables:
+            tables = [f"unread: tables of which no number was read, at {', '.join(tables)}"]
+        show("\n".join([*lines, *summary(every, dataset), *tables]))
+    if refused:
+        raise refused[0]
+    return int(any(checked.faults for checked in every))
+
+
+def _lines_of(checked: CheckedRow, path: str) -> Iterator[str]:
+    """Yield what was read in a row, and what is said about it."""
+    row = checked.row
+    place = f"{path}:{row.line}: {_cut(row.name, LONGEST)}"
+    if row.numbers:
+        yield f"{place}: {as_read(row)}"
+    for metrics, cell in row.unread:
+        yield f"{place}: unread: {_cut(cell, LONGEST)!r} below {metrics}"
+    yield from (f"{place}: impossible: {fault}" for fault in checked.faults)
+    yield from (f"{place}: {doubt}" for doubt in checked.doubts)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length - 3]}..."
+
+
+def _refused(path: str, checked: Sequence[CheckedRow],
+             unread: Sequence[Grid]) -> Iterator[InputError]:
+    """Yield why a page is not accepted, though nothing on it may be impossible."""
+    cells = {row.line: row.unread[0] for row, *_ in checked if row.unread}
+    for line in (line for grid in unread for line, _ in grid.rows if line in cells):
+        metrics, cell = cells[line]
+        yield InputError(f"{path}: line {line}", f"a number for {metrics}, such as 89.9",
+                         f"{_cut(cell, 40)!r}, and no number in the table",
+                         "write it in digits 0 to 9, with a decimal point")
+    if unread and not checked:
+        yield _without_results(path, unread)
+
+
+def _without_results(path: str, grids: Sequence[Grid]) -> InputError:
+    heads = dict.fromkeys(cell for grid in grids[:3] for cell in grid.rows[0][1] if cell)
+    return InputError(path, "a table with Rank-k, mAP or mINP in its header",
+                      f"the columns {', '.join(list(heads)[:12])}" if heads else "none")

@@ -21,6 +21,8 @@ from reid_ref.result import Result
 from reid_ref.result.saved import read_stored
 from reid_ref.result.stored import Stored
 from reid_ref.statistics import holm
+from reid_ref.statistics.paired import least_p
+from reid_ref.statistics.power import fewest_units, unit_weights
 from reid_ref.text import signed_percent
 
 Findings = list[Finding]
@@ -74,7 +76,28 @@ def check(args: argparse.Namespace) -> Gates:
         parse_wanted(args.expect or (), "--expect"),
         parse_wanted(args.fail_under or (), "--fail-under"),
         None if args.tolerance is None else parse_tolerance(args.tolerance),
-        None if args.baseline is None else read_stored(args.baseline))
+        None if args.baseline is None else read_baseline(args.baseline))
+
+
+def read_baseline(path: str) -> Stored:
+    """Read a stored result; refuse one of so few identities that nothing would be below it."""
+    stored = read_stored(path)
+    metrics = _tested(stored.convention)
+    weights = [unit_weights(stored.per_query.identity, stored.query_values(metric).counted)
+               for metric in metrics]
+    least = min(map(least_p, weights)) * len(metrics)
+    if least >= ALPHA:
+        raise InputError(
+            "--baseline", f"at least {fewest_units(len(metrics), ALPHA)} identities of equally "
+            f"many queries", f"{max(map(len, weights))}, where p of the test is never below "
+            f"{min(1, least):.2g}, so that the gate cannot fail", "take more identities, or "
+            "--fail-under")
+    return stored
+
+
+def _tested(convention: Convention) -> list[str]:
+    """Return the metrics that are compared with a baseline."""
+    return ["mAP", *(["Rank-1"] if convention.curve.has_values(1) else [])]
 
 
 def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
@@ -174,9 +197,14 @@ def _text(value: Decimal | None) -> str:
 
 def _worse(result: Result, stored: Stored) -> Iterator[str]:
     """Yield the metrics in which the result is significantly worse: mAP, Rank-1, or both."""
+    for key in ("metric", "normalize"):
+        before, now = stored.signature.get(key), result.signature.get(key)
+        if before and now and before != now:
+            warn(f"--baseline: {stored.path} has {key}:{before}, and this result {key}:{now}, so "
+                 "the difference is of the distances as well")
     # The name of a stored result is that of its file, for messages.
-    metrics = ["mAP", *(["Rank-1"] if result.convention.curve.has_values(1) else [])]
-    compared = compare_systems({stored.path: stored, "result": result}, metrics).comparisons
+    compared = compare_systems({stored.path: stored, "result": result},
+                               _tested(result.convention)).comparisons
     for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
         if metric.difference < 0 and p < ALPHA:
             yield (f"{metric.metric} {signed_percent(metric.difference)} points (95 % interval "

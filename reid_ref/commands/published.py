@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_json, show_answer
-from reid_ref.datasets import FINGERPRINTS, good_and_wrong
+from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import IMAGES, Images, benchmark_named
 from reid_ref.datasets.published import (
-    RANKS, HitCounts, MapBounds, Published, by_key, find, nearest, paper_figure,
-    possible_of_counts)
+    RANKS, ROUNDINGS, HitCounts, MapBounds, Published, by_key, find, nearest, out_of_reach,
+    paper_figure, possible_on, verdict_of)
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import named_rows, wrap
 
@@ -25,13 +25,19 @@ _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source
           "source_commit": "commit", "n_query": "queries", "label_minus_1": "label -1"}
 
 
+#: What a verdict says of the rows below it.
+_TITLES = {"impossible": "Impossible",
+           "padded": "Possible only if zeros were added to the digits",
+           "truncated": "Possible only if the digits were cut off, not rounded"}
+
+
 class DoubtRow(NamedTuple):
     """A row in doubt: each Rank-k that is not k/N, and the bounds that mAP is outside of.
 
     Parameters
     ----------
     key : str
-    verdict : {"impossible", "truncated"}
+    verdict : {"impossible", "truncated", "padded"}
     ranks : dict of str to HitCounts
         Each printed Rank-k that is not k/N, rounded.
     mAP : list of MapBounds
@@ -69,23 +75,21 @@ def benchmark_of(row: Published) -> str | None:
 
 
 def check(row: Published) -> DoubtRow | None:
-    """Return what is impossible about a row, or possible only by truncation; None if nothing."""
+    """Return what is impossible about a row, or only by cut digits or added zeros; else None."""
     ranks = {name: hits for name, hits in row.hit_counts().items() if hits.rounding != "rounded"}
-    bounds: list[MapBounds] = []
-    benchmark = benchmark_of(row)
-    if benchmark is not None:
-        good, wrong = good_and_wrong(benchmark)
-        bounds = list(possible_of_counts(paper_figure(row), good, good + wrong)[1])
-        if any(bound.holds is not False for bound in bounds):
-            bounds = []
-    impossible = bounds or any(hits.rounding == "no" for hits in ranks.values())
-    verdict = "impossible" if impossible else "truncated"
-    return DoubtRow(row.key, verdict, ranks, bounds) if ranks or bounds else None
+    figure, queries = paper_figure(row), [int(row.n_query)] if row.n_query else []
+    known = possible_on(figure, benchmark_of(row), queries)
+    ways = {verdict_of(figure, *known), *(hits.rounding for hits in ranks.values())}
+    worst = next(way for way in reversed(ROUNDINGS) if way in ways)
+    bounds = list(known[1]) if out_of_reach(known[1]) else []
+    return None if worst == "rounded" else DoubtRow(
+        row.key, "impossible" if worst == "no" else worst, ranks, bounds)
 
 
 def check_all(rows: Sequence[Published]) -> Checked:
     """Return the rows in doubt, the impossible ones first."""
-    doubts = sorted(filter(None, map(check, rows)), key=lambda doubt: doubt.verdict)
+    doubts = sorted(filter(None, map(check, rows)),
+                    key=lambda doubt: list(_TITLES).index(doubt.verdict))
     return Checked(len(rows), sum(bool(row.n_query) for row in rows), doubts)
 
 
@@ -136,10 +140,9 @@ def as_page(figure: Published) -> str:
 
 
 def as_doubts(answer: Checked, rows: Sequence[Published]) -> str:
-    """Return the rows that are impossible, and those possible only by truncation."""
+    """Return the rows that are impossible, and those possible if digits were cut off or added."""
     lines: list[str] = []
-    for verdict, title in (("impossible", "Impossible"),
-                           ("truncated", "Possible only if the digits were cut off, not rounded")):
+    for verdict, title in _TITLES.items():
         chosen = [doubt for doubt in answer.doubts if doubt.verdict == verdict]
         if chosen:
             lines += [f"{title}: {len(chosen)}"]
@@ -154,8 +157,9 @@ def _doubt(doubt: DoubtRow, row: Published) -> list[str]:
     lines = [f"  {doubt.key}"]
     for name, hits in doubt.ranks.items():
         printed = getattr(row, name.lower().replace("-", ""))
-        lines += wrap(f"{name} {printed} of {hits.n_query:,} queries; nearest: {nearest(hits)}",
-                      first="      ", rest="          ")
+        padded = f"; possible as {hits.possible_as}" if hits.possible_as is not None else ""
+        lines += wrap(f"{name} {printed} of {hits.n_query:,} queries{padded}; nearest: "
+                      f"{nearest(hits)}", first="      ", rest="          ")
     for bound in doubt.mAP:
         lines += wrap(f"mAP {row.mAP}; {bound.ap} with that Rank-1: "
                       f"{100 * bound.low:.2f} to {100 * bound.high:.2f}", first="      ")

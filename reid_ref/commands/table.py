@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.compare.compute import Compared, compare_systems
+from reid_ref.commands.compare.compute import Compared, compare_systems, too_few
 from reid_ref.commands.compare.show import cell, legend, marks_of
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer
@@ -145,6 +145,12 @@ def _largest(answer: MainTable) -> Compared:
     return max(answer.benchmarks.values(), key=lambda compared: len(compared.values))
 
 
+def _too_few(answer: MainTable) -> list[str]:
+    """Return on which benchmarks no mark can stand."""
+    return [f"{benchmark}: {words}" for benchmark, compared in answer.benchmarks.items()
+            for words in too_few(compared)]
+
+
 def as_text(answer: MainTable, methods: list[str]) -> str:
     """Return one line per method for a terminal, and what the marks say."""
     table = as_table(answer, methods)
@@ -154,6 +160,8 @@ def as_text(answer: MainTable, methods: list[str]) -> str:
                    for number in _cells(answer, method))] for method in methods)]), ""]
     if len(methods) > 1:
         text += row(">", "the best of its column") + row("p", marks_of(_largest(answer)))
+    for words in _too_few(answer):
+        text += row("no marks", words)
     for name, signature in table.signatures.items():
         text += [*row("of", name), *signature_rows(signature)]
     return "\n".join(text)
@@ -176,5 +184,6 @@ def as_table(answer: MainTable, methods: list[str]) -> Table:
     groups = {name: _metrics(compared) for name, compared in answer.benchmarks.items()}
     return Table(["Method", *(metric for metrics in groups.values() for metric in metrics)],
                  [[method, *_cells(answer, method)] for method in methods],
-                 ["In percent.", *([legend(_largest(answer))] if len(methods) > 1 else [])],
+                 ["In percent.", *([legend(_largest(answer))] if len(methods) > 1 else []),
+                  *(f"No marks on {words}." for words in _too_few(answer))],
                  _signatures(answer), [(name, len(metrics)) for name, metrics in groups.items()])

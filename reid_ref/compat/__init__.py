@@ -4,7 +4,8 @@ One module per toolbox: `torchreid`, `fastreid`, `openreid`, `transreid` (`clip_
 `strong_baseline`, `reid_survey`, `cross_modal`, `ccreid`, `layumi`, `mmengine`, `torchmetrics`.
 Each function returns what its toolbox's returns, in its types: same AP rule, same queries left
 out. `convention=` changes the rule. `last_result()` is the whole `Result` of the last call;
-`patch("torchreid")` replaces a toolbox's evaluators in the running process.
+`patch("torchreid")` replaces a toolbox's evaluators in the running process, `patched` while a
+block runs.
 Images at equal distance are in gallery order; the toolboxes use numpy's unstable sort.
 """
 from __future__ import annotations
@@ -12,9 +13,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reid_ref.compat.common import PATCHES, NoMatch, Refused, last_result, patch
+from reid_ref.compat.common import PATCHES, NoMatch, Refused, last_result, patch, patched
 
-__all__ = ["NoMatch", "Refused", "last_result", "patch"]
+__all__ = ["NoMatch", "Refused", "last_result", "patch", "patched"]
 
 if TYPE_CHECKING:
     from reid_ref.compat import (

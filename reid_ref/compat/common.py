@@ -4,8 +4,10 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -174,8 +176,16 @@ PATCHES: dict[str, _Functions] = {
 }
 
 
+#: A name of a module, the function that it had, and ours.
+_Rebound = tuple[ModuleType, str, object, object]
+
+
 def patch(toolbox: str) -> list[str]:
     """Replace a toolbox's evaluators by ours, wherever a module of this process has them.
+
+    That includes modules that imported an evaluator by name, the caller's among them: what was
+    ``old`` after ``from torchreid.metrics.rank import evaluate_rank as old`` is then ours. To
+    compare the two, call theirs before, or use `patched`.
 
     Parameters
     ----------
@@ -200,6 +210,50 @@ def patch(toolbox: str) -> list[str]:
         ...
     reid_ref.arrays.errors.InputError: toolbox: unknown 'torchried'; known: torchreid, ...
     """
+    return _replace_all(toolbox, [])
+
+
+@contextmanager
+def patched(toolbox: str) -> Iterator[list[str]]:
+    """Replace a toolbox's evaluators by ours while a block runs; see `patch`.
+
+    After the block, also where it raised, every name that was rebound has the toolbox's function
+    again. A module that is first imported in the block keeps what it imported there.
+
+    Parameters
+    ----------
+    toolbox : str
+        As for `patch`.
+
+    Yields
+    ------
+    list of str
+        The functions that are replaced, with their modules.
+
+    Raises
+    ------
+    InputError
+        As `patch`.
+
+    Examples
+    --------
+    >>> with patched("torchried"):
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    reid_ref.arrays.errors.InputError: toolbox: unknown 'torchried'; known: torchreid, ...
+    """
+    rebound: list[_Rebound] = []
+    try:
+        yield _replace_all(toolbox, rebound)
+    finally:
+        for module, name, theirs, ours in reversed(rebound):
+            if getattr(module, name, None) is ours:
+                setattr(module, name, theirs)
+
+
+def _replace_all(toolbox: str, rebound: list[_Rebound]) -> list[str]:
+    """Replace a toolbox's evaluators; return their names, and add what was rebound."""
     check_choice(toolbox, "toolbox", PATCHES)
     ours = import_module(f"reid_ref.compat.{toolbox}")
     replaced = []
@@ -211,7 +265,7 @@ def patch(toolbox: str) -> list[str]:
                 raise  # something that the toolbox itself needs
             continue
         for name in names:
-            _replace(getattr(theirs, name), getattr(ours, name))
+            rebound += _replace(getattr(theirs, name), getattr(ours, name))
             replaced.append(f"{module}.{name}")
     if not replaced:
         raise InputError("toolbox", f"a module {' or '.join(PATCHES[toolbox])}", "none",
@@ -219,9 +273,10 @@ def patch(toolbox: str) -> list[str]:
     return replaced
 
 
-def _replace(theirs: object, ours: object) -> None:
+def _replace(theirs: object, ours: object) -> list[_Rebound]:
     """Replace a function in the module that defines it and in all that imported it by name."""
-    for module in list(sys.modules.values()):
-        for name, value in list(vars(module).items()):
-            if value is theirs:
-                setattr(module, name, ours)
+    found = [(module, name, theirs, ours) for module in list(sys.modules.values())
+             for name, value in list(vars(module).items()) if value is theirs]
+    for module, name, *_ in found:
+        setattr(module, name, ours)
+    return found

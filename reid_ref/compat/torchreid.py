@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.compat.common import Choice, answered, both_sides
-from reid_ref.conventions import CONVENTIONS
-from reid_ref.labels import Labels
+from reid_ref.conventions import ARITHMETIC, CONVENTIONS, Convention
+from reid_ref.labels import Labels, check_distances
+from reid_ref.metrics import DRAWS, Rows, single_gallery_shot_draws
 
 #: Its rank.py in the repository and in the package on PyPI.
 _RANK = ("torchreid.metrics.rank", "torchreid.reid.metrics.rank")
@@ -71,11 +72,34 @@ def single_gallery_shot(distmat: Any, sides: tuple[Labels, Labels], max_rank: in
     if cython:
         record = record.replace(arithmetic="float32")
     cmc, mAP = answered(distmat, sides, convention or record, max_rank, "mAP")
-    n_drawn = len(np.unique(sides[1].identity))
+    n_drawn = min(len(np.unique(sides[1].identity)), len(cmc))
+    if convention is None:
+        cmc[:n_drawn] = _curve_of_draws(check_distances(distmat, *sides), sides, record, n_drawn)
     if not cython:
         return cmc[:n_drawn], mAP
     cmc[n_drawn:] = 0
     return cmc, float(mAP)
+
+
+def _curve_of_draws(distances: npt.NDArray[Any], sides: tuple[Labels, Labels],
+                    record: Convention, length: int) -> npt.NDArray[np.float32]:
+    """Return the CMC curve with the float32 additions of the toolbox, in its order.
+
+    The Python form divides a query's number of hits by 10, the Cython form adds 0.1 for each; both
+    then add query after query, and divide by the number of queries.
+    """
+    rows = Rows(ARITHMETIC[record.arithmetic].distances(distances), *sides, record.ignored)
+    curves = single_gallery_shot_draws(rows, length, np.random.RandomState(0))
+    hits = np.rint(DRAWS * curves[~np.isnan(curves[:, 0])]).astype(np.int64)
+    tenths = np.arange(DRAWS + 1, dtype=np.float32) / np.float32(DRAWS)
+    if record.arithmetic == "float32":
+        tenths = np.cumsum(np.append(tenths[0], np.full(DRAWS, tenths[1])))
+    # A curve of one rank is one run of numbers, which numpy's sum, as the Python form has it,
+    # adds in pairs.
+    total = (tenths[hits].sum(axis=0) if record.arithmetic == "double" else
+             np.cumsum(tenths[hits], axis=0)[-1])
+    curve: npt.NDArray[np.float32] = total / np.float32(len(hits))
+    return curve
 
 
 def has_cython(*modules: str) -> bool:

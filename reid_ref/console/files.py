@@ -4,13 +4,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
 from reid_ref.console.terminal import about, names_of_arguments, phase
 from reid_ref.conventions import Convention
@@ -38,15 +37,12 @@ def evaluate_file(args: argparse.Namespace, data: ResultFile, conventions: list[
 @contextlib.contextmanager
 def said_of(name: str, files: list[str]) -> Iterator[None]:
     """Let warnings and errors say which result they are about."""
-    with warnings.catch_warnings(record=True) as caught, about(name):
-        warnings.simplefilter("always")
+    with each_warning_once(f"{name}: "), about(name):
         try:
             yield
         except InputError as error:
             error = error.renamed(names_of_arguments(files))
             raise error if error.argument.startswith(tuple(files)) else error.at(name) from None
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        warn(f"{name}: {text}")
 
 
 def names_of_results(given: list[str] | None, groups: Sequence[Sequence[Path]]) -> list[str]:

@@ -9,14 +9,15 @@ from reid_ref.conventions.choices import (
     TIES, UNMATCHED, as_text, is_only_ignored, only_ignored)
 from reid_ref.conventions.convention import NO_CHOICES, Convention, loaded_images
 from reid_ref.conventions.records import (
-    ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, TOOLBOXES, changed, check_known,
-    choices_of_text, every_convention, find_convention, find_conventions, known_as)
+    ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, SYSU_CAMERAS, TOOLBOXES, changed,
+    check_known, choices_of_text, every_convention, find_convention, find_conventions, known_as,
+    left_out)
 
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
     "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "METRICS", "NAMES", "NOT_IN_ALL", "NO_CHOICES",
-    "RECALL", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed",
+    "RECALL", "SYSU_CAMERAS", "TIES", "TOOLBOXES", "UNMATCHED", "as_text", "changed",
     "check_known", "choices_of_text", "every_convention", "find_convention", "find_conventions",
-    "is_only_ignored", "known_as",
+    "is_only_ignored", "known_as", "left_out",
     "loaded_images", "only_ignored",
 ]

@@ -61,13 +61,14 @@ class Rule(NamedTuple):
 
 
 class Unmatched(NamedTuple):
-    """`counted`: AP or INP and the number of good images of each query, to what a mean takes.
+    """`counted`: AP or INP of each query, its number of good images, and whether it has a match,
+    to what a mean takes.
 
     `answered`: ranks and the lengths of the ranked lists they are from, to the ranks that count.
     """
 
     words: str
-    counted: Callable[[Doubles, Integers], Doubles]
+    counted: Callable[[Doubles, Integers, Mask], Doubles]
     in_cmc: bool = True
     differs: str = ""
     answered: Callable[[GoodRanks, Integers], GoodRanks] = _same
@@ -139,9 +140,14 @@ class Arithmetic(NamedTuple):
     differs: str = ""
 
 
-def _matched(values: Doubles, n_good: Integers) -> Doubles:
-    matched: Doubles = values[n_good > 0]
-    return matched
+def _zero_without_match(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
+    # Not every NaN: INP is unknown where a cut list lacks a good image.
+    return np.where(matched, values, 0.0)
+
+
+def _with_good(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
+    with_good: Doubles = values[n_good > 0]
+    return with_good
 
 
 def _none_where_empty(ranks: GoodRanks, length: Integers) -> GoodRanks:
@@ -292,21 +298,20 @@ RECALL = MappingProxyType({
 
 #: What a query without a good image counts as in the means.
 UNMATCHED = MappingProxyType({
-    "zero": Unmatched("AP 0, INP 0 and no match; counted",
-                      lambda values, n_good: np.nan_to_num(values, nan=0.0)),
+    "zero": Unmatched("AP 0, INP 0 and no match; counted", _zero_without_match),
     "nan": Unmatched(
         "AP NaN, which makes mAP and mINP NaN; no match in CMC", _same,
         differs="A query without a good image makes mAP NaN, where matlab counts AP 0: CMC the "
                 "same"),
     "drop": Unmatched(
-        "left out of mAP, mINP and CMC", _matched, in_cmc=False,
+        "left out of mAP, mINP and CMC", _with_good, in_cmc=False,
         differs="A query without a good image is dropped: higher"),
     "drop-from-map": Unmatched(
-        "left out of mAP and mINP; no match in CMC, which divides by all queries", _matched,
+        "left out of mAP and mINP; no match in CMC, which divides by all queries", _with_good,
         differs="A query without a good image is left out of mAP but a miss in CMC: mAP higher"),
     "drop-unanswered": Unmatched(
         "left out of mAP and mINP, as is one whose ranked list is empty; no match in CMC, which "
-        "divides by all queries", _matched,
+        "divides by all queries", _with_good,
         differs="A query without a good image, or with an empty list, is left out of mAP but a "
                 "miss in CMC: mAP higher",
         answered=_none_where_empty),
@@ -316,7 +321,7 @@ UNMATCHED = MappingProxyType({
 TIES = MappingProxyType({
     "gallery-order": Ties("in gallery order, as MATLAB's stable sort leaves them", _same),
     "reversed": Ties(
-        "in reversed gallery order (but for junk matches of a query labelled -1)", reverse_ties,
+        "in reversed gallery order (but for matches that are junk)", reverse_ties,
         differs="Equal distances are in reversed gallery order: either way"),
     "grouped": Ties(
         "AP: as one group, one point of the curve; the rest in gallery order", _same,
@@ -327,7 +332,8 @@ TIES = MappingProxyType({
         sorts=True,
         differs="Equal distances are as this machine's numpy.argsort leaves them: either way"),
     "numpy-reversed": Ties(
-        "as this machine's numpy.argsort(-distances)[::-1] leaves them", _same, sorts=True,
+        "as this machine's numpy.argsort(-distances)[::-1] leaves them; NaN last", _same,
+        sorts=True,
         differs="Equal distances are as this machine's numpy.argsort leaves their negatives, "
                 "reversed: either way"),
 })

@@ -203,9 +203,13 @@ class Convention:
         """Return the ranks that count, of ranked lists of these lengths."""
         return UNMATCHED[self.unmatched].answered(ranks, length)
 
-    def counted(self, values: Doubles, n_good: Integers) -> Doubles:
-        """Return the values of AP or INP in the mean, given each query's number of good images."""
-        return UNMATCHED[self.unmatched].counted(values, n_good)
+    def counted(self, values: Doubles, n_good: Integers, matched: Mask | None = None) -> Doubles:
+        """Return the values of AP or INP in the mean, given each query's number of good images.
+
+        `matched`: which queries have a match, if not all that have a good image.
+        """
+        return UNMATCHED[self.unmatched].counted(
+            values, n_good, n_good > 0 if matched is None else matched)
 
     def mean(self, counted: Doubles) -> float:
         """Return the mean of AP or INP, in this arithmetic."""
@@ -268,7 +272,9 @@ def _check_together(convention: Convention) -> None:
             ("top_k", cut and curve.of_rows, "cuts ranked lists of images, got CMC "
              f"{convention.cmc!r}, which counts identities", ""),
             ("top_k", cut and grouped, "a list that is cut off needs an order of ties, got ties "
-             f"{convention.ties!r}", "")):
+             f"{convention.ties!r}", ""),
+            ("ties", grouped and in_float32, "no evaluator in float32 takes equal distances as "
+             f"one group, got {convention.ties!r}", "leave arithmetic at 'double'")):
         if is_wrong:
             raise InputError(argument, got=got, remedy=remedy)
     for limit, applies in (("float32", in_float32), ("grouped", grouped)):

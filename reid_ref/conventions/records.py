@@ -12,11 +12,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
 from reid_ref.conventions.convention import Convention
 from reid_ref.disk import rows_of_table
+from reid_ref.labels import JUNK, Labels
 
 
 class Measure(NamedTuple):
@@ -139,6 +142,7 @@ TOOLBOX_RECORDS = (
         Procedure("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
             "(ties='numpy-reversed' gives that order): either way",
+            "That order puts NaN first; here NaN is the farthest: either way",
             "CMC is stored in float32, seven digits: last bits")),),
             measure=Measure("dot", True, "test.py:237, evaluate_gpu.py:11")),
     Toolbox(
@@ -217,6 +221,9 @@ TOOLBOX_RECORDS = (
              "divided by n: last bits",)),)),
 )
 
+#: The cameras of SYSU-MM01's queries, infrared, and of its gallery.
+SYSU_CAMERAS = (3, 6), (1, 2, 4, 5)
+
 _SLOW = "slow on a large gallery; ask for it by name"
 _LISTS = "only with index lists"
 #: What `--convention all` leaves out, with the reason; and the bare functions.
@@ -292,6 +299,29 @@ TOOLBOXES = MappingProxyType({function: name for name, function in FUNCTIONS.ite
 NOT_IN_ALL = MappingProxyType({**LEFT_OUT, **{function: LEFT_OUT.get(
     name, "the evaluator without its toolbox's loader; ask for it by name")
     for name, function in FUNCTIONS.items()}})
+
+
+def left_out(query: Labels, gallery: Labels) -> dict[str, str]:
+    """Return the conventions that are not tried on these labels unless by name, with the reason.
+
+    `sysu-mm01` is tried where the cameras are those of its queries and its gallery; bare functions
+    where an image is labelled -1, without which they are their toolboxes.
+
+    Examples
+    --------
+    >>> query, gallery = Labels([7], [3]), Labels([7, 8], [2, 5])
+    >>> sorted(NOT_IN_ALL.keys() - left_out(query, gallery).keys())
+    ['sysu-mm01']
+    """
+    reasons = dict(NOT_IN_ALL)
+    if all(np.isin(labels.camera, cameras).all()
+           for labels, cameras in zip((query, gallery), SYSU_CAMERAS)):
+        del reasons["sysu-mm01"]
+    if (gallery.identity == JUNK).any() or (query.identity == JUNK).any():
+        for function in FUNCTIONS.keys() - NOT_IN_ALL.keys():
+            del reasons[FUNCTIONS[function]]
+    return reasons
+
 
 #: Further names, and the record that each means.
 ALIASES = MappingProxyType({alias: copy.evaluator for copy in COPIES for alias in copy.names})

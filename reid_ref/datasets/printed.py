@@ -5,7 +5,8 @@ is of is said, from the nearest on, by the header of its column, by its row, by 
 table that it is below, by the caption or the line above the table, and by the headings that the
 table is below. Where the nearest of these names several benchmarks, the last one after an arrow or
 "to" counts, and else none. A number beside others whose column or data set is named, but not its
-own, is of none; so is one below a line that may be the name of another data set.
+own, is of none; so is one below a line that may be the name of another data set. What begins like
+a number below such a header, and is none, is listed as unread.
 """
 from __future__ import annotations
 
@@ -17,17 +18,20 @@ from functools import lru_cache
 from itertools import chain, pairwise, repeat
 from typing import NamedTuple
 
-from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in, folded
+from reid_ref.datasets.benchmarks import (
+    BENCHMARKS, benchmark_named, benchmarks_in, folded)
 from reid_ref.text.pages import Grid
 
 #: In the place of a benchmark: several of them, or one that is not among `BENCHMARKS`.
 SEVERAL, UNKNOWN = "several", "unknown"
 _WORDS = re.compile("[a-z]+")
+_WORD = re.compile(r"[^\W_]+")
 _INTEGER = re.compile("[0-9]+")
 #: mAP50 and mAP@0.5 are of detectors; R50 is a network.
 _METRIC = re.compile(
     r"(?<![a-z])(?:(map|minp)(?![a-z]|[@ ]?[0-9])|(?:rank|cmc|top|r(?!18|34|50|101|152))"
-    r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))")
+    r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))",
+    re.IGNORECASE)
 _RANKS = {"rank", "cmc", "top", "r"}
 _MEANS = {"map": "mAP", "minp": "mINP"}
 #: Beside what a model learned from, and beside what it was tested on.
@@ -44,12 +48,26 @@ _DATASETS = {"dataset", "datasets", "benchmark", "target", "test", "testing"}
 #: A longer text beside numbers is a remark, not the name of a benchmark.
 _REMARK = 60
 _ARROW = re.compile(r"→|->|=>|\bto\b", re.IGNORECASE)
+_SIGN = re.compile("→|->|=>")
+#: "MSMT2Market", and what papers on several sources call benchmarks: "MS+D+C->M". Which CUHK03 the
+#: C is they do not say.
+_FUSED = re.compile(r"[\w-]{3,60}")
+_BETWEEN = re.compile("2|to", re.IGNORECASE)
+_LETTERS = {"m": "market1501", "d": "dukemtmc", "ms": "msmt17", "mt": "msmt17", "c": UNKNOWN}
+#: A line across a table with one of these words says how, not on what.
+_HOW = set("""with without method methods approach approaches based supervised unsupervised ranking
+    rerank reranking baseline baselines backbone backbones cnn cnns transformer transformers vit
+    resnet handcrafted crafted learning loss losses attention pose feature features resolution
+    query size training adaptation""".split())
 _FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
                    re.IGNORECASE)
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 #: The interval beside a number.
 _INTERVAL = re.compile(r"(?<=[0-9*])\s*\[[-+−.0-9]+,\s*[-+−.0-9]+\]")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")
+#: What a number is not read after: a decimal point without digits before it, or of another kind.
+_POINTS = set(".,·٫٬،，．’")
+_LIKE_A_NUMBER = re.compile(r"(?:[^\w[]|_)*\d")
 #: Marks beside a number that say nothing about it.
 _MARKS = set("*_~`%†‡§¶★^'\"•$")
 
@@ -80,11 +98,15 @@ class Number:
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """A row of a table: its line, its name, and its numbers from left to right."""
+    """A row of a table: its line, its name, its numbers from left to right, and what is none.
+
+    `unread`: what the header says of a cell that begins like a number, and the cell.
+    """
 
     line: int
     name: str
     numbers: tuple[Number, ...]
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 @lru_cache(maxsize=1024)
@@ -122,8 +144,9 @@ def numbers_in(cell: str) -> tuple[list[str], bool]:
     numbers: list[str] = []
     before, spread = "", False
     for token in _NUMBER.findall(_INTERVAL.sub("", cell)):
-        if token.isascii() and token[0].isdecimal():
-            if len(token) > 24 or before.isdecimal() or before == ",":
+        if token[0].isdecimal():
+            if (len(token) > 24 or not token.isascii() or before.isdecimal()
+                    or before in _POINTS and before):
                 return [], False
             if before not in ("±", "+", "-", "−", "↑", "↓"):
                 numbers.append(token)
@@ -138,12 +161,42 @@ def numbers_in(cell: str) -> tuple[list[str], bool]:
 
 @lru_cache(maxsize=1024)
 def benchmark_in(text: str) -> str | None:
-    """Return the one benchmark that a text is about; "several", or None."""
+    """Return the one benchmark that a text is about; "several", "unknown", or None.
+
+    Examples
+    --------
+    >>> benchmark_in("MSMT2Market"), benchmark_in("MS+D+C->M"), benchmark_in("Market -> Mine")
+    ('market1501', 'market1501', 'unknown')
+    >>> benchmark_in("CUHK03 (CUHK03-NP)"), benchmark_in("Market-1501 & DukeMTMC")
+    ('cuhk03-np', 'several')
+    """
+    text = _FUSED.sub(lambda word: _parted(word[0]), text)
     keys = benchmarks_in(text)
-    if len(keys) > 1:
-        after = benchmarks_in(_ARROW.split(text)[-1])
-        return after[0] if len(after) == 1 and _ARROW.search(text) else SEVERAL
-    return keys[0] if keys else None
+    after = benchmarks_in(_ARROW.split(text)[-1]) if _ARROW.search(text) else []
+    if len(after) == 1:
+        return after[0]
+    if _SIGN.search(text) and not after:
+        *sources, target = (_WORD.findall(part) for part in _SIGN.split(
+            _METRIC.sub(" ", text).casefold()))
+        if len(target) == 1 and set(_LETTERS).issuperset(chain(target, *sources)) and any(sources):
+            return _LETTERS[target[0]]
+        if keys and target:
+            return UNKNOWN
+    within = benchmarks_in(" ".join(_BRACKETS.findall(text)))
+    if len(keys) == 2 and within == keys[1:] and BENCHMARKS[keys[1]].name.startswith(
+            BENCHMARKS[keys[0]].name):
+        return keys[1]
+    return SEVERAL if len(keys) > 1 else keys[0] if keys else None
+
+
+def _parted(word: str) -> str:
+    """Return "MSMT -> Market" for "MSMT2Market", and any other word as it is."""
+    for between in _BETWEEN.finditer(word):
+        sides = word[:between.start()], word[between.end():]
+        named = [benchmark_named(side) is not None for side in sides]
+        if all(named) or between[0] == "2" and any(named) and sides[1][:1].isupper():
+            return " -> ".join(sides)
+    return word
 
 
 @lru_cache(maxsize=1024)
@@ -172,7 +225,7 @@ def is_table_of_results(grid: Grid) -> bool:
     """Return whether a table has a number, and names Rank-k, mAP, mINP or a benchmark."""
     cells = {cell for _, row in grid.rows for cell in row}
     return any(numbers_in(cell)[0] for cell in cells) and any(
-        metrics_in(cell) or benchmarks_in(cell) for cell in cells)
+        metrics_in(cell) or benchmark_in(cell) for cell in cells)
 
 
 def forms_of(page: Sequence[str]) -> list[tuple[int, list[str]]]:
@@ -218,7 +271,8 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
         elif is_section and not heads:
             above = [*texts, *above]
         elif is_section:
-            goes_on = is_below or not section or not any(map(str.isalpha, *texts))
+            goes_on = (is_below or not section or not any(map(str.isalpha, *texts))
+                       or bool(_HOW & set(_WORDS.findall("".join(texts).casefold()))))
             section = tested_in(*texts) or (section if goes_on else UNKNOWN)
             is_below = True
             column_of.update((k, cells[k]) for k in column_of if cells[k:k + 1] > [""])
@@ -227,6 +281,8 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
             if not in_body and not heads:
                 heads, waiting = [cells], ()
                 columns = _columns(heads)
+            elif texts:
+                yield from _row(line, cells, below, columns, [section], ())
         elif texts:
             columns = _below(columns, waiting, section)
             in_body, is_below, waiting = True, False, ()
@@ -234,9 +290,17 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
             corner = [column.benchmark for column in columns
                       if not column.metrics and not column.is_other]
             nearest = [of_row, *corner, *map(benchmark_in, above)]
-            numbers = tuple(_numbers(cells, columns, nearest, form))
-            if numbers:
-                yield PrintedRow(line, _name(cells, below), _in_percent(numbers))
+            yield from _row(line, cells, below, columns, nearest, form)
+
+
+def _row(line: int, cells: Sequence[str], below: Sequence[str], columns: Sequence[Column],
+         nearest: Sequence[str | None], form: Sequence[str]) -> Iterator[PrintedRow]:
+    """Yield a row, if there is a number in it, or what begins like one."""
+    read = list(_numbers(cells, columns, nearest, form))
+    numbers = tuple(number for number in read if isinstance(number, Number))
+    unread = tuple(cell for cell in read if not isinstance(cell, Number))
+    if read:
+        yield PrintedRow(line, _name(cells, below), _in_percent(numbers), unread)
 
 
 def _name(cells: Sequence[str], below: Sequence[str]) -> str:
@@ -251,7 +315,7 @@ def _is_section(texts: set[str], is_first: bool, columns: Sequence[Column]) -> b
     if len(texts) != 1 or numbers_in(*texts)[0] or metrics_in(*texts):
         return False
     # Without a cell on the left a benchmark may be above the metrics of its columns.
-    return is_first or any(column.metrics for column in columns) or not benchmarks_in(*texts)
+    return is_first or any(column.metrics for column in columns) or not benchmark_in(*texts)
 
 
 def _is_header(cells: Sequence[str], heads: list[Sequence[str]], in_body: bool) -> bool:
@@ -263,8 +327,12 @@ def _is_header(cells: Sequence[str], heads: list[Sequence[str]], in_body: bool) 
         before, after = _columns(heads), _columns([*heads, cells])
         return numbers[-1] < len(before) and all(
             after[k].metrics and not before[k].metrics for k in numbers)
-    named = [cell for cell in cells if metrics_in(cell) or not in_body and benchmarks_in(cell)]
+    named = [cell for cell in cells if metrics_in(cell) or not in_body and benchmark_in(cell)]
     return len(set(named)) > 1 or any(cell in named for cell in cells[1:])
+
+
+#: The parts of CUHK03-NP, as their columns are called.
+_BOXES = {"labeled": "labeled", "labelled": "labeled", "detected": "detected"}
 
 
 class Column(NamedTuple):
@@ -274,6 +342,7 @@ class Column(NamedTuple):
     benchmark: str | None
     is_dataset: bool
     is_other: bool
+    boxes: str
 
 
 def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
@@ -284,7 +353,7 @@ def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
         for k, above in enumerate(texts):
             cell = head[k] if k < len(head) else ""
             last = cell or last
-            goes_on = benchmarks_in(last) or last.casefold() in _RANKS
+            goes_on = benchmark_in(last) or last.casefold() in _RANKS
             if (cell or len(heads) > 1 and goes_on) and last not in above:
                 above.append(last)
     return [_column(" ".join(above)) for above in texts]
@@ -303,7 +372,8 @@ def _below(columns: list[Column], cells: Sequence[str], section: str | None) -> 
 def _column(text: str) -> Column:
     words = set(_WORDS.findall(text.casefold()))
     return Column(metrics_in(text), benchmark_in(text), bool(words & _DATASETS),
-                  bool(words & (_OTHER | _SOURCES)))
+                  bool(words & (_OTHER | _SOURCES)),
+                  next((name for word, name in _BOXES.items() if word in words), ""))
 
 
 def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
@@ -326,7 +396,8 @@ def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
 
 
 def _numbers(cells: Sequence[str], columns: Sequence[Column], nearest: Sequence[str | None],
-             form: Sequence[str]) -> Iterator[Number]:
+             form: Sequence[str]) -> Iterator[Number | tuple[str, str]]:
+    """Yield each number, or what the header says of a cell and the cell where it is none."""
     name = next(cell for cell in cells if cell)
     of_name, row = metrics_in(name), folded(name)
     if row in _DEVIATIONS:
@@ -338,22 +409,26 @@ def _numbers(cells: Sequence[str], columns: Sequence[Column], nearest: Sequence[
         nearest = [UNKNOWN]
     for k, (cell, column) in enumerate(zip(cells, columns)):
         values, spread = numbers_in(cell)
-        metrics = column.metrics
-        if not metrics and not column.is_other:
-            metrics = of_name if len(of_name) == 1 and k else list(form)
+        of_row = of_name if len(of_name) == 1 and k and not column.is_other else []
+        said = column.metrics or of_row
+        metrics = said or ([] if column.is_other else list(form))
         if len(metrics) == 1:
             # "95.9 (94.4)": what the second one is the header does not say; "95.9/94.4": both.
             values = values[:1] if "(" in cell else values
             metrics = metrics * len(values)
         if len(values) == len(metrics):
             key = column.benchmark or next(filter(None, nearest), None)
+            if column.boxes and key == "cuhk03-np":
+                key = f"cuhk03-np-{column.boxes}"
             for metric, value in zip(metrics, values):
                 yield Number(metric, key, value, Decimal(value), spread or row in _AVERAGES)
+        if said and _LIKE_A_NUMBER.match(cell) and (not values or len(values) != len(metrics)):
+            yield "/".join(said), cell
 
 
 def _in_percent(numbers: tuple[Number, ...]) -> tuple[Number, ...]:
     """Return the numbers of a row in percent; they are shares where all are up to 1."""
-    if max(number.percent for number in numbers) > 1:
+    if max((number.percent for number in numbers), default=2) > 1:
         return numbers
     return tuple(Number(one.metric, one.benchmark, one.printed, one.percent.scaleb(2), one.is_mean)
                  for one in numbers)

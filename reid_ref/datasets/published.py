@@ -36,19 +36,22 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from math import ceil, floor
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
-from reid_ref.datasets.fingerprints import FINGERPRINTS, good_and_same_camera
+from reid_ref.datasets.fingerprints import (
+    FINGERPRINTS, good_and_same_camera, good_and_wrong)
 from reid_ref.disk import read_lines, rows_of_table
 from reid_ref.labels import JUNK, Labels
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
@@ -61,6 +64,8 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 class Figure:
     """What was printed, in percent, with its decimals; None was not printed.
 
+    A number over 100 is read, too: it was printed, and is impossible.
+
     Parameters
     ----------
     rank1, mAP : Decimal or None
@@ -68,6 +73,12 @@ class Figure:
 
     rank1: Decimal | None
     mAP: Decimal | None
+
+    @property
+    def over(self) -> str:
+        """What is over 100 percent; empty where nothing is."""
+        return str(Figure(*(None if value is None or value <= 100 else value
+                            for value in (self.rank1, self.mAP))))
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in (
@@ -80,7 +91,7 @@ def parse_figure(text: str) -> Figure:
     Raises
     ------
     InputError
-        Not that form, a decimal comma, over 100, or fractions where percent is expected.
+        Not that form, a decimal comma, or fractions where percent is expected.
 
     Examples
     --------
@@ -96,7 +107,7 @@ def parse_figure(text: str) -> Figure:
     if len(parts) != 2 or not any(parts):
         raise InputError("published", "RANK1/mAP in percent as printed, such as 81.1/67.6, 81.1/ "
                          "or /67.6", repr(text))
-    rank1, mAP = (parse_percent(part) if part else None for part in parts)
+    rank1, mAP = (_percent(part, "published") if part else None for part in parts)
     return Figure(rank1, mAP)
 
 
@@ -143,15 +154,20 @@ def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str,
 
 
 def parse_percent(text: str, name: str = "published") -> Decimal:
-    """Read one number in percent, as printed; messages begin with `name`."""
+    """Read one number of at most 100 percent; messages begin with `name`."""
+    value = _percent(text, name)
+    if value > 100:
+        raise InputError(name, "percent, 0 to 100", text)
+    return value
+
+
+def _percent(text: str, name: str) -> Decimal:
     number = _NUMBER.fullmatch(text)
     if number is None:
         comma = _NUMBER.fullmatch(text.replace(",", "."))
         raise InputError(name, "a number in percent such as 81.1", repr(text),
                          f"write the decimal point as a point: {comma[0]}" if comma else "")
     value = Decimal(number[1])
-    if value > 100:
-        raise InputError(name, "percent, 0 to 100", text)
     if 0 < value <= 1 and not number[2]:
         raise InputError(name, "percent", f"{text}, which looks like a fraction",
                          f"write {value.scaleb(2):f} (a figure of one percent or less: {text}%)")
@@ -193,6 +209,10 @@ def unit_of(printed: Decimal) -> Decimal:
 #: Why there are no bounds of mAP where no ranking has the printed Rank-1.
 NO_RANKING = ("no ranking of these labels has that Rank-1, if good is the query's identity on "
               "another camera")
+#: How a printed number follows from an exact one, the best first.
+ROUNDINGS = ("rounded", "truncated", "padded", "no")
+#: Programs print float32, which has no more digits of a percentage than these.
+_SINGLE = Decimal("0.00001")
 #: AP rule to the AP of each query.
 RULES = {"trapezoid": average_precision_trapezoid, "step": average_precision_step}
 
@@ -206,10 +226,12 @@ class HitCounts:
     n_query : int
     fewest, most : int
         The range of k whose k/N is printed so; `fewest` > `most` if there is none.
-    rounding : {"rounded", "truncated", "no"}
-        How k/N gives the digits.
+    rounding : {"rounded", "truncated", "padded", "no"}
+        How k/N gives the digits; padded: only without the zeros that they end in.
     nearest : tuple of int
         The counts just below and above the printed figure.
+    possible_as : Decimal or None
+        Of a padded figure, the digits that `fewest` to `most` are rounded to.
     """
 
     n_query: int
@@ -217,6 +239,12 @@ class HitCounts:
     most: int
     rounding: str
     nearest: tuple[int, int]
+    possible_as: Decimal | None = None
+
+
+#: What is known of a pair: the hits that print as its Rank-1, the bounds of mAP, and why there
+#: are none.
+Possibility: TypeAlias = tuple[tuple[HitCounts, ...], tuple["MapBounds", ...], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,8 +275,7 @@ class MapBounds(Value):
     holds: bool | None
 
 
-def possible(figure: Figure, query: Labels, gallery: Labels,
-             ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
+def possible(figure: Figure, query: Labels, gallery: Labels) -> Possibility:
     """Return the hits that print as its Rank-1, the bounds of mAP, and why there are none."""
     n_good, n_kept = good_and_kept(query, gallery)
     if (query.identity == JUNK).any():
@@ -265,8 +292,7 @@ def _hits(figure: Figure, n_good: Integers) -> tuple[HitCounts, ...]:
     return tuple(hit_counts(figure.rank1, n) for n in over)
 
 
-def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers,
-                       ) -> tuple[tuple[HitCounts, ...], tuple[MapBounds, ...], str]:
+def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers) -> Possibility:
     """Return the same from each query's numbers of good and of kept images."""
     n_all = len(n_good)
     n_matched = int(np.count_nonzero(n_good)) or n_all
@@ -285,12 +311,51 @@ def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers,
     return counts, tuple(bounds), "" if bounds else NO_RANKING
 
 
-def is_possible(counts: tuple[HitCounts, ...], bounds: tuple[MapBounds, ...],
-                no_bounds: str) -> bool:
-    """Tell whether some ranking prints the figure, rounded or cut off, as far as is known."""
-    return (no_bounds != NO_RANKING
-            and (not counts or any(hits.rounding != "no" for hits in counts))
-            and (not bounds or any(bound.holds is not False for bound in bounds)))
+def possible_on(figure: Figure, benchmark: str | None, queries: Sequence[int]) -> Possibility:
+    """Return the same of a printed pair, by what is on record.
+
+    Parameters
+    ----------
+    figure : Figure
+    benchmark : str or None
+        A key of `FINGERPRINTS` gives bounds of mAP, another name or None does not.
+    queries : sequence of int
+        The numbers of queries that Rank-1 may count.
+
+    Examples
+    --------
+    >>> swapped = parse_figure("10.0/99.0")
+    >>> [verdict_of(swapped, *possible_on(swapped, key, [3368])) for key in ("market1501", None)]
+    ['no', 'rounded']
+    """
+    counts = () if figure.rank1 is None else tuple(hit_counts(figure.rank1, n) for n in queries)
+    if benchmark not in FINGERPRINTS:
+        return counts, (), "the good images are not on record"
+    good, wrong = good_and_wrong(benchmark)
+    _, bounds, no_bounds = possible_of_counts(figure, good, good + wrong)
+    if not bounds and any(hits.rounding != "no" for hits in counts):
+        no_bounds = "the good images are not on record for all protocols"
+    return counts, bounds, no_bounds
+
+
+def verdict_of(figure: Figure, counts: Sequence[HitCounts], bounds: Sequence[MapBounds],
+               no_bounds: str) -> str:
+    """Return how some ranking prints a figure, as far as is known; "no" where none does.
+
+    Returns
+    -------
+    {"rounded", "truncated", "padded", "no"}
+        As the `rounding` of `HitCounts`.
+    """
+    if figure.over or no_bounds == NO_RANKING or out_of_reach(bounds):
+        return "no"
+    ways = {hits.rounding for hits in counts} or {"rounded"}
+    return next(way for way in ROUNDINGS if way in ways)
+
+
+def out_of_reach(bounds: Sequence[MapBounds]) -> bool:
+    """Return whether a printed mAP is outside of all the bounds."""
+    return bool(bounds) and all(bound.holds is False for bound in bounds)
 
 
 def _within(printed: Decimal | None, low: float, high: float) -> bool | None:
@@ -334,10 +399,17 @@ def hit_counts(printed: Decimal, n_query: int) -> HitCounts:
     Examples
     --------
     >>> hit_counts(Decimal("14.0"), 50)
-    HitCounts(n_query=50, fewest=7, most=7, rounding='rounded', nearest=(7, 7))
-    >>> hit_counts(Decimal("89.91"), 3368)
-    HitCounts(n_query=3368, fewest=3029, most=3028, rounding='no', nearest=(3028, 3029))
+    HitCounts(n_query=50, fewest=7, most=7, rounding='rounded', nearest=(7, 7), possible_as=None)
+    >>> hit_counts(Decimal("89.91"), 3368).rounding
+    'no'
+    >>> padded = hit_counts(Decimal("89.70"), 1678)
+    >>> padded.rounding, padded.possible_as, padded.fewest, padded.most
+    ('padded', Decimal('89.7'), 1505, 1506)
     """
+    if printed > 100:
+        return HitCounts(n_query, n_query + 1, n_query, "no", (n_query, n_query))
+    if unit_of(printed) < _SINGLE:
+        printed = printed.quantize(_SINGLE)
     share, unit = Decimal(n_query) / 100, unit_of(printed)
     nearest = floor(printed * share), ceil(printed * share)
     fewest = ceil((printed - unit / 2) * share)
@@ -345,8 +417,17 @@ def hit_counts(printed: Decimal, n_query: int) -> HitCounts:
     if fewest <= most:
         return HitCounts(n_query, max(0, fewest), most, "rounded", nearest)
     # From here on the figure itself is no k/N, so only those just above can be cut to it.
-    fewest, most = nearest[1], ceil((printed + unit) * share) - 1
-    return HitCounts(n_query, fewest, most, "truncated" if fewest <= most else "no", nearest)
+    fewest, most = nearest[1], min(n_query, ceil((printed + unit) * share) - 1)
+    if fewest <= most:
+        return HitCounts(n_query, fewest, most, "truncated", nearest)
+    text = str(printed)
+    if "." in text and text.endswith("0"):
+        shorter = Decimal(text[:-1].removesuffix("."))
+        hits = hit_counts(shorter, n_query)
+        if hits.rounding in ("rounded", "padded"):
+            return replace(hits, rounding="padded", nearest=nearest,
+                           possible_as=hits.possible_as or shorter)
+    return HitCounts(n_query, fewest, most, "no", nearest)
 
 
 def map_bounds(n_good: Integers, n_kept: Integers, hits: tuple[int, int], rule: str,
@@ -387,17 +468,27 @@ def map_bounds(n_good: Integers, n_kept: Integers, hits: tuple[int, int], rule: 
     fewest, most = max(hits[0], must), min(hits[1], can)
     if fewest > most or divisor == 0:
         return None
+    worst, least_gain, best, most_gain = _gains(
+        *(counts[free].astype(np.int64).tobytes() for counts in (n_good, n_wrong)), rule)
+    return (float((must + worst + least_gain[:fewest - must].sum()) / divisor),
+            float((must + best + most_gain[:most - must].sum()) / divisor))
+
+
+@lru_cache(maxsize=32)
+def _gains(n_good: bytes, n_wrong: bytes, rule: str) -> tuple[float, Doubles, float, Doubles]:
+    """Return the worst and the best sum of APs of misses, and what each hit adds, in its order.
+
+    From bytes of int64, so that many figures of one benchmark take little longer than one.
+    """
     # Queries with the same counts have the same extremes.
-    pairs, back = np.unique(np.stack([n_good[free], n_wrong[free]]), axis=1, return_inverse=True)
+    pairs, back = np.unique(np.stack([np.frombuffer(n_good, np.int64), np.frombuffer(
+        n_wrong, np.int64)]), axis=1, return_inverse=True)
     worst_hit, worst_miss, best_miss = (
         ap[back.reshape(-1)] for ap in _extremes(tuple(map(tuple, pairs.T.tolist())), rule))
-    least_gain = np.sort(worst_hit - worst_miss)[:fewest - must]
-    most_gain = np.sort(1 - best_miss)[::-1][:most - must]
-    return (float((must + worst_miss.sum() + least_gain.sum()) / divisor),
-            float((must + best_miss.sum() + most_gain.sum()) / divisor))
+    return (worst_miss.sum(), np.sort(worst_hit - worst_miss),
+            best_miss.sum(), np.sort(1 - best_miss)[::-1])
 
 
-@lru_cache(maxsize=16)
 def _extremes(pairs: tuple[tuple[int, int], ...], rule: str) -> tuple[Doubles, Doubles, Doubles]:
     """Return the worst AP of a hit, the worst and the best of a miss, for each (good, wrong)."""
     worst_hit, worst_miss, best_miss = (RULES[rule](from_lists(lists)) for lists in (
@@ -494,20 +585,25 @@ def load() -> tuple[Published, ...]:
 
 
 @cache
-def queries_of(key: str) -> int | None:
-    """Return over how many queries papers count Rank-k on a benchmark.
+def counts_of(key: str) -> tuple[int, ...]:
+    """Return over how many queries papers count Rank-k on a benchmark; none where unknown.
 
-    None where that is not on record, or where it is not the same in every protocol.
+    On MARS some codes take the queries out of the gallery, and then leave out the 140 of them that
+    have no good image.
 
     Examples
     --------
-    >>> queries_of("market1501"), queries_of("cuhk03-np"), queries_of("prw"), queries_of("ltcc")
-    (3368, 1400, 2057, None)
+    >>> counts_of("market1501"), counts_of("cuhk03-np"), counts_of("mars"), counts_of("ltcc")
+    ((3368,), (1400,), (1980, 1840), ())
     """
     numbers = {str(benchmark.counts.query) for name, benchmark in FINGERPRINTS.items()
                if name == key or name.startswith(f"{key}-")}
-    numbers = numbers or {row.n_query for row in load() if benchmark_named(row.dataset) == key}
-    return int(numbers.pop() or 0) or None if len(numbers) == 1 else None
+    rows = [row for row in load() if benchmark_named(row.dataset) == key]
+    if not numbers:
+        numbers = {row.n_query for row in rows}
+        return tuple(map(int, numbers)) if len(numbers) == 1 and "" not in numbers else ()
+    numbers |= {row.n_query for row in rows if row.n_query and row.protocol}
+    return tuple(sorted(map(int, numbers), reverse=True))
 
 
 def by_key(key: str) -> Published:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -160,12 +159,12 @@ def read_image(path: str) -> Any:
 
     try:
         check_regular(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # No other kind: Pillow would start Ghostscript on PostScript in a .jpg.
-            with Image.open(path, formats=KINDS) as image:
-                if image.width * image.height <= MOST_PIXELS:
-                    return image.convert("RGB")
+        # No other kind: Pillow would start Ghostscript on PostScript in a .jpg.
+        with Image.open(path, formats=KINDS) as image:
+            if image.width * image.height <= MOST_PIXELS:
+                image.load()
+                image.info.pop("transparency", None)  # Pillow warns of what it drops
+                return image.convert("RGB")
         got = f"{image.width:,} x {image.height:,} pixels"
     except (OSError, ValueError, SyntaxError, MemoryError, Image.DecompressionBombError) as error:
         if isinstance(error, InputError):

@@ -1,11 +1,13 @@
 """What all figures share: axes of a column's width, colours, lines, legends, captions, files."""
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from reid_ref.arrays import InputError
@@ -34,6 +36,9 @@ SETTINGS: Any = {
     "lines.linewidth": 1.2, "hatch.linewidth": 0.4, "pdf.fonttype": 42, "svg.hashsalt": "reid-ref"}
 
 
+_drawing = RLock()
+
+
 def check_matplotlib() -> None:
     """Refuse to draw where matplotlib is not installed."""
     try:
@@ -43,12 +48,18 @@ def check_matplotlib() -> None:
                          remedy='pip install "reid-ref[plot]"') from None
 
 
-def defaults(**settings: Any) -> Any:
-    """Let matplotlib draw with its defaults and these settings, whatever a matplotlibrc says."""
-    check_matplotlib()
-    from matplotlib.style import context
+@contextlib.contextmanager
+def defaults(**settings: Any) -> Iterator[None]:
+    """Let matplotlib draw with its defaults and these settings, whatever a matplotlibrc says.
 
-    return context(["default", settings])
+    One thread at a time: the settings are the process's.
+    """
+    check_matplotlib()
+    with _drawing:
+        from matplotlib.style import context
+
+        with context(["default", settings]):
+            yield
 
 
 def inches(text: str, name: str = "width") -> float:
@@ -222,11 +233,14 @@ def caption(figure: str, several: bool = False, bands: bool = False) -> str:
 
 def with_counts(words: str, results: Mapping[str, Result]) -> str:
     """Return a caption with the convention and the numbers of images of some results."""
-    counts = next(iter(results.values())).counts
-    query = "query" if counts.query == 1 else "queries"
-    images = "image" if counts.gallery == 1 else "images"
-    return (f"{words} {counts.query:,} {query}, {counts.gallery:,} gallery {images}; convention "
-            f"{conventions_of(results)}.")
+    by_size: dict[tuple[int, int], list[str]] = {}
+    for name, result in results.items():
+        by_size.setdefault(result.counts.loaded, []).append(name)
+    sizes = [(f"{', '.join(names)}: " if len(by_size) > 1 else "")
+             + f"{n_query:,} {'query' if n_query == 1 else 'queries'}, "
+             f"{n_gallery:,} gallery image{'s' * (n_gallery != 1)}"
+             for (n_query, n_gallery), names in by_size.items()]
+    return f"{words} {'; '.join(sizes)}; convention {conventions_of(results)}."
 
 
 #: Suffixes of files, with the entries of their metadata that hold the date.

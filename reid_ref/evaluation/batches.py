@@ -290,6 +290,9 @@ class Evaluator(Generic[Computed]):
         >>> Evaluator.from_states([first.state(), second.state()]).compute().mAP
         1.0
         """
+        if not isinstance(states, Iterable):
+            raise InputError("states", "a list of what Evaluator.state() returns",
+                             type(states).__name__)
         evaluators = [cls._from_state(state, f"states[{k}]") for k, state in enumerate(states)]
         if not evaluators:
             raise InputError("states", "at least one state", "none")

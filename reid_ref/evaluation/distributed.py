@@ -13,7 +13,6 @@ import mmap
 import os
 import socket
 import uuid
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, as_array, blocks_of, is_stored
-from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import (
     as_rows, block_named, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
@@ -95,7 +94,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     Warns
     -----
     UserWarning
-        As `reid_ref.evaluate`.
+        As `reid_ref.evaluate`. Dask has a warning of its own, "Sending large graph", where more
+        than 10 MiB of queries or of a gallery in memory are sent to a cluster; it is harmless.
 
     Notes
     -----
@@ -124,6 +124,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     bytes_of(max_memory)
     client = _client(client)
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
+    bytes_for(max_memory, checked[1])
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
     how.check_lists(query, gallery)
     normalized = "normalized" in how.scalings
@@ -382,9 +383,7 @@ def _in_threads(shards: list[_Shard], tasks: list[Any]) -> Iterator[tuple[_Shard
 def _in_cluster(shards: list[_Shard], tasks: list[Any],
                 client: Any) -> Iterator[tuple[_Shard, Any]]:
     from distributed import KilledWorker, as_completed
-    with warnings.catch_warnings():  # each worker gets a part of the graph
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        futures = client.compute(tasks)
+    futures = client.compute(tasks)
     shard_of = dict(zip(futures, shards))
     try:
         for future in as_completed(futures, client.loop):

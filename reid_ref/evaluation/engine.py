@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import warn
+from reid_ref.arrays import Integers, warn
 from reid_ref.arrays.cores import using
 from reid_ref.conventions import UNMATCHED, Convention, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
-from reid_ref.evaluation.ranks import Curves, Ranking
+from reid_ref.evaluation.ranks import Ranking
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors, is_single_shot
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
 from reid_ref.result import (
-    Counts, Fingerprints, PerQuery, Result, spread, statuses_of)
-from reid_ref.signature import fields_of, signature
+    Counts, Fingerprints, PerQuery, Result, in_mean_of, spread, statuses_of)
+from reid_ref.signature import fields_of, measured_as, signature
 
 
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
@@ -48,14 +48,16 @@ def by_name(results: list[Result]) -> dict[str, Result]:
 
 
 def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[Result]:
-    """Return the result of each convention."""
+    """Return the result of each convention, which has the metric that was used."""
     listed = how.signed_lists()
     # What conventions share is computed once: the function is called once for equal arguments.
     once = functools.cache(lambda function, *arguments: function(*arguments))
-    return [ranks.finish(summarize(
-        ranks.of(convention), query, gallery, convention,
-        {**ranks.provenance, **(listed if convention.needs_lists else {})},
-        ranks.curves, once)) for convention in how.conventions]
+    results = [ranks.finish(summarize(
+        ranks, query, gallery, convention,
+        {**ranks.provenance, **(listed if convention.needs_lists else {})}, once))
+        for convention in how.conventions]
+    return [replace(result, convention=measured_as(result.convention, result.signature))
+            for result in results]
 
 
 def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
@@ -101,25 +103,26 @@ class Loaded:
         self.ranks = of_queries(ranks, self.mask)
 
 
-def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Convention,
-              provenance: dict[str, str], curves: Curves, once: Callable[..., Any]) -> Result:
+def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Convention,
+              provenance: dict[str, str], once: Callable[..., Any]) -> Result:
     """Return the `Result` of the ranks of all queries; `once` calls a function, or remembers."""
-    loaded = once(Loaded, ranks, query, gallery, convention.loads)
+    loaded = once(Loaded, ranks.of(convention), query, gallery, convention.loads)
     mask, n_absent = loaded.mask, len(gallery) - len(loaded.gallery)
     in_order = convention.in_order(loaded.ranks)
     cut = convention.cut_off(in_order)
     ap = once(convention.average_precision, cut)
     inp = once(metrics.inverse_negative_penalty, in_order)  # of the whole list, whatever `top_k`
     n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
-    status, n_status = once(_statuses, in_order, loaded, gallery, convention.ignored)
+    status, n_status = once(_statuses, in_order, loaded, gallery, convention.not_ranked,
+                            ranks.can_rank)
     per_query = PerQuery(
         ap=spread(ap, mask, np.nan), inp=spread(inp, mask, np.nan),
         first_match=spread(cut.first_match, mask, 0), n_good=spread(n_good, mask, 0),
         n_junk=spread(n_junk, mask, 0), status=status, identity=query.identity,
         camera=query.camera)
-    ap, inp = (convention.counted(values, n_good) for values in (ap, inp))
+    ap, inp = (in_mean_of(per_query, name, convention, mask) for name in ("ap", "inp"))
     return Result(
-        mAP=convention.mean(ap), cmc=curves.curve(cut, convention, mask),
+        mAP=convention.mean(ap), cmc=ranks.curves.curve(cut, convention, mask)[:ranks.longest],
         mINP=convention.mean(inp), per_query=per_query,
         counts=_counts(per_query, len(once(metrics.tied_queries, in_order)),
                        dict(n_status), query, gallery, n_absent, convention),
@@ -131,7 +134,8 @@ def summarize(ranks: GoodRanks, query: Labels, gallery: Labels, convention: Conv
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
-              ignored: tuple[str, ...]) -> tuple[npt.NDArray[np.str_], dict[str, int]]:
+              ignored: tuple[str, ...], can_rank: Callable[..., Integers] | None,
+              ) -> tuple[npt.NDArray[np.str_], dict[str, int]]:
     """Return the status of every query, and how many queries have each."""
     identity, names = loaded.query.identity, statuses_of(ignored)
     status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, names))}")
@@ -140,8 +144,9 @@ def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
     status[absent & ~np.isin(identity, gallery.identity)] = "identity absent"
     if "listed as junk" in ignored:
         status[absent] = "none listed"
-    status[(ranks.n_good > 0) & (ranks.found == 0)] = "only junk"
-    status[ranks.n_kept == 0] = "nothing kept"
+    matched = (ranks.found if can_rank is None else can_rank(ignored)[loaded.mask]) > 0
+    status[~absent & ~matched] = "only junk"
+    status[(ranks.n_kept == 0) & (absent | ~matched)] = "nothing kept"
     every = spread(status, loaded.mask, "not loaded")
     return every, {name: int(np.count_nonzero(every == name)) for name in names}
 

@@ -237,7 +237,7 @@ def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequen
     Returns
     -------
     ap : float
-        In [0, 1]; NaN without a good image, as `compute_AP.m` returns it.
+        In [0, 1]. As `compute_AP.m` returns it: NaN without a good image, but 0 of junk alone.
     cmc : float64, shape (len(index),)
 
     Raises

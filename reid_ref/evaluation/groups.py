@@ -15,7 +15,7 @@ from reid_ref.conventions import AP
 from reid_ref.labels import Labels
 from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
-from reid_ref.result import Result, in_mean, intervals_of, sums_of_units
+from reid_ref.result import Result, in_mean, in_mean_of, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 
 #: Recall in percent at which mean precision is computed.
@@ -95,17 +95,13 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
     loaded = result.per_query.status != "not loaded"
     order = np.flatnonzero(loaded)[np.argsort(group[loaded], kind="stable")]
     edges = np.cumsum([0, *np.bincount(group[loaded], minlength=len(value))])
-    convention, per_query = result.convention, result.per_query
-    # The last good image of a cut list may have any rank; without such lists mINP is a number.
-    is_open = np.isnan(per_query.inp) & (per_query.status == "ok") & np.isnan(result.mINP)
+    convention = result.convention
     counted, means = [], []
     for start, stop in pairwise(edges):
-        part = order[start:stop]
-        ap, inp = (convention.counted(values[part], per_query.n_good[part])
-                   for values in (per_query.ap, per_query.inp))
+        ap, inp = (in_mean_of(result.per_query, name, convention, order[start:stop])
+                   for name in ("ap", "inp"))
         counted.append(len(ap))
-        means.append((convention.mean(ap),
-                      np.nan if is_open[part].any() else convention.mean(inp)))
+        means.append((convention.mean(ap), convention.mean(inp)))
     mAP, mINP = np.array(means).T
     ranks = convention.cut_off(of_queries(result.ranks, loaded))
     rank1 = [_rank1(part, result) for part in split_queries(ranks, group[loaded], len(value))]
@@ -247,8 +243,8 @@ def counted_ap(result: Result) -> tuple[Doubles, Integers]:
     (array([1.  , 0.25]), array([1, 1]))
     """
     counted = in_mean(result)
-    n_good = result.per_query.n_good[counted]
-    return result.convention.counted(result.per_query.ap[counted], n_good), n_good
+    return (in_mean_of(result.per_query, "ap", result.convention, counted),
+            result.per_query.n_good[counted])
 
 
 def identity_ap(result: Result) -> Doubles:
@@ -303,7 +299,9 @@ def ap_by_good(result: Result) -> ByGood:
     ap, n_good = counted_ap(result)
     # The exponent of 2n - 1 is 1, 2, 3, 3, 4 ... for n = 1, 2, 3, 4, 5 ...
     group = np.frexp(2.0 * n_good - 1)[1]
-    groups = np.arange(1, int(group.max(initial=0)) + 1)
+    groups = range(1, int(group.max(initial=0)) + 1)
     parts = [ap[(group == k) & (n_good > 0)] for k in groups]
-    return ByGood(2 ** groups // 4 + 1, 2 ** groups // 2, np.array(list(map(len, parts))),
+    low, high = ([2**k // share for k in groups] for share in (4, 2))
+    return ByGood(np.array(low, np.int64) + 1, np.array(high, np.int64),
+                  np.array(list(map(len, parts))),
                   np.array([result.convention.mean(part) for part in parts]))

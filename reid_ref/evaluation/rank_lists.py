@@ -1,7 +1,6 @@
 """A query's ranked list, each image with its role; the queries worth a look."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Integers, without_warnings
 from reid_ref.conventions import CHOICES, Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import in_order, stable_order
 from reid_ref.ranking.roles import query_roles
-from reid_ref.result import Result, in_mean
+from reid_ref.result import Result, in_mean, in_mean_of
 
 #: Roles of images.
 GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
@@ -28,10 +27,9 @@ def rows_with_roles(data: ResultFile, queries: Integers, how: How) -> Iterator[t
     convention, = how.conventions
     roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
                         how.lists_of(queries))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the evaluation has said what is odd about the features
-        for k, row in enumerate(data.input.exact_rows(queries, how)):
-            yield (row, *roles(k))
+    # The evaluation has said what is odd about the features.
+    for k, row in enumerate(without_warnings(data.input.exact_rows(queries, how))):
+        yield (row, *roles(k))
 
 
 def nearest_wrong(data: ResultFile, queries: Integers, how: How) -> list[int | None]:
@@ -159,7 +157,7 @@ def worst_queries(result: Result, n: int) -> Integers:
     array([1])
     """
     queries = np.flatnonzero(in_mean(result))
-    ap = result.convention.counted(result.per_query.ap[queries], result.per_query.n_good[queries])
+    ap = in_mean_of(result.per_query, "ap", result.convention, queries)
     return queries[np.argsort(ap, kind="stable")[:n]]
 
 

@@ -18,7 +18,7 @@ from reid_ref import distances as blas
 from reid_ref.arrays import (
     Doubles, InputError, Integers, blocks_of, check_real_distances, is_stored)
 from reid_ref.arrays.device import in_main_memory, where_they_are
-from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
@@ -33,7 +33,6 @@ from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
     Block, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
 from reid_ref.ranking.roles import find_all_roles
-from reid_ref.result import Result
 
 Array = npt.NDArray[Any]
 Arrays = Iterator[Array]
@@ -207,32 +206,33 @@ class Features(Ranked):
     def rows(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of what ranks the images of a query, with the ties of exact distances."""
         of_query, of_gallery = map(in_main_memory, where_they_are(self.query, self.gallery))
-        return feature_rows(*check_feature_shapes(of_query, of_gallery, query, gallery),
-                            how.scaling(), bytes_of(how.max_memory))
+        features = check_feature_shapes(of_query, of_gallery, query, gallery)
+        return feature_rows(*features, how.scaling(), bytes_for(how.max_memory, features[1]))
 
     def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
-        """Return all pairs, in main memory."""
+        """Return all pairs, in main memory; what is counted of them takes half of the memory."""
         of_query, of_gallery = where_they_are(self.query, self.gallery)
         of_query, of_gallery = map(in_main_memory, check_feature_shapes(
             of_query, of_gallery, query, gallery))
         square = squares(read_rows(of_query))
-        opened = feature_parts(of_query, of_gallery, [how.scaling()], bytes_of(how.max_memory))
+        opened = feature_parts(of_query, of_gallery, [how.scaling()],
+                               bytes_for(how.max_memory, of_gallery) // 2)
         return Pairs(
             lambda precision: ((slice(0, len(query)), part(precision)) for part in opened),
             lambda rows, ranked: _distances(ranked, square[rows], *how.distance()))
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
-        memory = bytes_of(how.max_memory)
-        return _exact_blocks(*check_feature_shapes(self.query, self.gallery, query, gallery), how,
-                             memory)
+        features = check_feature_shapes(self.query, self.gallery, query, gallery)
+        return _exact_blocks(*features, how, bytes_for(how.max_memory, features[1]))
 
     def exact_rows(self, queries: Integers, how: How) -> Arrays:
         """Yield the row of each query."""
         if len(queries):
             chosen = np.concatenate([read_rows(self.query, k, k + 1, "query_features")
                                      for k in queries.tolist()])
-            for block in _exact_blocks(chosen, self.gallery, how, bytes_of(how.max_memory)):
+            for block in _exact_blocks(chosen, self.gallery, how,
+                                       bytes_for(how.max_memory, self.gallery)):
                 yield from block
 
     def by_product(self, how: How) -> Any:
@@ -315,7 +315,7 @@ class Distances(Ranked):
 
         def parts(_: Any) -> Iterator[tuple[slice, Part]]:
             done = 0
-            for block in row_blocks(distances, bytes_of(how.max_memory)):
+            for block in row_blocks(distances, bytes_of(how.max_memory) // 2):
                 yield slice(done, done + len(block)), matrix_part(block)
                 done += len(block)
         return Pairs(parts, lambda _, values: values.astype(np.float64))
@@ -409,8 +409,7 @@ class Lists(Ranked):
         return Ranking(lambda convention: convention.answered(
             joined[convention.not_ranked][0], length), curves,
                        _provenance(length, len(gallery), ranked.n_good),
-                       lambda result: _cut(result, joined[result.convention.not_ranked][1],
-                                           int(length.max())))
+                       can_rank=lambda rule: joined[rule][1], longest=max(int(length.max()), 1))
 
 
 def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
@@ -548,25 +547,7 @@ def with_n_good(ranking: Ranking, n_good: Integers, longest: int) -> Ranking:
     longest : int
         Images that a query keeps at most, where its CMC curve ends.
     """
-    return Ranking(
-        lambda convention: replace(ranking.of(convention), n_good=n_good), ranking.curves,
-        {**ranking.provenance, **_said_of(n_good)},
-        lambda result: _cut(ranking.finish(result), n_good, longest))
-
-
-def _cut(result: Result, ranked_good: Integers, longest: int) -> Result:
-    """Adjust a result for truncated lists.
-
-    INP of a query with missing good images is NaN, and CMC ends at the longest list.
-    """
-    per_query, counts = result.per_query, result.counts
-    status = per_query.status.copy()
-    status[(status == "only junk") & (ranked_good > 0)] = "ok"
-    is_open = ((result.ranks.found < ranked_good) & (status != "not loaded")
-               & (per_query.n_good > 0))
     return replace(
-        result, cmc=result.cmc[:max(longest, 1)],
-        mINP=float("nan") if is_open.any() else result.mINP,
-        per_query=replace(per_query, status=status),
-        counts=replace(counts, status={
-            name: int(np.count_nonzero(status == name)) for name in counts.status}))
+        ranking, of=lambda convention: replace(ranking.of(convention), n_good=n_good),
+        provenance={**ranking.provenance, **_said_of(n_good)}, can_rank=lambda _: n_good,
+        longest=max(longest, 1))

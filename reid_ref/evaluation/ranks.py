@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers, blocks_of, check_real_distances, warn
 from reid_ref.arrays.device import DeviceArray
-from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
 from reid_ref.distances import BLOCK_BYTES
@@ -32,6 +33,7 @@ from reid_ref.ranking.on_device import or_in_main_memory
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import Mask, find_all_roles
 from reid_ref.result import Result
+from reid_ref.signature import distance_of
 
 
 class Curves:
@@ -110,13 +112,20 @@ class Ranking:
     provenance : dict of str to str
         What the signature says of the distances.
     finish : callable
-        Result to result: what cut lists leave open.
+        Result to result: the signature of distances that are its convention's own.
+    can_rank : callable, optional
+        What is ignored to the number of good images that each query's list would hold if it were
+        not cut. None: each list holds them.
+    longest : int, optional
+        Images in the longest list, where CMC curves end.
     """
 
     of: Callable[[Convention], GoodRanks]
     curves: Curves
     provenance: dict[str, str]
     finish: Callable[[Result], Result] = lambda result: result
+    can_rank: Callable[[Ignored], Integers] | None = None
+    longest: int | None = None
 
 
 def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
@@ -130,7 +139,7 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     keys = {rank_key(convention, of_features) for convention in how.conventions}
     parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in keys}
     done = n_nan = 0
-    for block in blocks:
+    for block in _of_few_pairs(blocks, query, gallery, bytes_of(how.max_memory)):
         check_real_distances(block)
         rows = slice(done, done + len(block))
         block_query, block_lists = query[rows], how.lists_of(rows)
@@ -150,6 +159,26 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     joined = {key: join(tuple(ranks)) for key, ranks in parts.items()}
     return Ranking(lambda convention: joined[rank_key(convention, of_features)], curves,
                    provenance)
+
+
+#: Bytes that the tables of a pair of query and image of the same identity take at most.
+PAIR_BYTES = 128
+
+
+def _of_few_pairs(blocks: Iterable[Any], query: Labels, gallery: Labels,
+                  max_memory: int) -> Iterator[Any]:
+    """Cut blocks so that the tables of their good and ignored pairs fit in the memory."""
+    identity, count = np.unique(np.append(gallery.identity, query.identity), return_counts=True)
+    so_far = np.cumsum(count[np.searchsorted(identity, query.identity)])
+    done = 0
+    for block in blocks:
+        number = so_far[done:done + len(block)] * PAIR_BYTES // max_memory
+        done += len(block)
+        cuts = (np.flatnonzero(np.diff(number)) + 1).tolist()
+        if isinstance(block, DeviceArray) or not cuts:
+            yield block
+        else:
+            yield from (block[first:last] for first, last in pairwise([0, *cuts, len(block)]))
 
 
 def warn_of_nan(number: int, pairs: int) -> None:
@@ -178,7 +207,8 @@ def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
 def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
                   how: How) -> Ranking:
     """Rank checked features by exact distances, ties in gallery order."""
-    report, memory = in_queries(how.progress, len(query)), bytes_of(how.max_memory)
+    report = in_queries(how.progress, len(query))
+    memory = bytes_for(how.max_memory, gallery_features)
 
     def ranked(of_query: Any, of_gallery: Any) -> Callable[[Convention], GoodRanks]:
         sources = _sources_of_features(of_query, of_gallery, how.scalings, memory)
@@ -224,8 +254,7 @@ def measured(ranks: Ranking, how: How) -> Ranking:
 
 
 def _distance(how: How, convention: Convention | None = None) -> dict[str, str]:
-    metric, normalized = how.distance(convention)
-    return {"metric": metric, "normalize": "yes" if normalized else "no"}
+    return distance_of(*how.distance(convention))
 
 
 def _sources_of_features(query_features: Any, gallery_features: Any, scalings: Sequence[str],

@@ -75,8 +75,7 @@ def check_result_file(data: object) -> None:
         raise InputError("data", "what reid_ref.read returns", type(data).__name__,
                          "pass reid_ref.read(FILE), or arrays as a ResultFile")
     if data.distances is None and (data.query_features is None or data.gallery_features is None):
-        expected = "distances, or features of both sides"
-        if data.ranked is None:
-            raise InputError("data", expected, "neither", "pass distances=... or both features")
-        raise InputError("data", expected, "ranked lists",
-                         "reid_ref.evaluate_ranked_lists takes them")
+        if data.ranked is not None:
+            Lists(data.ranked).exact_rows()
+        raise InputError("data", "distances, or features of both sides", "neither",
+                         "pass distances=... or both features")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import math
 import re
-import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -56,6 +55,7 @@ MAT, NPY, TEXT = "a MAT file", "a .npy file", "text"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
+_WHOLE = re.compile(r"[-+]?[0-9]{1,99}", re.ASCII)
 _DIMENSIONS = 32     # the most that every version of numpy takes
 # MATLAB's classes of numbers. No other class is needed, and scipy may never return from one.
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
@@ -72,9 +72,7 @@ def _damaged(where: object, expected: str, error: Exception) -> InputError:
 def _reading(where: object, what: str) -> Iterator[None]:
     """Turn what a library raises on damage, which may be anything, into an `InputError`."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     except InputError:
         raise
     except Exception as error:
@@ -310,17 +308,22 @@ def read_text(path: Path) -> Contents:
     lines = read_lines(path, "numbers; is it a .mat or .npz file?")
     rows = [line for line in lines if line.split("#")[0].strip()]
     reason = "none"
-    for dtype in (np.int64, np.float64) if rows else ():
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")     # numpy 1 reads 1.5 as 1, and warns
-            try:
-                return _single(path, np.loadtxt(
-                    rows, dtype, delimiter="," if "," in rows[0] else None, ndmin=2), TEXT)
-            except (ValueError, OverflowError, DeprecationWarning) as error:
-                # Its rows count from 0 here, and from 1 where a row is too short.
-                reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
+    if rows:
+        dtype = np.int64 if all(map(_are_whole, rows)) else np.float64
+        try:
+            return _single(path, np.loadtxt(
+                rows, dtype, delimiter="," if "," in rows[0] else None, ndmin=2), TEXT)
+        except (ValueError, OverflowError) as error:
+            # Its rows count from 0 here, and from 1 where a row is too short.
+            reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
     raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
                      "start other lines with #")
+
+
+def _are_whole(row: str) -> bool:
+    """Return whether numbers are 64-bit integers; of others numpy 1 makes some, and warns."""
+    numbers = row.split("#")[0].replace(",", " ").split()
+    return all(_WHOLE.fullmatch(number) and -2**63 <= int(number) < 2**63 for number in numbers)
 
 
 def read_folder(folder: Path) -> Contents:

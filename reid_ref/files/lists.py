@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers
-from reid_ref.disk import read_json, read_lines
+from reid_ref.disk import read_json, read_lines, unique
 from reid_ref.evaluation.lists import (
     SUFFIX, check_matrix, in_order_of_queries, place, places_of)
 from reid_ref.files.formats import read_contents
@@ -164,8 +163,7 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
 
 def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
                gallery_names: Sequence[str] | None, first: int) -> RankedLists:
-    value = read_json(path, "ranked lists as JSON",
-                      partial(json.loads, object_pairs_hook=partial(_unique, path)))
+    value = read_json(path, "ranked lists as JSON", what="query")
     where: Callable[[int], str] = partial(_numbered, f"{path}: list ", 1)
     by_id = isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
     if by_id:
@@ -262,18 +260,10 @@ def _from_first(numbers: Integers, where: str, first: int) -> Integers:
     return numbers - first
 
 
-def _unique(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    lists = dict(pairs)
-    if len(lists) < len(pairs):
-        (name, _), = Counter(name for name, _ in pairs).most_common(1)
-        raise InputError(path, "each query once", f"{name!r} twice")
-    return lists
-
-
 def _by_id(rows: list[dict[str, Any]], path: Path) -> dict[str, Any]:
     """Return ATRW's rows as query name to list."""
     for k, row in enumerate(rows):
         if not {"query_id", "ans_ids"} <= row.keys():
             raise InputError(f"{path}: list {k + 1}", "an object with query_id and ans_ids",
                              ", ".join(row) or "none")
-    return _unique(path, [(str(row["query_id"]), row["ans_ids"]) for row in rows])
+    return unique(path, "query", [(str(row["query_id"]), row["ans_ids"]) for row in rows])

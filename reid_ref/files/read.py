@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref import extensions
-from reid_ref.arrays import InputError, check_choice, check_finite_rows
+from reid_ref.arrays import InputError, check_choice, check_finite_rows, warn
 from reid_ref.arrays.stored import is_lazy
-from reid_ref.disk import check_different, renamed
+from reid_ref.disk import check_different, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_folder
 from reid_ref.files.layouts import (
@@ -149,7 +149,7 @@ read = read_result
 def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
     if not paths:
         raise InputError("paths", "at least one result file", "none")
-    listed = [Path(path) for path in paths]
+    listed = [path_of(path) for path in paths]
     check_different(listed)
     return listed
 
@@ -182,6 +182,8 @@ def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> Resul
         if fields.used.isdisjoint(value.where for value in part.values.values()):
             raise InputError(path, f"a file that belongs to the {fields.title}",
                              ", ".join(part.values), "rename it, or leave it out")
+    if "query_features" in fields.arrays and names.keys().isdisjoint(fields.arrays):
+        _name_distances(files, fields)
     title = f"{layout.title if layout else fields.title}, in {contents.format}"
     formats = {part.format for part in files.values()}
     if several and "ranked_lists" not in fields.arrays:
@@ -193,6 +195,17 @@ def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> Resul
         any(part.transposable for part in files.values()) or not layout and MAT in formats,
         () if several else tuple(key for key, value in contents.values.items()
                                  if value.where not in fields.used))
+
+
+def _name_distances(files: Mapping[Path, Contents], fields: Fields) -> None:
+    """Warn of a matrix of distances beside features, which may say something else."""
+    sizes = {n for role in FEATURES for n in fields.arrays[role].shape}
+    for contents in files.values():
+        for key, value in contents.values.items():
+            if (value.where not in fields.used and role_of(key) == "distances"
+                    and len(value.shape) == 2 and sizes.issuperset(value.shape)):
+                warn(f"{value.where} is not read: the features beside it are ranked; "
+                     f"names={{'distances': {key!r}}} (--map distances={key}) ranks the matrix")
 
 
 def _fields_of_layout(path: Path, contents: Contents, layout: Layout) -> Fields:

@@ -67,8 +67,7 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     by_name = [_add_labels_of_names(arrays, side) for side in SIDES]
     missing = [role for role in (*matrices, *LABELS) if role not in arrays]
     if missing:
-        raise _lacking(files, missing, "features or distances with labels" if ranked else
-                       "the labels of query and gallery", bool(whole) and not rows)
+        raise _lacking(files, missing, bool(ranked), bool(whole) and not rows)
     lists = arrays.get("ranked_lists")
     if lists and "ranked_distances" in named and len(lists.shape) == 2:
         _check_order(lists, _only(named, "ranked_distances"))
@@ -145,7 +144,7 @@ def _only(named: Named, role: str) -> StoredArray:
     arrays = named[role]
     if len(arrays) > 1:
         raise InputError(arrays[1].where, f"one array for {role}", f"this one and "
-                         f"{arrays[0].where}", "leave one out, or say with names= (--map) which")
+                         f"{arrays[0].where}", "leave one out; docs/files.md says how to choose")
     return arrays[0]
 
 
@@ -216,8 +215,13 @@ def _check_order(lists: StoredArray, distances: StoredArray) -> None:
                          "that fall", "neither", f"are they those of {lists.where}?")
 
 
-def _lacking(files: Files, missing: list[str], expected: str, no_split: bool) -> InputError:
-    """Return the error of files that lack an array; it says what is in them."""
+def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:
+    """Return the error of files that lack an array; it says what is in them.
+
+    `names`: the user may say which array is which.
+    """
+    expected = ("features or distances with labels" if names else
+                "the labels of query and gallery")
     arrays = {key if len(files) == 1 or len(contents.values) > 1 else path.name: value
               for path, contents in files.items() for key, value in contents.values.items()}
     listed = [f"{key} {value.summary}" for key, value in arrays.items()]
@@ -237,4 +241,5 @@ def _lacking(files: Files, missing: list[str], expected: str, no_split: bool) ->
         f"{next(iter(files))}{more_files}", expected,
         ", ".join(listed[:8]) + more or "no arrays", f"it lacks {lacks}"
         + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
-        + "; names= (--map) says which array is which, docs/files.md which names are known")
+        + ("; names= (--map) says which array is which, docs/files.md which names are known"
+           if names else "; rename them: docs/files.md says which names are known"))

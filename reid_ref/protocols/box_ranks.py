@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers
-from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays.memory import bytes_for
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, with_n_good
 from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance
@@ -221,7 +221,8 @@ def _rows(boxes: Boxes, kept: Mask, how: How) -> Iterator[Doubles]:
     if boxes.similarity is not None:
         yield from (0.0 - row[kept] for row in boxes.similarity)
         return
-    features, memory = boxes.detection_features[kept], bytes_of(how.max_memory)
+    features = boxes.detection_features[kept]
+    memory = bytes_for(how.max_memory, features)
     if features.dtype.kind == "f" and 8 * features.size <= memory:
         features = features.astype(np.float64)  # once, not in every block
     for block in feature_rows(boxes.query_features, features, how.scaling(), memory):

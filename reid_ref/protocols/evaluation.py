@@ -225,7 +225,8 @@ def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
         chosen = source.between(asks, asking, answers, answering)
         results += summaries(chosen.ranks(query, gallery, how), query, gallery, how)
         if not part.unmatched:
-            warn_unmatched(results[-1], query, gallery)
+            with each_warning_once(f"part {part.name}: "):
+                warn_unmatched(results[-1], query, gallery)
     return results
 
 
@@ -252,8 +253,8 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
     if n_unmatched == len(query):
         raise InputError("gallery", "an identity that query and gallery share", "none")
     if n_unmatched and not is_pool:
-        warn(f"{n_unmatched} of {len(query)} queries have no good image: they are left out; check "
-             "that identities are numbered alike on both sides")
+        warn(f"part {part.name}: {n_unmatched} of {len(query)} queries have no good image: they "
+             "are left out; check that identities are numbered alike on both sides")
     return of_expectation(expected, query, gallery, convention, signature(
         {**fields_of(convention), **chosen.provenance_of(how),
          **record.signed(part.name, trials="expectation")}, query, gallery))

@@ -14,6 +14,8 @@ from reid_ref.disk import rows_of_table
 from reid_ref.labels import Labels, cells
 from reid_ref.protocols.box_ranks import BoxRule
 
+#: The most trials, over all parts, and the most parts that a file may ask for.
+MOST_TRIALS, MOST_PARTS = 1000, 100
 #: The labels of both sides by "query" and "gallery".
 Sides = Mapping[str, Labels]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from reid_ref import extensions
 from reid_ref.arrays import InputError, warn
-from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.conventions import CONVENTIONS, SYSU_CAMERAS, Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
 from reid_ref.labels import Labels
 from reid_ref.protocols import box_ranks
@@ -75,7 +75,7 @@ def _views_of_cargo(labels: Labels) -> Labels:
 
 
 _IN_MATLAB = CONVENTIONS["matlab"]
-_SYSU: tuple[Part, ...] = (Part("all", *_of("camera", (3, 6), (1, 2, 4, 5))),
+_SYSU: tuple[Part, ...] = (Part("all", *_of("camera", *SYSU_CAMERAS)),
                            Part("indoor", *_of("camera", (3, 6), (1, 2)), unmatched=True))
 _SYSU_CAMERAS = tuple(range(1, 7))
 #: Images of the query's identity in other clothes, or in the same, are left out.

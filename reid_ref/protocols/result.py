@@ -12,7 +12,7 @@ from reid_ref.protocols.expectation import Expected, sd_of_draws
 from reid_ref.protocols.record import Protocol
 from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result
 from reid_ref.result.means import NO_RANKS, Expectation, over_trials, weighted_means
-from reid_ref.signature import Signature
+from reid_ref.signature import Signature, measured_as
 
 
 def of_trials(protocol: Protocol, part: str, results: Sequence[Result],
@@ -35,8 +35,8 @@ def of_expectation(expected: Expected, query: Labels, gallery: Labels, conventio
     status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(query) - n}
     return Expectation(
         mAP=mAP, cmc=curve, mINP=mAP, per_query=per_query, counted=n, signature=signature,
-        counts=Counts(len(query), size, 0, 0, 0, size, n, 0, 0, status), convention=convention,
-        ranks=NO_RANKS, weight=weight, match=match,
+        counts=Counts(len(query), size, 0, 0, 0, size, n, 0, 0, status),
+        convention=measured_as(convention, signature), ranks=NO_RANKS, weight=weight, match=match,
         draws=sd_of_draws(expected.ranks, match.shape[1]),
         fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
 

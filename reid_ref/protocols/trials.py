@@ -13,7 +13,8 @@ from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.files.formats import read_contents
 from reid_ref.files.mat import read_array, variables
 from reid_ref.labels import Labels, cells
-from reid_ref.protocols.record import Given, Part, Protocol, Seeded, Sides
+from reid_ref.protocols.record import (
+    MOST_TRIALS, Given, Part, Protocol, Seeded, Sides)
 
 
 class Pair(NamedTuple):
@@ -153,24 +154,31 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
     InputError
         The file cannot be read, or is none of these.
     """
-    suffix = Path(path).suffix.lower()
     try:
-        check_regular(path)
-        if suffix == ".mat":
-            with open(path, "rb") as file:
-                every = {variable.name: variable for variable in variables(file)}
-                permutations = read_array(file, every["rand_perm_cam"])
-            return permuted_galleries(permutations, gallery, shots)
-        if suffix == ".npz":
-            arrays = read_contents(Path(path)).values
-            rows = arrays["gallery"].load()
-            queries: Any = arrays["query"].load() if "query" in arrays else [None] * len(rows)
-            return [Pair(*pair) for pair in zip(queries, rows, strict=True)]
-        return [Pair(*pair) for pair in read_json(path, _TRIALS)]
+        pairs = _pairs(path, gallery, shots)
     except InputError:
         raise
     except Exception as error:  # readers raise whatever a damaged file makes of them
         raise InputError(path, _TRIALS, f"{type(error).__name__}: {error}") from None
+    if len(pairs) > MOST_TRIALS:
+        raise InputError(path, f"at most {MOST_TRIALS:,} trials", f"{len(pairs):,}")
+    return pairs
+
+
+def _pairs(path: PathLike, gallery: Labels, shots: int) -> list[Pair]:
+    suffix = Path(path).suffix.lower()
+    check_regular(path)
+    if suffix == ".mat":
+        with open(path, "rb") as file:
+            every = {variable.name: variable for variable in variables(file)}
+            permutations = read_array(file, every["rand_perm_cam"])
+        return permuted_galleries(permutations, gallery, shots)
+    if suffix == ".npz":
+        arrays = read_contents(Path(path)).values
+        rows = arrays["gallery"].load()
+        queries: Any = arrays["query"].load() if "query" in arrays else [None] * len(rows)
+        return [Pair(*pair) for pair in zip(queries, rows, strict=True)]
+    return [Pair(*pair) for pair in read_json(path, _TRIALS)]
 
 
 def check_averaged(protocol: Protocol, argument: str, n: int) -> int:

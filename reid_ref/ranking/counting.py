@@ -3,17 +3,19 @@
 A `Part` of the gallery returns the exact distance of single pairs, and yields tiles of all pairs,
 whose values may be off by a known bound. A rank is a count, so the gallery is not sorted. Of each
 tile, only images nearer than the query's farthest good image are compared with its good images.
-The few images that the error of a tile leaves undecided are compared by exact distances. So counts
-depend only on exact distances, not on the shape of tiles, and counts of parts of a gallery add up.
+The few images that the error of a tile leaves open are measured exactly, each once for a query,
+however many of its good images are near; where they are many, a finer part counts instead. So
+counts depend only on exact distances, not on the shape of tiles, and those of parts add up.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import local
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +65,8 @@ class Tile:
         return values
 
     def among(self, images: slice, counting: Counting, farthest: Array,
-              sought: Sought) -> tuple[Integers, Iterator[Open]]:
-        """Return how many images are nearer than each good image, and yield what is undecided.
+              sought: Sought) -> tuple[Before, Open]:
+        """Count the images before each good image, but for those that the error leaves open.
 
         The candidates, images of a part up to the row's farthest good image, are put in order as
         whole numbers of row, value and column: few long calls, which release Python's lock.
@@ -77,7 +79,7 @@ class Tile:
         key = scratch("key", near.shape, np.dtype(np.int64))
         np.left_shift(_ordinal(values, centre, size), bits, out=key, dtype=np.int64)
         key += near
-        rows = np.arange(n_rows)
+        rows = np.arange(n_rows, dtype=np.int64)
         key += np.repeat((rows << 32 + bits) - width * rows, size)
         for first, last in zip(start.tolist(), start[1:].tolist()):
             key[first:last].sort()  # row by row is faster than all at once
@@ -86,8 +88,9 @@ class Tile:
                            for side in (sought.low, sought.high))
         first = np.searchsorted(key, row_key + (lowest << bits))
         last = np.searchsorted(key, row_key + (highest + 1 << bits))
-        return first - start[row], ranges_open(first, last, lambda place: (
-            images.start + self.columns[key[place] & (1 << bits) - 1]))
+        nearer, place = outside(first, last, start[row])
+        return nearer_alone(nearer), (np.searchsorted(start, place, side="right") - 1,
+                                      self.columns[key[place] & (1 << bits) - 1])
 
     def _near(self, images: slice, counting: Counting,
               farthest: Array) -> tuple[Integers, Array, Mask]:
@@ -110,21 +113,21 @@ class Tile:
 
 
 class ExactTile(Tile):
-    """Distances as they are ranked; only those that are equal leave a place undecided."""
+    """Distances as they are ranked, which leave nothing open."""
 
     def among(self, images: slice, counting: Counting, farthest: Array,
-              sought: Sought) -> tuple[Integers, Iterator[Open]]:
-        """Return how many images are nearer than each good image, and yield what is undecided.
+              sought: Sought) -> tuple[Before, Open]:
+        """Count the images before each good image.
 
-        Values alone are put in order, in half the time, and images at the same distance looked up;
-        unless they are many.
+        Values alone are put in order, in half the time; their columns as well only in rows where
+        other images are at the distance of a good one.
         """
         near, values, is_near = self._near(images, counting, farthest)
         n_rows, width = self.values.shape
-        first = np.zeros(len(sought.row), np.int64)
+        counts = nearer_alone(np.zeros(len(sought.row), np.int64))
         if not len(near):
-            return first, iter(())
-        rows = np.arange(n_rows + 1)
+            return counts, NONE_OPEN
+        rows, first = np.arange(n_rows + 1), counts[0]
         start = np.searchsorted(near, width * rows)
         starts, pairs = start.tolist(), np.searchsorted(sought.row, rows).tolist()
         for k, end, pair, last_pair in zip(starts, starts[1:], pairs, pairs[1:]):
@@ -135,19 +138,45 @@ class ExactTile(Tile):
         itself = is_near[sought.row, column] & (column >= 0)
         # Where an image is counted itself, its own value is first, and another equal one next.
         place = start[sought.row] + first + itself
-        tied = np.flatnonzero(values.take(place, mode="clip") == sought.low).tolist()
-        if len(tied) > 2 * n_rows:
-            return super().among(images, counting, farthest, sought)
+        tied = np.flatnonzero((values.take(place, mode="clip") == sought.low)
+                              & (place < start[sought.row + 1]))
+        column, row = np.searchsorted(self.columns, sought.image - images.start), sought.row[tied]
+        for some in np.split(tied, np.flatnonzero(np.diff(row)) + 1) if len(tied) else ():
+            k = int(sought.row[some[0]])
+            counts[1:, some] = _at_same_value(
+                self.values[k], near[starts[k]:starts[k + 1]] - width * k, sought.low[some],
+                column[some])
+        counts[1, tied] -= itself[tied]
+        return counts, NONE_OPEN
 
-        def undecided() -> Iterator[Open]:
-            for pair in tied:
-                row = sought.row[pair]
-                column = near[start[row]:start[row + 1]] - width * row
-                of_query = self.values[row, column]
-                column = column[(of_query >= sought.low[pair]) & (of_query <= sought.high[pair])]
-                yield np.full(len(column), pair), images.start + self.columns[column]
 
-        return first, undecided()
+#: Distances that are looked up one by one in a row, in less time than all are put in order.
+FEW_VALUES = 6
+
+
+def _at_same_value(values: Array, columns: Integers, value: Array, before: Integers) -> Before:
+    """Count the columns that have each value, and those of them before another column."""
+    values, different = values[columns], set(value.tolist())
+    counts = np.empty((2, len(value)), np.int64)
+    if len(different) <= FEW_VALUES:
+        for number in different:
+            at, wanted = columns[values == number], value == number
+            counts[0, wanted], counts[1, wanted] = len(at), at.searchsorted(before[wanted])
+        return counts
+    if values.dtype == np.float32:
+        number, wanted = (_ordinal(side, 0, 1).astype(np.int64) for side in (values, value))
+    else:
+        order = np.argsort(values)
+        columns, values = columns[order], values[order]
+        number = np.append(0, np.cumsum(values[1:] != values[:-1]))
+        wanted = number[values.searchsorted(value)]
+    key = (number << 32) + columns
+    key.sort()
+    wanted <<= 32
+    first = key.searchsorted(wanted)
+    counts[:] = key.searchsorted(wanted + (1 << 32)), key.searchsorted(wanted + before)
+    counts -= first
+    return counts
 
 
 class Block(NamedTuple):
@@ -200,6 +229,8 @@ class Part:
         Whether the values in tiles are the exact distances.
     within : callable, or None
         As `exact`, to a lowest and a highest value of each distance, in less time.
+    finer : callable, or None
+        To a part of the same images and distances, whose tiles leave fewer pairs open, at a price.
     on_device : bool
         Whether tiles are on a device, and counted one after the other.
     """
@@ -210,18 +241,24 @@ class Part:
     is_nan: Callable[[int], Mask]
     is_exact: bool = False
     within: Callable[[Integers, Integers], tuple[Array, Array]] | None = None
+    finer: Callable[[], Part] | None = None
     on_device: bool = False
 
 
-#: Open pairs that are compared at once, to bound memory.
+#: Open pairs that are measured at once, to bound memory.
 OPEN_AT_ONCE = 2**17
+
+#: Pairs of a block that are open at most, if a finer part can be had: some, and a share. To
+#: measure a pair of features takes about fifty times as long as its share of a product of all.
+SOME_OPEN, MOST_OPEN = 2**12, 1 / 16
 
 #: Counts, as `count_before` returns them: int64, shape (3, good pairs).
 Before = npt.NDArray[np.int64]
 
-#: The images of a tile that its error leaves undecided, or that are at the same distance: good
-#: pairs, by index, and gallery images, which may be the good ones.
+#: The pairs that the error of a tile leaves open, each once: row in the tile, and image of the
+#: part. They may be good images.
 Open = tuple[Integers, Integers]
+NONE_OPEN: Open = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -297,6 +334,10 @@ class TooFarOff(ArithmeticError):
     """A tile differs from the exact distances by more than its bound."""
 
 
+class TooManyOpen(ArithmeticError):
+    """A tile leaves more pairs open than are worth measuring one by one."""
+
+
 def wrong_products() -> InputError:
     """Return the error of a BLAS whose products are wrong."""
     return InputError("query_features, gallery_features", got="this machine's matrix products are "
@@ -320,20 +361,24 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
     TooFarOff
         A tile exceeds its bound.
     """
-    before = np.zeros((3, len(goods.query)), dtype=np.int64)
+    before, told = np.zeros((3, len(goods.query)), dtype=np.int64), 0.0
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
     images = [counting.columns & band.columns for band in part.bands]
     counted = [np.count_nonzero(mask) for mask in images]
-    with blas_threads(1):  # each thread has products of its own
+    with suppress(TooManyOpen), blas_threads(1):  # each thread has products of its own
         for band, columns, number in zip(part.bands, images, counted):
             count = partial(_count_block, part, band, goods, start, counting)
             blocks = band.blocks(columns) if number else ()
             for pairs, share, counts in (map if part.on_device else in_threads)(count, blocks):
                 before[:, pairs] += counts
+                told += share * number / sum(counted)
                 if done is not None:
                     done(share * number / sum(counted))
-    _count_nan(part, goods, start, counting, before)
-    return before
+        _count_nan(part, goods, start, counting, before)
+        return before
+    finer = cast(Callable[[], Part], part.finer)()
+    return count_before(finer, goods, n_query, counting,
+                        None if done is None else lambda share: done((1 - told) * share))
 
 
 def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting: Counting,
@@ -341,7 +386,7 @@ def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting
     """Return the good pairs of a block, its share of the band, and the counts of these pairs."""
     first, last = start[[block.rows.start, block.rows.stop]].tolist()
     goods, share = goods.among(slice(first, last)), 0.0
-    open_pairs, n_open = list[Open](), 0
+    left_open, n_open, n_seen = list[Open](), 0, 0
     start = start[block.rows.start:block.rows.stop + 1] - first
     bounds = band.bounds(goods.query, goods.value)
     farthest = farthest_good(bounds[1], start)
@@ -355,16 +400,17 @@ def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting
                         *(side[pairs] for side in bounds))
         if not part.is_exact:
             _check_slack(tile, part, sought)
-        nearer, undecided = tile.among(part.images, counting, farthest[rows], sought)
-        before[0, pairs] += nearer
-        for good, image in undecided:
-            open_pairs.append((pairs[good], image))
-            n_open += len(image)
-            if n_open > OPEN_AT_ONCE:
-                _decide(before, part, goods, open_pairs)
-                open_pairs, n_open = [], 0
-    if open_pairs:
-        _decide(before, part, goods, open_pairs)
+        counts, (row, image) = tile.among(part.images, counting, farthest[rows], sought)
+        before[:, pairs] += counts
+        left_open.append((tile.rows.start + row, image))
+        n_open += len(row) - len(pairs)  # good images are at their own place
+        n_seen += (rows.stop - rows.start) * len(tile.columns)
+        if part.finer and n_open > SOME_OPEN + MOST_OPEN * n_seen:
+            raise TooManyOpen
+        if sum(len(image) for _, image in left_open) > OPEN_AT_ONCE:
+            _measure(before, part, goods, left_open)
+            left_open = []
+    _measure(before, part, goods, left_open)
     return slice(first, last), share, before
 
 
@@ -378,7 +424,7 @@ def _check_slack(tile: Tile, part: Part, sought: Sought) -> None:
         raise TooFarOff
 
 
-def _ordinal(values: Array, centre: Array, times: Any) -> npt.NDArray[np.int32]:
+def _ordinal(values: Array, centre: Any, times: Any) -> npt.NDArray[np.int32]:
     """Return whole numbers in the order of the values, none of them NaN; singles are overwritten.
 
     Values that are no singles are rounded to these, their distance from `centre`, of which each
@@ -416,33 +462,79 @@ def places(images: Integers, columns: Integers) -> Integers:
     return np.where(columns[place] == images, place, -1)
 
 
-def _decide(before: Before, part: Part, goods: Goods, open_pairs: list[Open]) -> None:
-    """Compare good pairs and images that tiles leave open, by exact distances."""
-    good, image = (np.concatenate(side) for side in zip(*open_pairs))
-    other = image != goods.image[good]  # no image is compared with itself
-    good, image = good[other], image[other]
-    value = goods.value[good]
-    # Each pair once, image after image: a gallery feature is read once, and those of the queries
-    # are in the cache.
-    height = 1 + int(goods.query.max(initial=0))
-    pair, place = np.unique((image - part.images.start) * height + goods.query[good],
-                            return_inverse=True)
-    if part.within is not None:
-        lowest, highest = (side[place] for side in part.within(pair % height, pair // height))
-        _add(before[0], good[highest < value])
-        is_open = ~((highest < value) | (lowest > value))
-        good, image, value = good[is_open], image[is_open], value[is_open]
-        needed, place = np.unique(place[is_open], return_inverse=True)
-        pair = pair[needed]
-    exact = part.exact(pair % height, pair // height)[place]
-    _add(before[0], good[exact < value])
-    good, image = good[exact == value], image[exact == value]
-    _add(before[1], good)
-    _add(before[2], good[image < goods.image[good]])
+def _measure(before: Before, part: Part, goods: Goods, left_open: list[Open]) -> None:
+    """Count the images that tiles leave open, by exact distances."""
+    query, image = (np.concatenate(side) for side in zip(NONE_OPEN, *left_open))
+    for some in blocks_of(len(query), OPEN_AT_ONCE):
+        asked = query[some]
+        pairs = np.arange(*np.searchsorted(goods.query, [asked.min(), asked.max() + 1]))
+        pairs = pairs[goods.value[pairs] == goods.value[pairs]]  # not NaN
+        of_rows = goods.among(pairs)
+        before[:, pairs] += before_among(of_rows, _measured(part, of_rows, asked, image[some]))
 
 
-def _add(counts: Integers, good: Integers) -> None:
-    counts += np.bincount(good, minlength=len(counts))
+def _measured(part: Part, goods: Goods, query: Integers, image: Integers) -> Goods:
+    """Return pairs with their distances, but only roughly where no good image is as far."""
+    width = 1 + int(max(goods.image.max(), image.max() + part.images.start))
+    key, of_good = query * width + image + part.images.start, goods.query * width + goods.image
+    place = np.searchsorted(of_good, key)
+    is_good = np.append(of_good, -1)[place] == key
+    # Image after image: a gallery feature is read once, and those of queries are in the cache.
+    height = 1 + int(query.max())
+    pair = np.sort((image * height + query)[~is_good])
+    query, image = pair % height, pair // height
+    if part.within is None:
+        value = part.exact(query, image)
+    else:
+        lowest, value = part.within(query, image)
+        levels = _levels(goods)
+        of_goods = np.sort(levels(goods.query, goods.value)[0])
+        is_open = (np.searchsorted(of_goods, levels(query, lowest)[0])
+                   < np.searchsorted(of_goods, levels(query, value)[1]))
+        value[is_open] = part.exact(query[is_open], image[is_open])
+    known = goods.among(place[is_good])
+    return Goods(*map(np.concatenate, (
+        (query, known.query), (part.images.start + image, known.image), (value, known.value))))
+
+
+def _levels(goods: Goods) -> Callable[[Integers, Array], tuple[Integers, Integers]]:
+    """Return a function of pairs to whole numbers, in the order of their queries and distances.
+
+    The two numbers of a pair enclose those of its query's good images that are at its distance;
+    the first of these is the good image's own number. NaN is farthest, and equal to NaN.
+    """
+    values = np.sort(goods.value)
+
+    def levels(query: Integers, value: Array) -> tuple[Integers, Integers]:
+        order, sides = np.argsort(value), np.empty((2, len(value)), np.int64)
+        in_order = value[order]  # which are searched for several times faster
+        sides[:, order] = (np.searchsorted(values, in_order),
+                           np.searchsorted(values, in_order, side="right"))
+        low, high = sides + query * (len(values) + 1)
+        return low, high
+
+    return levels
+
+
+def before_among(goods: Goods, among: Goods) -> Before:
+    """Count as `count_before` does, but only these pairs, each given once, in any order."""
+    levels = _levels(goods)
+    of_good, (low, high) = levels(goods.query, goods.value)[0], levels(among.query, among.value)
+    n_queries = 1 + int(max(goods.query.max(initial=0), among.query.max(initial=0)))
+    earlier_queries = np.cumsum(np.bincount(among.query + 1, minlength=n_queries + 1))
+    counts = nearer_alone(np.searchsorted(np.sort(high), of_good, side="right")
+                          - earlier_queries[goods.query])
+    numbers = np.sort(of_good)
+    place = np.searchsorted(numbers, low)
+    tied = np.flatnonzero((low < high) & (np.append(numbers, -1)[place] == low))
+    width = 1 + int(max(goods.image.max(initial=0), among.image.max(initial=0)))
+    key = np.sort(place[tied] * width + among.image[tied])
+    row = np.searchsorted(numbers, of_good) * width
+    first, before, last = (np.searchsorted(key, edge) for edge in (
+        row, row + goods.image, row + width))
+    itself = np.append(key, -1)[before] == row + goods.image
+    counts[1:] = last - first - itself, before - first
+    return counts
 
 
 def _count_nan(part: Part, goods: Goods, start: Integers, counting: Counting,
@@ -473,14 +565,36 @@ def farthest_good(upper: Array, start: Integers) -> Array:
     return farthest
 
 
-def ranges_open(first: Integers, last: Integers,
-                images: Callable[[Integers], Integers]) -> Iterator[Open]:
-    """Yield good pairs and the images at their ranges of places, in batches."""
-    batch = np.cumsum(last - first) // OPEN_AT_ONCE
-    for pairs in np.split(np.arange(len(first)), np.flatnonzero(np.diff(batch)) + 1):
-        size = last[pairs] - first[pairs]
-        start = np.repeat(first[pairs] - np.cumsum(size) + size, size)
-        yield np.repeat(pairs, size), images(start + np.arange(len(start)))
+def nearer_alone(nearer: Integers) -> Before:
+    """Return counts without images at the same distance."""
+    return np.stack([nearer, 0 * nearer, 0 * nearer])
+
+
+def outside(first: Integers, last: Integers, row_start: Integers) -> tuple[Integers, Integers]:
+    """Return how many places of a row before each range are in no range, and all that are in one.
+
+    Each range of places is of one good image, in the row that starts at a place.
+
+    Examples
+    --------
+    >>> outside(np.array([2, 3, 7]), np.array([4, 6, 9]), np.array([0, 0, 6]))
+    (array([2, 2, 1]), array([2, 3, 4, 5, 7, 8]))
+    """
+    order = np.argsort(first, kind="stable")
+    reach = np.maximum.accumulate(last[order])
+    is_new = np.append(True, first[order][1:] > reach[:-1])[:len(first)]
+    begin = first[order][is_new]
+    end = reach[np.append(is_new[1:], True)[:len(first)]]
+    size, end = end - begin, np.append(0, end)
+    so_far = np.append(0, np.cumsum(size))
+
+    def n_inside(place: Integers) -> Integers:
+        """Return how many places before this one are in a range."""
+        begun = np.searchsorted(begin, place, side="right")
+        return so_far[begun] - np.maximum(end[begun] - place, 0)
+
+    inside = np.repeat(begin - so_far[:-1], size) + np.arange(so_far[-1])
+    return first - row_start - n_inside(first) + n_inside(row_start), inside
 
 
 def matrix_part(distances: Array) -> Part:
@@ -500,10 +614,9 @@ def matrix_part(distances: Array) -> Part:
             for inner in blocks_of(block.stop - block.start, height):
                 rows = slice(block.start + inner.start, block.start + inner.stop)
                 values = np.ascontiguousarray(distances[rows][:, index])
-                kind = Tile if values.itemsize < 4 else ExactTile
-                if values.dtype == np.float16:  # exact, and comparisons are ten times faster
+                if values.itemsize < 4:  # exact, and several times faster
                     values = values.astype(np.float32)
-                yield kind(rows, values, columns, (rows.stop - rows.start) / n_query)
+                yield ExactTile(rows, values, columns, (rows.stop - rows.start) / n_query)
 
         height = max(1, tile_size(2**28) // max(1, len(columns)))
         # Several blocks for each core, as one may take longer than another.

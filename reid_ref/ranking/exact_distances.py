@@ -35,7 +35,7 @@ from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_fini
 from reid_ref.arrays.cores import cores, in_threads
 from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.ranking.counting import Array, Band, Block, Part, Tile, tile_size
+from reid_ref.ranking.counting import Array, Band, Block, ExactTile, Part, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
 from reid_ref.ranking.roles import Mask
 
@@ -44,6 +44,10 @@ SQUARES = 1e-280, 1e300
 
 #: Unit roundoff of single precision.
 ROUNDOFF = 2.0**-24
+
+#: The error of products in double, as a share of `slack`: twice that of its roundings, since the
+#: exact distance is a rounded sum too.
+OF_DOUBLE = 2 * 2.0**-29
 
 #: Numbers in a chunk of rows, so that their products stay in the processor's cache.
 CHUNK = 2**17
@@ -141,9 +145,9 @@ def products_within(query: Array, gallery: Array, query_norm: Doubles, gallery_n
     """
     middle = pair_products(query, gallery, row, image, _estimates)
     off = 1.01 * slack(_ADDED) * query_norm[row] * gallery_norm[image] + query.shape[1] * 2.0**-126
-    off[~np.isfinite(middle)] = np.inf  # products too large for a single
-    with np.errstate(invalid="ignore"):
-        return middle + off, middle - off
+    too_large = ~np.isfinite(middle)  # for a single
+    middle[too_large], off[too_large] = 0, np.inf
+    return middle + off, middle - off
 
 
 def _in_chunks(work: Callable[[list[slice]], None], count: int, dimension: int) -> None:
@@ -322,7 +326,8 @@ class Arithmetic:
 
 def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square: Doubles,
                  images: slice, scalings: Sequence[str], max_memory: int,
-                 precision: Any = np.float32, arithmetic: Arithmetic | None = None) -> Part:
+                 precision: Any = np.float32, arithmetic: Arithmetic | None = None,
+                 error: float = 1) -> Part:
     """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
@@ -342,6 +347,8 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         Of the products of tiles.
     arithmetic : Arithmetic, optional
         By default that of features in main memory.
+    error : float
+        The largest error in tiles, as a share of that of products in single precision.
     """
     arithmetic = arithmetic or Arithmetic(pair_products, _blocks, lambda dimension: dimension)
     put, n = arithmetic.put or partial(np.asarray, dtype=precision), len(scalings)
@@ -365,7 +372,7 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         scales = [scale_of(query_norm, gallery_norm, arithmetic.roundings(query.shape[1]),
                            scaling, columns) for scaling in scalings]
         distance, off = (np.stack(of_scalings, axis=1).reshape(-1) for of_scalings in zip(
-            *((scale.distance, scale.off) for scale in scales)))
+            *((scale.distance, error * scale.off) for scale in scales)))
         blocks = partial(arithmetic.blocks, query, gallery, query_norm, gallery_norm, max_memory,
                          precision, n)
         bands.append(Band(columns, partial(_bounds, precision, distance, off), partial(
@@ -379,8 +386,96 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
 
     on_device = arithmetic.put is not None
     is_single = not on_device and query.dtype == gallery.dtype == np.float32
-    return Part(images, exact, bands, is_nan, within=within if is_single else None,
+    part = Part(images, exact, bands, is_nan, within=within if is_single else None,
                 on_device=on_device)
+    if on_device or precision == np.float64:
+        return part
+
+    @lru_cache(maxsize=1)
+    def finer() -> Part:
+        """Return a part with exact products, if they can be had for all pairs, or in double."""
+        products = _exact_products(query, gallery, query_square, gallery_square, max_memory, n)
+        if products is None:
+            return feature_part(query, gallery, query_square, gallery_square, images, scalings,
+                                max_memory, np.float64, error=OF_DOUBLE)
+
+        def tiles(of_products: Callable[[], Iterator[Tile]]) -> Iterator[Tile]:
+            for tile in of_products():
+                row = np.arange(tile.rows.start, tile.rows.stop)[:, np.newaxis]
+                of_scalings = [_ranked(scaling, query_norm, gallery_norm, gallery_square,
+                                       tile.values, row, tile.columns) for scaling in scalings]
+                values = of_scalings[0] if n == 1 else np.stack(of_scalings, axis=1).reshape(
+                    -1, len(tile.columns))
+                yield ExactTile(_of_askers(tile.rows, n), values, tile.columns, tile.share)
+
+        def blocks(counting: Mask) -> Iterator[Block]:
+            return (Block(_of_askers(block.rows, n), partial(tiles, block.tiles))
+                    for block in products(counting))
+
+        band = Band(np.ones(len(gallery), bool), lambda asker, value: (value, value), blocks)
+        return replace(part, bands=[band], is_exact=True)
+
+    return replace(part, finer=finer)
+
+
+#: Features that are multiples of it have exact products in double, in any order of addition, if
+#: their norms are not too large: codes, counts, quantised features.
+UNIT = 2.0**-10
+
+#: Share of different rows among the images' features, at most, for which their exact products
+#: take little longer than a product of all.
+DIFFERENT = 1 / 32
+
+
+def _exact_products(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
+                    max_memory: int, n: int) -> Callable[[Mask], Iterator[Block]] | None:
+    """Return what makes blocks of the exact q.g of all pairs; None where that takes too long."""
+    largest = float(np.sqrt(query_square.max(initial=0) * gallery_square.max(initial=0)))
+    if largest <= UNIT**2 * 2**53 and _are_multiples(query) and _are_multiples(gallery):
+        return partial(_blocks, query, gallery, -np.ones(len(query)), np.ones(len(gallery)),
+                       max_memory, np.float64, n)
+    first = _first_equal(gallery)
+    different, place = np.unique(first, return_inverse=True)
+    if (len(different) > DIFFERENT * len(gallery)
+            or 8 * len(different) * len(query) > max_memory // 4):
+        return None
+    products = pair_products(query, gallery, np.repeat(np.arange(len(query)), len(different)),
+                             np.tile(different, len(query))).reshape(len(query), -1)
+
+    def blocks(counting: Mask) -> Iterator[Block]:
+        columns = np.flatnonzero(counting)
+        of_columns = place[columns]
+
+        def tiles(rows: slice) -> Iterator[Tile]:
+            yield Tile(rows, products[rows][:, of_columns], columns,
+                       (rows.stop - rows.start) / len(query))
+
+        step = tile_size(max_memory) // n // max(1, len(columns))
+        return (Block(rows, partial(tiles, rows)) for rows in blocks_of(len(query), step))
+
+    return blocks
+
+
+def _are_multiples(features: Array) -> bool:
+    """Return whether all features are multiples of `UNIT`."""
+    def is_whole(rows: slice) -> bool:
+        numbers = features[rows].astype(np.float64) / UNIT
+        return bool((numbers == np.rint(numbers)).all())
+
+    return all(map(is_whole, blocks_of(len(features), CHUNK // features.shape[1])))
+
+
+def _first_equal(features: Array) -> Integers:
+    """Return the index of the first row that equals each row; of some rows, their own."""
+    own = np.arange(len(features))
+    # Equal rows have one product with any row.
+    weights = np.random.default_rng(0).standard_normal((1, features.shape[1]))
+    products = pair_products(weights, features, 0 * own, own)
+    _, first, place = np.unique(products, return_index=True, return_inverse=True)
+    first = first[place]
+    equal = [(features[rows] == features[first[rows]]).all(axis=1)
+             for rows in blocks_of(len(features), CHUNK // features.shape[1])]
+    return np.where(np.concatenate(equal), first, own)
 
 
 def _ranked_by_askers(scalings: Sequence[str], query_norm: Doubles, gallery_norm: Doubles,
@@ -488,7 +583,8 @@ def _ranked(scaling: str, query_norm: Doubles, gallery_norm: Doubles, gallery_sq
     if scaling == "normalized":
         with np.errstate(invalid="ignore"):
             unit: Doubles = -product / gallery_norm[image]
-        return np.where(query_norm[row] == 0, np.nan, unit)
+        norm = query_norm[row]
+        return unit if norm.all() else np.where(norm == 0, np.nan, unit)
     return gallery_square[image] - 2 * product if scaling == "euclidean" else -product
 
 
@@ -513,8 +609,7 @@ def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_squa
                  scaling: str) -> tuple[Doubles, Doubles]:
     """Return the distances of all pairs by a matrix product in double, and the error of each row.
 
-    The error is the difference from `Part.exact`: twice `slack` in double, since the exact
-    distance is a rounded sum too.
+    The error is the difference from `Part.exact`.
     """
     norm = np.sqrt(gallery_square)
     product = query.astype(np.float64, copy=False) @ gallery.astype(np.float64, copy=False).T
@@ -524,7 +619,7 @@ def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_squa
     scale = (query_norm if scaling == "normalized" else
              (2 * query_norm + largest) * largest if scaling == "euclidean" else
              query_norm * largest)
-    return distances, 2 * 2.0**-29 * slack(query.shape[1]) * scale
+    return distances, OF_DOUBLE * slack(query.shape[1]) * scale
 
 
 def tile_shape(n_query: int, n_gallery: int, row_bytes: int,

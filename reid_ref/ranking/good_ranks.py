@@ -37,7 +37,8 @@ class GoodRanks(Value):
     found : int64, shape (n,)
         Number of entries of `rank` for each query.
     n_good, n_junk, n_kept : int64, shape (n,)
-        Good images that exist; ignored gallery images; kept gallery images.
+        Good images that exist; ignored gallery images; kept images, in a ranked list those that
+        it holds.
     first_match : int64, shape (n,)
         Rank at which the CMC curve rises to 1; 0 is never. It is the first rank, except for a
         query labelled -1 where that label is ignored: its good images are junk too and have no
@@ -57,7 +58,7 @@ class GoodRanks(Value):
     @property
     def query(self) -> Integers:
         """int64, shape of `rank`: the query each rank belongs to."""
-        return np.repeat(np.arange(len(self.found)), self.found)
+        return np.repeat(np.arange(len(self.found), dtype=np.int64), self.found)
 
     @property
     def nth(self) -> Integers:
@@ -190,34 +191,44 @@ def spread_queries(ranks: GoodRanks, loaded: npt.NDArray[np.bool_]) -> GoodRanks
 
 
 def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
-    """Return the ranks in lists that are cut after `top_k` kept images.
+    """Return the ranks in lists that are cut after `top_k` kept images, also within a tie.
 
     Examples
     --------
     >>> truncate(from_lists([[1, 4, 5], [6]]), top_k=4).rank
     array([1, 4])
     """
+    top_k = min(top_k, np.iinfo(np.int64).max)
     inside = ranks.rank <= top_k
+    cut = _taken(ranks, inside, slice(None))
     return replace(
-        _taken(ranks, inside, slice(None)),
+        cut, tied=np.minimum(cut.tied, top_k - cut.nearer),
         found=np.bincount(ranks.query[inside], minlength=len(ranks.found)),
         first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
 
 
 def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
-    """Return the ranks without a match for queries whose good images are all junk.
+    """Return the ranks without the matches of good images that are junk as well.
 
     Examples
     --------
     >>> forget_junk_matches(from_index([4, 9], good=[9], junk=[9])).first_match
     array([0])
     """
-    first = np.where(ranks.found > 0, ranks.first_match, 0)
+    first = first_ranks(ranks)
     return ranks if np.array_equal(first, ranks.first_match) else replace(ranks, first_match=first)
+
+
+def first_ranks(ranks: GoodRanks) -> Integers:
+    """Return the first rank of each query, 0 without one: int64, shape (n,)."""
+    start = np.cumsum(ranks.found) - ranks.found
+    return np.append(ranks.rank, 0)[np.where(ranks.found > 0, start, -1)]
 
 
 def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     """Return the ranks with equal distances in reversed order.
+
+    Where the first match is junk it stays, as its ties are not known.
 
     Examples
     --------
@@ -229,10 +240,9 @@ def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     """
     rank = 2 * ranks.nearer + ranks.tied + 1 - ranks.rank
     order = np.lexsort((rank, ranks.query))  # nearer and tied are one value within a group
-    rank = rank[order]
-    first = np.where(ranks.found > 0, 0, ranks.first_match)
-    first[ranks.found > 0] = rank[(np.cumsum(ranks.found) - ranks.found)[ranks.found > 0]]
-    return replace(ranks, rank=rank, image=ranks.image[order], first_match=first)
+    is_junk = ranks.first_match != first_ranks(ranks)
+    ranks = replace(ranks, rank=rank[order], image=ranks.image[order])
+    return replace(ranks, first_match=np.where(is_junk, ranks.first_match, first_ranks(ranks)))
 
 
 def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
@@ -249,9 +259,28 @@ def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
     if ties == "numpy":
         return np.argsort(row)
     if ties == "numpy-reversed":
-        signed = row.astype(np.float64) if row.dtype.kind in "ub" else row
-        return np.argsort(-signed)[::-1]
+        return _nan_last(np.argsort(_negative(row))[::-1], row)
     return stable_order(row)
+
+
+def _negative(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return numbers in the opposite order: -row, or ~row of whole numbers, which cannot overflow.
+
+    Examples
+    --------
+    >>> _negative(np.array([-128, 127], np.int8))
+    array([ 127, -128], dtype=int8)
+    """
+    if row.dtype.kind in "ub":  # in 64 bits, the width of the doubles that have a minus sign
+        row = row.astype(np.uint64)
+    return -row if row.dtype.kind == "f" else ~row
+
+
+def _nan_last(order: Integers, row: npt.NDArray[Any]) -> Integers:
+    """Move NaN to the end, where each other order, and every count of nearer images, has it."""
+    ordered = row[order]
+    is_nan = ordered != ordered
+    return np.concatenate([order[~is_nan], order[is_nan]]) if is_nan.any() else order
 
 
 def stable_order(values: npt.NDArray[Any]) -> Integers:

@@ -24,7 +24,8 @@ import numpy as np
 from reid_ref.arrays import Doubles, Integers, blocks_of
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
-    Array, Band, Block, Counting, Open, Part, Sought, Tile, ranges_open)
+    Array, Band, Before, Block, Counting, NONE_OPEN, Open, Part, Sought, Tile, nearer_alone,
+    outside)
 from reid_ref.ranking.exact_distances import Arithmetic, checked_norms, feature_part
 from reid_ref.ranking.roles import Mask
 
@@ -52,8 +53,25 @@ class DeviceTile(Tile):
         return values
 
     def among(self, images: slice, counting: Counting, farthest: Array,
-              sought: Sought) -> tuple[Integers, Iterator[Open]]:
-        """Return how many images are nearer than each good image, and yield what is undecided."""
+              sought: Sought) -> tuple[Before, Open]:
+        """Count the images before each good image, but for those that the error leaves open."""
+        first, last, row_start, at = self._ranges(images, counting, farthest, sought)
+        nearer, place = outside(first, last, row_start)
+        row, column = at(place)
+        return nearer_alone(nearer), (row, self.columns[column])
+
+    def _ranges(self, images: slice, counting: Counting, farthest: Array, sought: Sought,
+                ) -> tuple[Integers, Integers, Integers, Callable[[Integers], Open]]:
+        """Put images in order, by row, then value, then column.
+
+        Returns
+        -------
+        first, last, row_start : int64, shape (n,)
+            The range of places between the lowest and the highest value of each good image, and
+            the place where its row starts.
+        at : callable
+            Places to rows and columns.
+        """
         row, _, low, high = sought
         xp, on_device, n = namespace(self.values), self._on, len(row)
         key = self._near(images, counting, farthest)
@@ -69,11 +87,10 @@ class DeviceTile(Tile):
         which = to_numpy(take(order, edge))
         ends = np.empty(2 * n, dtype=np.int64)
         ends[np.where(which < n, which, which - n_image)] = to_numpy(take(below, edge))
-        first, last = ends[:n], ends[n:]
         row_start = xp.searchsorted(key, on_device(width * np.arange(self.values.shape[0])))
         in_order = take(key, take(order, xp.nonzero(is_image)[0]) - n)
-        return first - to_numpy(row_start)[row], ranges_open(first, last, lambda place: (
-            images.start + self.columns[to_numpy(take(in_order, on_device(place)) % width)]))
+        return ends[:n], ends[n:], to_numpy(row_start)[row], lambda place: np.divmod(
+            to_numpy(take(in_order, on_device(place))), width)
 
     def _near(self, images: slice, counting: Counting, farthest: Array) -> Any:
         xp, on_device = namespace(self.values), self._on
@@ -90,6 +107,26 @@ class DeviceTile(Tile):
             at = xp.where(at < len(row), at, xp.zeros_like(at))
             key = key[take(left_out, at) != key]
         return key
+
+
+class ExactDeviceTile(DeviceTile):
+    """Distances as they are ranked, which leave nothing open."""
+
+    def among(self, images: slice, counting: Counting, farthest: Array,
+              sought: Sought) -> tuple[Before, Open]:
+        """Count the images before each good image."""
+        first, last, row_start, at = self._ranges(images, counting, farthest, sought)
+        column = np.searchsorted(self.columns, sought.image - images.start)
+        # Columns ascend within a range, which is halved until the image's own place is found.
+        place, end, itself = first.copy(), last.copy(), np.zeros(len(first), bool)
+        while len(left := np.flatnonzero(place < end)):
+            middle = (place[left] + end[left]) // 2
+            other = at(middle)[1]
+            place[left] = np.where(other < column[left], middle + 1, place[left])
+            end[left] = np.where(other < column[left], end[left], middle)
+        left = np.flatnonzero(place < last)
+        itself[left] = self.columns[at(place[left])[1]] == (sought.image - images.start)[left]
+        return np.array([first - row_start, last - first - itself, place - first]), NONE_OPEN
 
 
 #: Numbers in the products of a piece of pairs: 256 MiB of doubles, as much again for the features
@@ -175,7 +212,7 @@ def matrix_part(distances: DeviceArray) -> Part:
         return mask
 
     band = Band(np.ones(distances.shape[1], bool), lambda query, value: (value, value),
-                partial(_blocks, distances, distances.shape, 1, TILE, values))
+                partial(_blocks, distances, distances.shape, 1, TILE, values, ExactDeviceTile))
     return Part(slice(0, distances.shape[1]), exact, [band], is_nan, is_exact=True,
                 on_device=True)
 
@@ -208,7 +245,7 @@ def feature_parts(query: DeviceArray, gallery: DeviceArray,
 
 
 def _blocks(like: DeviceArray, shape: tuple[int, ...], dimension: int, size: int,
-            values: Callable[[slice], Callable[[Any], Any]],
+            values: Callable[[slice], Callable[[Any], Any]], kind: type[DeviceTile],
             counting: Mask) -> Iterator[Block]:
     """Yield blocks of queries and images, whose features have so many numbers, in tiles of a size.
 
@@ -220,8 +257,8 @@ def _blocks(like: DeviceArray, shape: tuple[int, ...], dimension: int, size: int
     def tiles(rows: slice) -> Iterator[Tile]:
         of_images, height = values(rows), rows.stop - rows.start
         for piece in blocks_of(len(columns), size // max(dimension, height)):
-            yield DeviceTile(rows, of_images(on_device(columns[piece])), columns[piece],
-                             height * (piece.stop - piece.start) / (shape[0] * len(columns)))
+            yield kind(rows, of_images(on_device(columns[piece])), columns[piece],
+                       height * (piece.stop - piece.start) / (shape[0] * len(columns)))
 
     return (Block(rows, partial(tiles, rows))
             for rows in blocks_of(shape[0], min(ROWS, TILE // dimension)))
@@ -238,7 +275,8 @@ def _products(query: DeviceArray, gallery: DeviceArray, query_norm: Doubles,
         left = divided(query, on_device(np.arange(rows.start, rows.stop)), query_scale)
         return lambda image: left @ divided(gallery, image, gallery_scale).T
 
-    return _blocks(query, (len(query), len(gallery)), query.shape[1], TILE // n, values, counting)
+    return _blocks(query, (len(query), len(gallery)), query.shape[1], TILE // n, values,
+                   DeviceTile, counting)
 
 
 def divided(features: DeviceArray, index: Any, scale: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
 from reid_ref.ranking.counting import (
-    Array, Before, Counting, Goods, Part, count_before, matrix_part)
+    Array, Before, Counting, Goods, Part, before_among, count_before, matrix_part)
 from reid_ref.ranking.good_ranks import GoodRanks, in_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 
@@ -96,7 +96,9 @@ def rank(source: Source, query: Labels, gallery: Labels,
         place = _find(good[rule], goods)
         counts = counts[:, place]
         if len(added[rule]):
-            counts = counts + _before_among(good[rule], added[rule], pairs, values, n)
+            counts = counts + before_among(*(
+                Goods(*_split(keys, n), values[_find(keys, pairs)])
+                for keys in (good[rule], added[rule])))
         ranks[rule] = in_rank_order(role, _in(goods, junk[rule])[place], counts, len(query), n)
     return ranks
 
@@ -115,7 +117,7 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
         As for `find_roles`.
     ties : str
         Order of equal distances: "gallery-order", or "numpy" or "numpy-reversed": that of this
-        machine's ``argsort(distances)`` or ``argsort(-distances)[::-1]``.
+        machine's ``argsort(distances)`` or ``argsort(-distances)[::-1]``, with NaN last.
     lists : IndexLists, optional
 
     Returns
@@ -242,31 +244,6 @@ def in_rank_order(roles: Roles, is_junk: Mask, before: Before, n_query: int,
         image=roles.good[order], found=np.bincount(roles.good_query[order], minlength=n_query),
         n_good=np.bincount(roles.good_query, minlength=n_query), n_junk=n_gallery - n_kept,
         n_kept=n_kept, first_match=first_match)
-
-
-def _before_among(good: Integers, among: Integers, pairs: Integers, values: Array,
-                  n_gallery: int) -> Before:
-    """Count as `count_before` does, but only the pairs of `among` before each good pair.
-
-    Pairs are put in order by query, then distance, then image.
-    """
-    key = _union([good, among])
-    # np.unique takes every NaN for one value, the largest.
-    value = np.unique(values[_find(key, pairs)], return_inverse=True)[1].reshape(-1)
-    level = key // n_gallery * len(key) + value
-    order = np.argsort(level, kind="stable")
-    start = np.flatnonzero(np.append(True, np.diff(level[order])))
-    size = np.diff(np.append(start, len(key)))
-    is_counted = np.zeros(len(key), dtype=bool)
-    is_counted[_find(among, key)] = True
-    counted = np.append(0, np.cumsum(is_counted[order]))
-    at = np.empty((3, len(key)), dtype=np.int64)
-    at[:, order] = (np.repeat(counted[start], size), counted[:-1],
-                    np.repeat(counted[start + size], size))
-    of_good = _find(good, key)
-    first, place, last = at[:, of_good]
-    row_start = np.searchsorted(among, good // n_gallery * n_gallery)
-    return np.array([first - row_start, last - first - is_counted[of_good], place - first])
 
 
 def _least(ranks: Integers, row: Integers, n_query: int) -> Integers:

@@ -81,7 +81,7 @@ class Block:
     @property
     def query(self) -> Integers:
         """int64, shape (entries,): the query of each entry, counted within the block."""
-        return np.repeat(np.arange(len(self.length)), self.length)
+        return np.repeat(np.arange(len(self.length), dtype=np.int64), self.length)
 
     @property
     def start(self) -> Integers:
@@ -104,6 +104,8 @@ def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
         before the end of a list.
     """
     of = _of_matrix if hasattr(ranked.lists, "shape") else _of_sequence
+    # The place of an entry in its block is a whole number of 32 bits.
+    memory = min(memory, _PER_ENTRY * 2**31)
     step = memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest)
     for queries in blocks_of(len(ranked), step):
         image, length = of(ranked, queries)
@@ -118,7 +120,8 @@ def ranks_of_block(block: Block, roles: Roles) -> tuple[GoodRanks, Integers]:
     Returns
     -------
     ranks : GoodRanks
-        `n_good`, `n_junk` and `n_kept` are those of the gallery, whatever the lists hold.
+        `n_good` and `n_junk` are those of the gallery, whatever the lists hold; `n_kept` is that
+        of the list.
     ranked : int64, shape (queries,)
         Good images that are not ignored as well: those that a list can hold.
     """
@@ -137,7 +140,8 @@ def ranks_of_block(block: Block, roles: Roles) -> tuple[GoodRanks, Integers]:
         np.array([nearer, 0 * nearer, 0 * nearer]), n, n_gallery)
     n_good, n_ranked = (np.bincount(queries, minlength=n)
                         for queries in (roles.good_query, roles.good_query[is_kept]))
-    return replace(ranks, n_good=n_good), n_ranked
+    return replace(ranks, n_good=n_good,
+                   n_kept=so_far[block.start + block.length] - so_far[block.start]), n_ranked
 
 
 def places_in_block(block: Block) -> npt.NDArray[Any]:

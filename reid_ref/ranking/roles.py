@@ -31,8 +31,13 @@ OF_IDENTITY: dict[str, dict[str, Callable[[Integers, Integers], Mask]]] = {
     "same identity, same frame": {"frame": np.equal},
     "same identity, near frame": {
         "camera": np.equal, "video": np.equal,
-        "frame": lambda query, image: np.abs(query - image) <= NEAR_FRAMES},
+        "frame": lambda query, image: _distance(query, image) <= NEAR_FRAMES},
 }
+
+
+def _distance(first: Integers, second: Integers) -> npt.NDArray[np.uint64]:
+    # A difference of any two whole numbers of 64 bits fits without a sign only.
+    return (np.maximum(first, second) - np.minimum(first, second)).view(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -164,14 +169,14 @@ def equal_pairs(first: Integers, second: Integers) -> tuple[Integers, Integers]:
     values = second[by_value]
     start = np.searchsorted(values, first, side="left")
     count = np.searchsorted(values, first, side="right") - start
-    row = np.repeat(np.arange(len(first)), count)
+    row = np.repeat(np.arange(len(first), dtype=np.int64), count)
     before = np.cumsum(count) - count
     return row, by_value[np.arange(len(row)) + np.repeat(start - before, count)]
 
 
 def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:
     parts = list(lists)
-    row = np.repeat(np.arange(len(parts)), [len(images) for images in parts])
+    row = np.repeat(np.arange(len(parts), dtype=np.int64), [len(images) for images in parts])
     empty = np.zeros(0, dtype=np.int64)
     return row, np.concatenate([empty, *parts])
 

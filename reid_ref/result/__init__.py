@@ -41,8 +41,8 @@ STATUSES = {
     "only same location": "the same, where a location is what is ignored",
     "none listed": "the query's list of good images is empty",
     "only junk": "the query is labelled -1, so all of its good images are junk too",
-    "nothing kept": "every gallery image is junk for this query, or its ranked list is empty and "
-                    "not counted",
+    "nothing kept": "every gallery image is junk for this query, or every image of its ranked "
+                    "list, which may be empty",
     "not loaded": "the query is labelled -1, which the toolbox's loader leaves out"}
 
 
@@ -68,7 +68,8 @@ class PerQuery(Value):
     Parameters
     ----------
     ap : float64
-        Average precision in [0, 1], as `compute_AP.m` returns it: NaN without a good image.
+        Average precision in [0, 1], as `compute_AP.m` returns it: NaN without a good image, but 0
+        where no image is kept.
     inp : float64
         Inverse negative penalty in (0, 1]; NaN without a ranked good image.
     first_match : int64
@@ -105,6 +106,11 @@ class PerQuery(Value):
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
             object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def matched(self) -> npt.NDArray[np.bool_]:
+        """bool, shape (n,): whether the query has a good image that can have a rank."""
+        return np.asarray(self.status == "ok")
 
     def labels(self) -> Labels:
         """Return the labels of the queries.
@@ -164,6 +170,12 @@ class Counts:
     junk_same_camera: int
     tied: int
     status: dict[str, int]
+
+    @property
+    def loaded(self) -> tuple[int, int]:
+        """Queries and gallery images that the toolbox's loader takes: those of the signature."""
+        return (self.query - self.status.get("not loaded", 0),
+                self.gallery - self.gallery_not_loaded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,7 +412,7 @@ class Result(Value):
         Raises
         ------
         InputError
-            `k` is not a whole number from 1.
+            `k` is not a whole number from 1, or does not fit 64 bits.
 
         Notes
         -----
@@ -417,16 +429,15 @@ class Result(Value):
         >>> result.at(2)
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
-        k = check_count(k, "k")
+        k = check_count(k, "k", most=2**63 - 1)
         loaded = self.per_query.status != "not loaded"
         ranks = of_queries(self.ranks, loaded)
         cut = truncate(ranks, min(k, self.convention.top_k or k))
-        within = replace(cut, tied=np.minimum(cut.tied, k - cut.nearer))
         by_name = {
             "accuracy": metrics.accuracy_at(cut, k),
             "precision": metrics.precision_at(cut, k),
             "recall": metrics.recall_at(cut, k),
-            "ap": self.convention.average_precision(self.convention.cut_off(within))}
+            "ap": self.convention.average_precision(self.convention.cut_off(cut))}
         accuracy, precision, recall, mAP = (
             self.convention.mean(self.convention.counted(values, ranks.n_good))
             for values in by_name.values())
@@ -491,19 +502,9 @@ class Result(Value):
             values, counted = values[in_cmc], spread(in_cmc, loaded, False)
         else:
             mean, values = _values_of_mean(self, kind, k)
-            values = convention.counted(values[loaded], n_good)
-        if np.isnan(values).any():
-            raise InputError(
-                "metric", got=f"{metric} is NaN under convention {convention.name!r}, for a query "
-                "without a value counts, so there is no interval", remedy="take a convention that "
-                "counts such queries as 0 or leaves them out: unmatched='zero' or 'drop'")
-        if np.isnan(mean):
-            raise InputError(
-                "metric", got=f"{metric} is NaN, for " + (
-                    "some lists end before their last good image" if len(values) else
-                    "no query counts") + ", so there is no interval",
-                remedy="take complete lists, or another metric" if len(values) else
-                "check the labels")
+            values = convention.counted(values[loaded], n_good, self.per_query.matched[loaded])
+        if np.isnan(mean) or np.isnan(values).any():
+            raise _no_interval(metric, convention.name, values, self.per_query.matched[counted])
         return QueryValues(mean, spread(values, counted, 0.0), counted)
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
@@ -707,10 +708,17 @@ def in_mean(result: Any) -> npt.NDArray[np.bool_]:
     """Return which queries of a `Result` or `Stored` are in the mean of mAP: bool, shape (n,)."""
     counted = np.zeros(len(result.per_query.status), dtype=np.bool_)
     loaded = np.flatnonzero(result.per_query.status != "not loaded")
-    # What the mean would take of these numbers is the queries that it takes.
+    # What the mean would take of these numbers, if all had a match, is the queries that it takes.
     counted[result.convention.counted(
-        loaded.astype(np.float64), result.per_query.n_good[loaded]).astype(np.int64)] = True
+        loaded.astype(np.float64), result.per_query.n_good[loaded],
+        np.ones(len(loaded), np.bool_)).astype(np.int64)] = True
     return counted
+
+
+def in_mean_of(per_query: PerQuery, name: str, convention: Convention, queries: Any) -> Doubles:
+    """Return "ap" or "inp" of these queries as their mean takes them."""
+    return convention.counted(getattr(per_query, name)[queries], per_query.n_good[queries],
+                              per_query.matched[queries])
 
 
 class QueryValues(NamedTuple):
@@ -767,6 +775,21 @@ def kind_of_metric(metric: str) -> tuple[str, int]:
         raise InputError("metric", "mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
                          "such as 'Rank-1'", repr(metric))
     return match[1] or match[2], int(match[3] or 1)
+
+
+def _no_interval(metric: str, convention: str, values: Doubles,
+                 matched: npt.NDArray[np.bool_]) -> InputError:
+    """Return the reason why a number that is NaN has no interval, given what it is the mean of."""
+    reason, remedy = ", for no query counts", "check the labels"
+    if (np.isnan(values) & matched).any():
+        reason = ", for some lists end before their last good image"
+        remedy = "take complete lists, or another metric"
+    elif len(values):
+        reason = f" under convention {convention!r}, for a query without a value counts"
+        remedy = ("take a convention that counts such queries as 0 or leaves them out: "
+                  "unmatched='zero' or 'drop'")
+    return InputError("metric", got=f"{metric} is NaN{reason}, so there is no interval",
+                      remedy=remedy)
 
 
 def _values_at_rank(result: Result, k: int, loaded: npt.NDArray[np.bool_]) -> Doubles:

@@ -4,23 +4,24 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.arrays import InputError, check_choice, errors_at, warn
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention, is_only_ignored
-from reid_ref.disk import PathLike, read_lines
+from reid_ref.disk import PathLike, path_of, read_lines, unique
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
     RANK_COLUMNS, RANKS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
 from reid_ref.result.means import AVERAGES, NO_RANKS, Expectation, over_trials
-from reid_ref.result.stored import Stored, checks, impossible
+from reid_ref.result.stored import RANK, Stored, checks, impossible
 from reid_ref.result.systems import check_same_convention
-from reid_ref.signature import Signature, convention_of, fields_of, parse_signature
+from reid_ref.signature import Signature, convention_of, distance_of, fields_of, parse_signature
 
 #: What is read here, for messages.
 EXPECTED = "what reid-ref evaluate FILE --save OUT.json or Result.save wrote"
@@ -99,11 +100,14 @@ def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = Tru
 
 def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
     """Return the object of a JSON file, or the rows of a CSV file, not yet checked."""
-    is_csv = Path(path).suffix.lower() == ".csv"
+    is_csv = path_of(path).suffix.lower() == ".csv"
     lines = list(read_lines(Path(path), expected))
     try:
         value = ({"queries": [_csv_row(row) for row in csv.DictReader(lines)]} if is_csv
-                 else json.loads("\n".join(lines)))
+                 else json.loads("\n".join(lines),
+                                 object_pairs_hook=partial(unique, path, "key")))
+    except InputError:
+        raise
     except (ValueError, RecursionError, csv.Error) as error:
         raise InputError(path, got=f"cannot be read as {'CSV' if is_csv else 'JSON'} ({error})",
                          remedy=f"expected {expected}") from None
@@ -205,9 +209,16 @@ class _Values(NamedTuple):
                              _shown(values[key]) if key in values else "none")
         return values[key]
 
-    def inside(self, key: str) -> _Values:
-        """Return the object that is the value of a key."""
-        return _Values(self.value(key, _OBJECT), f"{self.where}: {key}", self.expected)
+    def inside(self, key: str, known: Container[str]) -> _Values:
+        """Return the object that is the value of a key, which has no keys but these."""
+        return _Values(self.value(key, _OBJECT), f"{self.where}: {key}", self.expected).of(known)
+
+    def of(self, known: Container[str]) -> _Values:
+        """Return it; refuse a key that is none of these, and no Rank-k."""
+        for key in self.values:
+            if key not in known and not RANK.fullmatch(key):
+                raise InputError(f"{self.where}: {key}", got="no key of a saved result")
+        return self
 
     def column(self, key: str, kind: _Kind, n: int | None = None) -> list[Any]:
         """Return a list of such values, `n` of them."""
@@ -236,13 +247,11 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
     per_query = _per_query(columns, (*STATUSES, *columns["status"]))
     counted = np.array(columns["counted"])
     if "signature" in file.values:
-        try:
-            signature = parse_signature(file.values["signature"])
+        signature = _parsed(file)
+        with errors_at(file.where):
             convention = convention_of(signature)
-        except InputError as error:
-            raise InputError(file.where, got=error) from None
         return Stored(file.where, file.values, per_query, counted, signature, convention,
-                      _counts(file.inside("counts")), _fingerprints(file))
+                      _counts(file), _fingerprints(file))
     if signed:
         raise InputError(file.where, "JSON, which has the signature", "CSV", "write it with "
                          "reid-ref evaluate FILE --per-query OUT.json")
@@ -253,23 +262,17 @@ def _of_rows(file: _Values, signed: bool) -> Stored:
                   CONVENTIONS["matlab"])
 
 
-def _check_keys(file: _Values, known: set[str]) -> None:
-    """Refuse a key that a saved result has not."""
-    unknown = [key for key in file.values if key not in known and not key.startswith("Rank-")]
-    if unknown:
-        raise InputError(f"{file.where}: {unknown[0]}", got="no key of a saved result")
-
-
 def _of_trials(file: _Values) -> Stored:
     """Return the mean over the trials that a file has, each one a saved result."""
-    _check_keys(file, _OF_TRIALS)
+    file.of(_OF_TRIALS)
     trials = [_of_result(_Values(values, f"{file.where}: trial {k}", EXPECTED))
               for k, values in enumerate(file.column("trials", _OBJECT), 1)]
     results = [trial.result for trial in trials if trial.result is not None]
     if not results:
         raise InputError(f"{file.where}: trials", EXPECTED, "none")
     check_same_convention({trial.path: trial for trial in trials})
-    average, signature = file.value("average", _TEXT), _signature(file, results[0].convention)
+    average = file.value("average", _TEXT)
+    signature = [_signature(file, result.convention) for result in results][0]
     check_choice(average, f"{file.where}: average", AVERAGES)
     result = over_trials(results, average, signature)
     return Stored(file.where, file.values, result.per_query, in_mean(result), signature,
@@ -279,14 +282,14 @@ def _of_trials(file: _Values) -> Stored:
 def _of_result(file: _Values) -> Stored:
     """Return a saved result, each value checked by itself."""
     is_expected = "expected" in file.values
-    _check_keys(file, _OF_EXPECTATION if is_expected else _KEYS)
-    queries = file.inside("queries")
+    file.of(_OF_EXPECTATION if is_expected else _KEYS)
+    queries = file.inside("queries", _COLUMNS)
     n = len(queries.column("status", _STATUS))
     columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
                                    else 0) for key, kind in _COLUMNS.items()}
-    counts = _counts(file.inside("counts"))
+    counts = _counts(file)
     per_query = _per_query(columns, (*counts.status, *columns["status"]))
-    convention = _convention(file.inside("convention"))
+    convention = _convention(file)
     mAP, mINP = np.array([file.value(key, _NUMBER) for key in ("mAP", "mINP")], np.float64)
     signature = _signature(file, convention)
     cmc = np.array(file.column("cmc", _NUMBER), np.float64)
@@ -295,14 +298,14 @@ def _of_result(file: _Values) -> Stored:
         "counts": counts, "counted": file.value("counted", _COUNT), "signature": signature,
         "convention": convention, "fingerprints": _fingerprints(file)}
     result = (Expectation(**numbers, ranks=NO_RANKS, **_expected(
-        file.inside("expected"), int(per_query.n_good.sum()), len(cmc))) if is_expected else
-        Result(**numbers, ranks=_ranks(file.inside("ranks"), per_query, counts.gallery)))
+        file, int(per_query.n_good.sum()), len(cmc))) if is_expected else
+        Result(**numbers, ranks=_ranks(file, per_query, counts.gallery)))
     return Stored(file.where, file.values, per_query, np.array(columns["counted"]), signature,
                   convention, counts, result.fingerprints, result)
 
 
 def _fingerprints(file: _Values) -> Fingerprints:
-    labels = file.inside("labels")
+    labels = file.inside("labels", Fingerprints._fields)
     return Fingerprints(*(labels.value(side, _CRC) for side in Fingerprints._fields))
 
 
@@ -314,7 +317,8 @@ def _per_query(columns: dict[str, list[Any]], names: Iterable[str]) -> PerQuery:
         status=np.array(columns["status"], dtype=f"<U{max(map(len, names))}"))
 
 
-def _ranks(ranks: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
+def _ranks(file: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
+    ranks = file.inside("ranks", RANK_COLUMNS)
     n_ranked = sum(ranks.column("found", _COUNT))
     columns = {name: np.array(ranks.column(
         name, _WHOLE if name == "image" else _COUNT,
@@ -336,39 +340,43 @@ def _contradictions(ranks: GoodRanks, n_gallery: int) -> Iterator[tuple[str, Any
         False, (np.diff(query) == 0) & (np.diff(rank) <= 0))
     yield "nearer: expected less than rank, and at least rank - tied", (
         (nearer >= rank) | (nearer + ranks.tied < rank))
+    yield "tied: expected at most n_kept - nearer", nearer + ranks.tied > ranks.n_kept[query]
     yield "image: expected a number below that of gallery images", (
         (ranks.image < -1) | (ranks.image >= n_gallery))
 
 
-def _expected(file: _Values, n: int, length: int) -> dict[str, Any]:
+def _expected(saved: _Values, n: int, length: int) -> dict[str, Any]:
     """Return what an expectation is the mean of: `n` queries, a curve to rank `length`."""
+    file = saved.inside("expected", ("weight", "match", "sd"))
     columns = {name: np.array(file.column(name, _NUMBER, size), np.float64)
                for name, size in (("weight", n), ("match", n * length))}
     for name, values in columns.items():
         if not ((values >= 0) & (values <= 1)).all():
             raise InputError(f"{file.where}: {name}", "numbers from 0 to 1", "another")
-    sd = file.inside("sd")
     names = ["mAP", *(f"Rank-{k}" for k in RANKS if k <= length), "mINP"]
+    sd = file.inside("sd", names)
     return {"weight": columns["weight"], "match": columns["match"].reshape(n, length),
             "draws": dict(zip(names, np.array([sd.value(name, _NUMBER) for name in names],
                                               np.float64).tolist()))}
 
 
-def _counts(counts: _Values) -> Counts:
+def _counts(file: _Values) -> Counts:
+    counts = file.inside("counts", Counts.__dataclass_fields__)
     numbers: dict[str, Any] = {field.name: counts.value(field.name, _COUNT)
                                for field in fields(Counts) if field.name != "status"}
     for name, number in numbers.items():
         if name.startswith("gallery_") and number > numbers["gallery"]:
             raise InputError(counts.where, got=f"{name}: expected at most {numbers['gallery']}, "
                              f"the gallery, got {number}")
-    status = counts.inside("status")
-    names = dict.fromkeys((*STATUSES, *filter(is_only_ignored, status.values)))
+    names = dict.fromkeys((*STATUSES, *filter(is_only_ignored, counts.value("status", _OBJECT))))
+    status = counts.inside("status", names)
     return Counts(**numbers, status={name: status.value(name, _COUNT) for name in names})
 
 
-def _convention(choices: _Values) -> Convention:
+def _convention(file: _Values) -> Convention:
     """Return the convention, which checks its choices itself."""
-    for key in ("source", "loader", "base"):
+    choices = file.inside("convention", Convention.__dataclass_fields__)
+    for key in ("source", "loader", "base", "measure"):
         choices.value(key, _TEXT)
     for key in ("also", "oddities", "ignored"):
         choices.column(key, _TEXT)
@@ -378,14 +386,19 @@ def _convention(choices: _Values) -> Convention:
         raise InputError(choices.where, got=error) from None
 
 
+def _parsed(file: _Values) -> Signature:
+    """Return the signature of a file, or of one of its trials."""
+    text = file.value("signature", _TEXT)
+    with errors_at(file.where):
+        return parse_signature(text)
+
+
 def _signature(file: _Values, convention: Convention) -> Signature:
     """Return the signature of a saved result, which must be that of its convention."""
-    try:
-        signature = parse_signature(file.values["signature"])
-    except InputError as error:
-        raise InputError(file.where, got=error) from None
-    expected = fields_of(convention)
-    for key in ("convention", *CHOICES, "top_k"):
+    signature, expected = _parsed(file), fields_of(convention)
+    measured = distance_of(convention.metric, convention.normalize)
+    expected.update((key, value) for key, value in measured.items() if key in signature)
+    for key in ("convention", *CHOICES, "top_k", *measured):
         if signature.get(key) != expected.get(key):
             raise InputError(file.where, got=f"signature: expected {key} {expected.get(key)}, as "
                              f"the convention has, got {signature.get(key)}")

@@ -11,16 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import Doubles, InputError
+from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
-from reid_ref.labels import JUNK
+from reid_ref.labels import DISTRACTOR, JUNK
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, kind_of_metric)
+    Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, in_mean_of, kind_of_metric,
+    spread)
 from reid_ref.result.means import Expectation, weighted_means
 from reid_ref.signature import Signature
 from reid_ref.text.plain import plain
 
+#: The name of a Rank-k.
+RANK = re.compile("Rank-([1-9][0-9]{0,6})")
 #: layumi's sum of 1/n can be above 1 by its last bits.
 MOST = 1 + 1e-9
 
@@ -77,12 +80,11 @@ class Stored:
             values = hits.astype(np.float64)
         else:
             counted, values = self.counted, rows.ap if metric == "mAP" else rows.inp
-            # The last good image of a list that is cut may have any rank, and CSV has no mean.
-            is_open = np.isnan(values) & counted & (rows.status == "ok")
-            if is_open.any() or self.numbers.get(metric, 0) is None:
+            values = UNMATCHED["zero"].counted(values, rows.n_good, rows.matched)
+            if np.isnan(values[counted]).any() or self.numbers.get(metric, 0) is None:
                 raise InputError("metric", got=f"{metric} of {name} is NaN, since a query that "
                                  "counts has no value", remedy="compare another metric")
-            values = np.nan_to_num(values)
+            values = spread(values[counted], counted, 0.0)
         return QueryValues(self.convention.mean(values[counted]), values, counted)
 
     def _in_cmc(self, k: int, name: str) -> npt.NDArray[np.bool_]:
@@ -147,12 +149,15 @@ def checks(stored: Stored) -> Iterator[Check]:
 
 def ranks_written(stored: Stored) -> dict[str, int]:
     """Return the name of each Rank-k in the file, and its k."""
-    return {name: int(name.removeprefix("Rank-")) for name in stored.numbers
-            if re.fullmatch("Rank-[1-9][0-9]{0,6}", name)}
+    return {name: int(match[1]) for name in stored.numbers if (match := RANK.fullmatch(name))}
 
 
 def impossible(stored: Stored) -> Iterator[str]:
     """Yield values that no evaluation gives, the first of each kind."""
+    for k, trial in enumerate(stored.trials, 1):
+        yield from (f"trial {k}: {text}" for text in impossible(trial))
+    if stored.trials:
+        return
     per_query = stored.per_query
     loaded = per_query.status != "not loaded"
     cmc = np.zeros(0) if stored.result is None else stored.result.cmc
@@ -170,6 +175,60 @@ def impossible(stored: Stored) -> Iterator[str]:
     for text, bad in faults.items():
         if bad.any():
             yield f"query {int(np.flatnonzero(bad)[0])}: {text}"
+    if isinstance(stored.result, Expectation):
+        yield from _of_drawn(stored, stored.result)
+    elif stored.result is not None:
+        yield from _sizes(stored.result)
+
+
+def _sizes(result: Result) -> Iterator[str]:
+    """Yield sizes of a saved result that do not go together."""
+    counts, n_kept, image = result.counts, result.ranks.n_kept, result.ranks.image
+    n_loaded = counts.gallery - counts.gallery_not_loaded
+    of_query = np.where(result.per_query.status == "not loaded", 0, n_loaded)
+    images = n_kept + result.ranks.n_junk
+    # A query that is not answered keeps none, and a list keeps only the images that it holds.
+    is_whole = result.signature.get("ranked", "complete") == "complete"
+    fewer = (images < of_query) & (n_kept > 0) & is_whole
+    for k in np.flatnonzero((images > of_query) | fewer)[:1]:
+        yield f"query {k}: n_kept + n_junk: expected {of_query[k]}, got {images[k]}"
+    named, query = image >= 0, result.ranks.query
+    if _n_pairs(query[named], image[named]) < np.count_nonzero(named):
+        yield "ranks: image: expected each image once for a query"
+    identity, n_good = result.per_query.identity, 0
+    if not result.convention.needs_lists:  # which may name any image
+        shown, image = identity[query[named]], image[named]
+        if _n_pairs(shown, image) > len(np.unique(image)):
+            yield "ranks: image: expected images of one identity each"
+        n_good = len(np.unique(image[shown != JUNK]))
+    most = 0 if (identity == DISTRACTOR).any() else counts.gallery - counts.gallery_junk - n_good
+    if counts.gallery_distractors > most:
+        yield f"counts: gallery_distractors: expected at most {most}"
+
+
+def _n_pairs(first: Integers, second: Integers) -> int:
+    """Count the pairs of entries that differ."""
+    order = np.lexsort((first, second))
+    differs = (np.diff(first[order]) != 0) | (np.diff(second[order]) != 0)
+    return min(len(order), 1) + int(np.count_nonzero(differs))
+
+
+def _of_drawn(stored: Stored, result: Expectation) -> Iterator[str]:
+    """Yield what no expectation has: its galleries have an image of each identity, and no junk."""
+    counts = result.counts
+    none = ("gallery_junk", "gallery_not_loaded", "gallery_distractors", "junk_same_camera",
+            "tied")
+    most = int(stored.signature["gallery"])
+    yield from (f"counts: {name}: expected 0" for name in none if getattr(counts, name))
+    yield from (f"{name}: expected none" for name in ("n_junk", "first_match")
+                if getattr(result.per_query, name).any())
+    if not len(result.cmc) <= counts.gallery <= most:
+        yield f"counts: gallery: expected {len(result.cmc)} to {most} identities"
+    if counts.gallery_kept != counts.gallery:
+        yield f"counts: gallery_kept: expected {counts.gallery}"
+    for name, sd in result.sd.items():
+        if sd < 0 or sd > 1 or plain(sd) != plain(result.sd[{"mINP": "mAP"}.get(name, name)]):
+            yield f"expected: sd: {name}: expected a number from 0 to 1"
 
 
 def _images(stored: Stored, counts: Counts) -> Iterator[Check]:
@@ -190,12 +249,9 @@ def _means(stored: Stored) -> Iterator[Check]:
     """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
     per_query, convention = stored.per_query, stored.convention
     loaded = per_query.status != "not loaded"
-    # The last good image of a list that is cut may have any rank.
-    is_open = bool((np.isnan(per_query.inp) & (per_query.status == "ok")).any())
-    for name, values in (("mAP", per_query.ap), ("mINP", per_query.inp)):
-        mean = convention.mean(convention.counted(values[loaded], per_query.n_good[loaded]))
-        yield Check(name, stored.numbers.get(name),
-                    None if name == "mINP" and is_open else plain(mean))
+    for name, of_query in (("mAP", "ap"), ("mINP", "inp")):
+        mean = convention.mean(in_mean_of(per_query, of_query, convention, loaded))
+        yield Check(name, stored.numbers.get(name), plain(mean))
     yield from _in_mean(stored)
 
 
@@ -234,6 +290,7 @@ def _of_expectation(stored: Stored, result: Expectation) -> Iterator[Check]:
     mean, curve = weighted_means(ap, result.weight, result.match)
     for name in ("mAP", "mINP"):
         yield Check(name, stored.numbers.get(name), plain(mean), "expectations")
+    yield Check("inp", plain(result.per_query.inp), plain(result.per_query.ap), "ap")
     yield from _in_mean(stored)
     yield Check("cmc", stored.numbers.get("cmc"), plain(curve), "expectations")
     yield from _points(stored, curve, "expectations")

@@ -40,6 +40,9 @@ def standard_error(sums: UnitSums) -> float:
 LEVEL = 95
 #: The part of a resample's sum of squares that rounding may leave of an exact zero.
 ROUNDING = 1e-12
+#: About half of the resamples have a mean below that of all. By so many standard deviations of
+#: their number it would have to be off for an end to lie on the wrong side of the mean.
+APART = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +144,7 @@ def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = L
     """As `interval`, of several means by unit and by query, with the same random numbers."""
     check_choice(method, "method", METHODS)
     alpha = check_level(level)
-    check_random(resamples, seed)
+    resamples, seed = check_random(resamples, seed)
     uneven = [by_unit for by_unit, _ in means if standard_error(by_unit) != 0]
     ends = iter(METHODS[method](uneven, alpha, resamples, seed) if uneven else ())
     intervals = []
@@ -158,22 +161,24 @@ def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = L
         intervals.append(Interval(
             by_unit.mean, low, high, se, naive, (se / naive)**2 if naive else math.nan,
             "group", len(by_unit.weight), len(by_query.weight), how, level,
-            int(resamples) if drawn else 0, int(seed) if drawn else None))
+            resamples if drawn else 0, seed if drawn else None))
     return intervals
 
 
 def bootstrap_t(means: Sequence[UnitSums], alpha: float, resamples: int,
                 seed: int) -> list[tuple[float, float]]:
     """Return the ends of bootstrap-t intervals, which may lie outside of what a mean can be."""
+    least = max(math.ceil(2 / alpha - 1e-9) - 1, math.ceil((APART / (1 - alpha))**2))
+    if resamples < least:
+        raise InputError("resamples", f"at least {least} for this level", resamples)
     place = math.floor(alpha / 2 * (resamples + 1) + 1e-9)
-    if place < 1:
-        raise InputError(
-            "resamples", f"at least {math.ceil(2 / alpha - 1e-09) - 1} for this level", resamples)
     ends = []
     for sums, t in zip(means, studentized(means, resamples, seed)):
         se, mean = standard_error(sums), sums.mean
         t.sort()
-        ends.append((mean - float(t[-place]) * se, mean - float(t[place - 1]) * se))
+        # The mean of a resample of every unit once may differ from that of all by rounding.
+        ends.append((mean - max(0.0, float(t[-place])) * se,
+                     mean - min(0.0, float(t[place - 1])) * se))
     return ends
 
 

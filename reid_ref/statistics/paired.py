@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from reid_ref.statistics.units import (
 
 #: A test at 5 % shows a difference of so many standard errors in 80 % of cases: 1.96 + 0.84.
 DETECTABLE = 2.8
+#: It needs 7 units that change alike, which 80 % of samples have where so many do on average.
+CHANGES = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +39,9 @@ class Difference(Value):
     better, worse, same : int
         Units whose queries together gained, lost, or did neither.
     detectable : float
-        The smallest difference that this pair would show at 5 % in 80 % of cases.
+        The smallest difference that this pair would show at 5 % in 80 % of cases: 2.8 standard
+        errors, as if at least nine units had changed as those did that changed. Where none did,
+        nine units of which every query changed.
     trials : int
         Choices of signs that were tried; fewer than `resamples` where that is every choice.
     """
@@ -99,7 +104,7 @@ def differences(pairs: Iterable[tuple[Any, Any, Any]], unit: Any, *, level: floa
                 resamples: int = RESAMPLES, seed: int = SEED) -> list[Difference]:
     """As `difference`, of several (baseline, other, counted)."""
     alpha = check_level(level)
-    check_random(resamples, seed)
+    resamples, seed = check_random(resamples, seed)
     if resamples + 1 < 1 / alpha - 1e-9:
         raise InputError("resamples", f"at least {math.ceil(1 / alpha - 1e-9) - 1} for this level",
                          resamples)
@@ -121,7 +126,10 @@ def _difference(sums: UnitSums, alpha: float, resamples: int, seed: int) -> Diff
     se = standard_error(sums)
     better, worse, same = (
         int(np.count_nonzero(np.sign(sums.value) == sign)) for sign in (1, -1, 0))
-    return Difference(sums.mean, low, high, se, p, better, worse, same, DETECTABLE * se, trials)
+    changed = better + worse
+    detectable = (DETECTABLE * se * math.sqrt(max(1, CHANGES / changed)) if changed else
+                  CHANGES * _largest_gain(sums) / sums.total)
+    return Difference(sums.mean, low, high, se, p, better, worse, same, detectable, trials)
 
 
 def sign_flips(gains: UnitSums, alpha: float, resamples: int,
@@ -131,15 +139,15 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     The test of a gain d flips the signs of what each unit gained beyond d, and counts the choices
     whose sum is at least as large as that of the signs as they are. The interval has every d that
     the test does not reject, so p and interval never contradict each other. Two imagined units
-    are flipped with the rest, one that gained as much as any unit and one that lost as much:
-    without them a few units that changed make the interval too narrow.
+    are flipped with the rest, one that gained (`_largest_gain`) and one that lost as much: without
+    them a few units that changed make the interval too narrow.
 
     Every choice of the units that changed is tried where there are no more than `resamples`; else
     one is added to both counts, for the signs as they are (Phipson and Smyth, 2010).
     """
     moved = gains.value != 0
-    largest = _largest_gain(gains)
-    sums = np.concatenate([gains.value[moved], [largest, -largest], gains.value[~moved]])
+    imagined = _largest_gain(gains)
+    sums = np.concatenate([gains.value[moved], [imagined, -imagined], gains.value[~moved]])
     weights = np.concatenate([gains.weight[moved], [0, 0], gains.weight[~moved]])
     every, tried = flipped_sums(np.stack([sums, weights]), np.count_nonzero(moved) + 2, resamples,
                                 seed)
@@ -154,7 +162,7 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     low, high = (max(-1.0, gains.mean - _largest(below, least)),
                  min(1.0, gains.mean + _largest(above, least)))
     if not moved.any():  # the signs drawn are not symmetric, what they stand for is
-        high = max(-low, high)
+        high = min(1.0, _largest(np.concatenate([above, below]), 2 * least))
         low = -high
     # No gain is as far below the mean gain as that is above 0. Equal sums may differ by rounding.
     reach = (below if gains.mean > 0 else above) + slack / total
@@ -165,9 +173,17 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
 
 
 def _largest_gain(gains: UnitSums) -> float:
-    """Return what the unit that changed most would have changed with a mean weight; 1 for none."""
-    largest = float(np.max(np.abs(gains.value / gains.weight)))
-    return largest * gains.total / len(gains.weight) or 1.0
+    """Return what a unit that was not drawn may have gained, or lost.
+
+    Per query, that is the most that any unit changed. Few units that changed do not tell how much
+    others may: where none did, an imagined unit changes altogether; where m of G did, at least by
+    2 / m - 2 / G. Its weight is the root mean square of all, as those of many queries may be
+    missing from the units that changed. benchmarks/differences.py is the simulation.
+    """
+    rates = np.abs(gains.value / gains.weight)
+    units, changed = len(rates), int(np.count_nonzero(rates))
+    least = min(1.0, 2 / changed - 2 / units) if changed else 1.0
+    return max(float(rates.max()), least) * math.sqrt(add_up(gains.weight**2) / units)
 
 
 def _reach(beyond: Doubles, weight: Doubles, total: float) -> Doubles:
@@ -187,6 +203,33 @@ def _reach(beyond: Doubles, weight: Doubles, total: float) -> Doubles:
 def _largest(values: Doubles, place: int) -> float:
     """Return the largest value but `place` - 1; infinity where fewer are asked for than one."""
     return float(np.partition(values, -place)[-place]) if place > 0 else math.inf
+
+
+def least_p(weight: Doubles) -> float:
+    """Return the smallest p that a paired test over units of these weights can give.
+
+    It is that of a change by which each query gains as much, with every choice of signs counted.
+    Where the two imagined units cancel, two choices of the other signs give as large a sum: all
+    or none of the units gain. Where both help, so does each choice by which no more is lost than
+    one of them gains.
+
+    Examples
+    --------
+    Of 2**6 choices of the signs of four identities and two imagined ones, 4 and twice 5:
+
+    >>> least_p(np.ones(4)) == (4 + 2 * 5) / 2**6
+    True
+    """
+    if len(weight) < 2:
+        return 1.0
+    gains = UnitSums(weight, weight)
+    most = _largest_gain(gains) + ZERO * gains.total
+    choices = Counter({0.0: 1})  # by what is lost; whole numbers of Python's, of any size
+    for lost in weight.tolist():
+        choices.update({before + lost: n for before, n in choices.items()
+                        if before + lost <= most})
+    of: int = 2**(len(weight) + 1)
+    return (2 + choices.total()) / of
 
 
 def holm(p: Sequence[float]) -> list[float]:

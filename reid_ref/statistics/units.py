@@ -194,28 +194,42 @@ def flipped_sums(columns: Doubles, leading: int, resamples: int,
     bool
     float64, shape (C, tried)
     """
-    every = leading < 64 and 2**leading <= resamples
+    every = leading < resamples.bit_length()  # 2**leading <= resamples, whatever its type can hold
     tried = resamples - resamples % 2**leading if every else resamples
-    source, first = np.random.PCG64(seed), leading if every else 0
-    n_words = -(-(columns.shape[1] - first) // 64)
-    parts = []
-    for block in blocks_of(tried, BLOCK // (64 * (n_words + every))):
-        choice = np.arange(block.start, block.stop, dtype=np.uint64)[:, np.newaxis]
-        signs = [_signs(choice)[:first]] if every else []
-        if n_words:
-            words = source.random_raw(len(choice) * n_words).reshape(len(choice), n_words)
-            signs.append(_signs(words)[:columns.shape[1] - first])
-        parts.append(add_rows(columns, np.concatenate(signs)))
+    parts = [add_rows(columns, signs)
+             for signs in choices_of_signs(columns.shape[1], leading if every else 0, tried, seed)]
     return every, np.concatenate(parts, axis=1)
+
+
+def choices_of_signs(units: int, counted: int, number: int, seed: int) -> Iterator[Doubles]:
+    """Yield signs, the first `counted` in every choice, the others drawn: shape (units, choices of
+    this block).
+    """
+    source, drawn = np.random.PCG64(seed), units - counted
+    n_words = -(-drawn // 64)
+    for block in blocks_of(number, BLOCK // (64 * (n_words + bool(counted)))):
+        signs = []
+        choice = np.arange(block.start, block.stop, dtype=np.uint64)[:, np.newaxis]
+        if counted:
+            signs.append(_signs(choice)[:counted])
+        if drawn:
+            words = source.random_raw(len(choice) * n_words).reshape(len(choice), n_words)
+            signs.append(_signs(words)[:drawn])
+        yield np.concatenate(signs) if len(signs) > 1 else signs[0]
+
+
+#: Each bit of an octet, the lowest first.
+_BITS = np.array([[1 << bit] for bit in range(8)], np.uint8)
 
 
 def _signs(words: npt.NDArray[np.uint64]) -> Doubles:
     """Return 1 for each bit that is set and -1 for the others, the words of a row in a column."""
     octets = words.astype("<u8").view(np.uint8).reshape(len(words), -1)
-    bits = np.unpackbits(octets, axis=1, bitorder="little")
-    signs = np.ascontiguousarray(bits.T, dtype=np.float64)
-    signs *= 2
-    signs -= 1
+    rows = np.ascontiguousarray(octets.T)[:, np.newaxis]
+    bits = ((rows & _BITS) != 0).reshape(-1, len(words)).view(np.int8)
+    bits += bits
+    bits -= 1
+    signs: Doubles = bits.astype(np.float64)
     return signs
 
 
@@ -232,7 +246,6 @@ def add_rows(columns: Doubles, factors: Doubles) -> Doubles:
     return total
 
 
-def check_random(resamples: Any, seed: Any) -> None:
-    """Refuse what nothing can be drawn with."""
-    check_count(resamples, "resamples", 1, MOST_RESAMPLES)
-    check_count(seed, "seed", 0)
+def check_random(resamples: Any, seed: Any) -> tuple[int, int]:
+    """Return the two as Python's whole numbers, or refuse what nothing can be drawn with."""
+    return check_count(resamples, "resamples", 1, MOST_RESAMPLES), check_count(seed, "seed", 0)

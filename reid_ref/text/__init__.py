@@ -93,6 +93,18 @@ def by_reason(reasons: dict[str, str]) -> dict[str, list[str]]:
     return names
 
 
+def with_reasons(reasons: dict[str, str]) -> str:
+    """Return names and their reasons as one paragraph.
+
+    Examples
+    --------
+    >>> with_reasons({"a": "slow", "b": "needs lists", "c": "slow"})
+    'a, c: slow. b: needs lists.'
+    """
+    sentences = [f"{', '.join(names)}: {reason}." for reason, names in by_reason(reasons).items()]
+    return " ".join(sentences)
+
+
 def signature_lines(signatures: Mapping[str, str]) -> list[str]:
     """Return every signature once, below the files that it is of."""
     of_files = by_reason({name: text for name, text in signatures.items() if text})

@@ -188,10 +188,25 @@ def as_html(table: Table) -> str:
 
 
 def as_csv(heads: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
-    """Return values in full precision as CSV, an empty field for None."""
+    """Return values in full precision as CSV, an empty field for None.
+
+    Examples
+    --------
+    >>> print(as_csv(["name", "gain"], [["=1+1", -1.07], ["-x.npz", None]]))
+    name,gain
+    '=1+1,-1.07
+    '-x.npz,
+    """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([heads, *rows])
+    csv.writer(text, lineterminator="\n").writerows(map(_cell, row) for row in [heads, *rows])
     return text.getvalue().removesuffix("\n")
+
+
+def _cell(value: Any) -> Any:
+    """Return a value that no spreadsheet takes for a formula: OWASP's apostrophe before a text."""
+    if isinstance(value, str) and re.match(r"[=+\-@\t\r\n]", value):
+        return value if re.fullmatch(r"[+-]?[\d.]*", value) else f"'{value}"
+    return value
 
 
 def one_line(text: str) -> str:

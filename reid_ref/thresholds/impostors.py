@@ -366,7 +366,7 @@ class Impostors:
 
 def _spread(n_query: int, n_gallery: int) -> tuple[Integers, Integers]:
     """Return pairs all over the matrix, the same at every call."""
-    k = np.arange(min(_SAMPLE, n_query * n_gallery))
+    k = np.arange(min(_SAMPLE, n_query * n_gallery), dtype=np.int64)
     golden = (np.sqrt(5) - 1) / 2
     return (k * golden % 1 * n_query).astype(np.int64), k * n_gallery // len(k)
 

@@ -46,7 +46,7 @@ def open_set_of(ranked: Ranked, query: Labels, gallery: Labels, how: How, impost
                        for k, hits in identified.items()})
         accepted = int(np.searchsorted(nearest, value, side="right"))
         at[rate] = OpenSetPoint(float(value), accepted, accepted / len(nearest), {
-            k: np.count_nonzero(hits) / len(first) for k, hits in identified.items()})
+            k: float(np.count_nonzero(hits) / len(first)) for k, hits in identified.items()})
     if confidence is not None:
         found = intervals.of_shares(query, shares, **confidence)
         at = {rate: replace(point, intervals={k: found[rate, k] for k in RANKS})

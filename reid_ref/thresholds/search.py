@@ -40,7 +40,7 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     roles = find_roles(query, gallery, convention.not_ranked, how.lists)
     absent = _absent(query, gallery, roles)
     memory = bytes_of(how.max_memory)
-    pairs = ranked.pairs(query, gallery, replace(how, max_memory=max(1, memory // 2)))
+    pairs = ranked.pairs(query, gallery, how)
     impostors = Impostors(pairs, roles, len(query), len(gallery), absent, precision,
                           memory // _BYTES, partial(likely, rates), memory // 2,
                           in_queries(how.progress, len(query)))

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from reid_ref import InputError
+from reid_ref import InputError, Labels
 from reid_ref.arrays import check_count
 from reid_ref.arrays.stored import in_rows
 from reid_ref.compat import NoMatch
@@ -54,3 +54,30 @@ def test_strides_of_every_kind():
     for view in (matrix[::-1], matrix[:, ::3], matrix[::2, ::-2].T, np.broadcast_to(7, (3, 4))):
         np.testing.assert_array_equal(in_rows(view), view)
     assert in_rows(matrix) is matrix
+
+
+class Foreign:
+    """What a library of others may hand in."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __array__(self, *_, **__):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("zero"), KeyError("key"), OSError("gone"),
+                                   AttributeError("none"), RecursionError("deep")])
+def test_whatever_an_array_raises_is_one_error(error):
+    for value in (Foreign(error), [Foreign(error)]):
+        with pytest.raises(InputError, match="identity.*Foreign"):
+            Labels(value, [1])
+    with pytest.raises(MemoryError):
+        Labels(Foreign(MemoryError()), [1])
+
+
+@pytest.mark.parametrize("value", [[True, False], np.array([True, False]), [True, 2], (3, False)])
+def test_truth_is_no_label(value):
+    with pytest.raises(InputError) as caught:
+        Labels(value, [1, 2])
+    assert caught.value.argument == "identity" and "true" in caught.value.got

@@ -10,7 +10,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
-from reid_ref.commands.compare.show import cell
+from reid_ref.commands.compare.show import as_text, cell
 from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.result.saved import read_stored
@@ -53,7 +53,9 @@ def test_identical_lists():
     assert list(named["values"]) == ["ours", "again"]
     out = table("compare", *lists("mat", "track2"))
     assert out.count("track2: identical per-query values; p = 1") == 2
-    assert "detectable" not in out and "gained most" not in out
+    # Nine identities of 333, of root mean square size.
+    assert out.count("smallest detectable difference: 2.99 points") == 2
+    assert "gained most" not in out
 
 
 def test_formats(compared):
@@ -288,3 +290,77 @@ def test_bold_needs_every_comparison():
         assert (best.bold, best.italic, best.mark) == (bold, not bold, mark)
         assert not cell(answer, "first", "Rank-1").bold
     assert [one.better_system for one in answer.comparisons] == ["second", "best", None]
+
+
+@pytest.mark.parametrize("identities", [8, 9])
+def test_over_too_few_identities_there_is_no_letter_and_a_note(identities, tmp_path):
+    """Of three pairs the least p is 3 * 11 / 2**9 with eight identities, 3 * 12 / 2**10 with nine.
+    """
+    query, gallery = (Labels(range(identities), [k] * identities) for k in (1, 2))
+    names = ("all", "none", "half")
+    for name, scale in zip(names, (-1, 1, 0)):
+        result = reid_ref.evaluate_distances(scale * np.eye(identities), query, gallery)
+        result.save(tmp_path / f"{name}.json")
+    files = [str(tmp_path / f"{name}.json") for name in names]
+    options = "--all-pairs", "--metric", "mAP"
+    text = " ".join(table("compare", *files, *options).split())
+    assert ("too few to tell by mAP" in text) == (identities == 8)
+    assert ("takes at least 9 units" in text) == (identities == 8)
+    latex = table("compare", *files, *options, "--format", "latex")
+    assert ("too few to tell" in latex, r"\textsuperscript{b" in latex) == (
+        identities == 8, identities == 9)
+    systems = {name: reid_ref.load(file) for name, file in zip(names, files)}
+    found = reid_ref.compare(systems, metrics=["mAP"], all_pairs=True)
+    assert found.too_few == ({"mAP": 9} if identities == 8 else {})
+    assert ("too few to tell" in found._repr_html_()) == (identities == 8)
+    assert answer("compare", *files, *options)["too_few"] == found.too_few
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Thirty-four systems over 40 identities; each is wrong once more than the one before."""
+    query, gallery = (Labels(range(40), [k] * 40) for k in (1, 2))
+    systems = {}
+    for wrong in range(34):
+        distances = 1 - np.eye(40)
+        distances[:wrong, 39] = -1
+        systems[f"s{wrong}"] = reid_ref.evaluate_distances(distances, query, gallery)
+    return systems
+
+
+def test_of_many_pairs_some_are_significant(many):
+    """561 pairs: of 10,000 flips the least p is 1/10,001, and 0.056 when adjusted."""
+    found = reid_ref.compare(many, metrics=["Rank-1"], all_pairs=True)
+    far = found.comparisons[32]
+    assert (far.baseline, far.system, far.worse) == ("s0", "s33", 33)
+    assert far.trials == 224_400 and far.p_adjusted < .01 and far.better_system == "s0"
+    alone, = reid_ref.compare(many["s0"], many["s33"], metrics=["Rank-1"]).comparisons
+    assert (far.low, far.high, far.se) == (alone.low, alone.high, alone.se)
+    near = found.comparisons[0]
+    assert (near.p, near.trials) == (1, 10_000 - 10_000 % 8)
+    # Where few changed, all choices are counted, and more would not be others.
+    eleven = found.comparisons[10]
+    assert (eleven.worse, eleven.trials) == (11, 8_192)
+
+
+def test_a_smallest_p_comes_with_its_reason(many):
+    found = reid_ref.compare(many, metrics=["Rank-1"], all_pairs=True)
+    text = " ".join(as_text(found, {}).split())
+    assert "<0.0001 0.0025" in text
+    assert "10,000 drawn or all if there are fewer, 224,400 where p < 0.002" in text
+    assert "the smallest possible p of 224,400 flips is 4.5e-06, adjusted 0.0025" in text
+    two = reid_ref.compare(many["s0"], many["s33"], metrics=["Rank-1"])
+    assert "adjusted" not in as_text(two, {})
+
+
+@pytest.mark.parametrize(("resamples", "number"), [(11_219, "11,220"), (199, "11,220")])
+def test_flips_that_cannot_suffice_are_refused(resamples, number, many):
+    with pytest.raises(reid_ref.InputError, match=f"^resamples: .*{number} flips"):
+        reid_ref.compare(many, all_pairs=True, resamples=resamples)
+
+
+def test_flips_that_are_asked_for_are_all_that_are_drawn(many):
+    three = {name: many[name] for name in ("s0", "s20", "s33")}
+    found = reid_ref.compare(three, metrics=["Rank-1"], all_pairs=True, resamples=500)
+    assert {one.trials for one in found.comparisons} == {500} and found.resamples == 500
+    assert refusal("compare", MARKET, MARKET, "--resamples", 19).startswith("--resamples: ")

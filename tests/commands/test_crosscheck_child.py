@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from reid_ref.commands.crosscheck.compute import child
 from tests.cases import save
 from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command
-from tests.commands.test_crosscheck import crosscheck, data, raising
+from tests.commands.test_crosscheck import crosscheck, data, made, raising
 from tests.installed import version_of
 
 resource = pytest.importorskip("resource")
@@ -56,6 +57,12 @@ def sleep():
 def no_memory(*_):
     resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
     return np.zeros(2**32), 0.5
+
+
+def daemon(words):
+    """Start a program in a session of its own, whose parent ends at once: a double fork."""
+    subprocess.run([sys.executable, "-c", "import subprocess, sys\n"
+                    "subprocess.Popen(sys.argv[1:], start_new_session=True)", *words], check=True)
 
 
 #: Evaluator, verdict, and what the report must say.
@@ -318,6 +325,65 @@ def test_endless_output_is_stopped(monkeypatch):
     check = crosscheck(after(lambda: [os.write(1, b"y" * 1000) for _ in iter(int, 1)]), *data())
     assert check.failure == "it printed more than 1,000,000 bytes and was stopped"
     assert check.printed == "y" * 2000
+
+
+def test_nothing_that_cut_itself_loose_is_left(folder):
+    """It would have 2,000 seconds to write its number; a process that is gone has none."""
+    number = folder / "number"
+    program = (f"import os, pathlib, time; pathlib.Path({str(number)!r}).write_text("
+               "str(os.getpid())); time.sleep(2000)")
+
+    def act():
+        daemon([sys.executable, "-c", program])
+        while not (number.exists() and number.read_text()):
+            time.sleep(0.01)
+    assert crosscheck(after(act), *data(n_query=3, unmatched=False)).verdict == "equal"
+    until = time.monotonic() + 20
+    while not gone(int(number.read_text())):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("length", [10**6, 91])
+def test_a_curve_longer_than_the_gallery(length):
+    check = crosscheck(lambda *arrays: (np.ones(length), faulty.sound(*arrays)[1]), *data())
+    assert check.verdict == "failed" and len(check.cmc) == 0
+    assert f"{length:,} entries" in check.failure and "90" in check.failure
+
+
+def test_as_many_places_as_were_asked_for_are_no_longer_curve():
+    check = crosscheck(made(), *data(n_gallery=40))
+    assert check.verdict == "different" and len(check.cmc) == 50
+    assert any("50 entries" in text for text in check.problems)
+
+
+def test_aps_that_are_not_one_per_query_are_left_in_its_process(monkeypatch):
+    """Their mean is taken there; the message has none of them."""
+    answers, message = [], child.Child._message
+    monkeypatch.setattr(child.Child, "_message", lambda self: (
+        answers.append(self._answer.stat().st_size), message(self))[1])
+    check = crosscheck(lambda *arrays: (np.ones(50), np.full(10**6, 0.5)), *data())
+    assert (check.mAP, check.verdict) == (0.5, "different")
+    assert max(answers) < 10**4
+
+
+def test_a_message_that_is_too_long_is_not_read():
+    def forges(*arguments):
+        text = dumps({"answer": {"cmc": [0.5] * 10**6, "mAP": 0.5}, "failure": "", "warned": [],
+                      "about": {}})
+        json.dumps = lambda message: text
+        return faulty.sound(*arguments)
+    dumps = json.dumps
+    check = crosscheck(forges, *data())
+    assert (check.verdict, check.ap) == ("failed", None)
+
+
+def test_many_warnings_are_not_all_kept():
+    def warns(*arguments):
+        for k in range(1000):
+            warnings.warn(f"number {k}")
+        return faulty.sound(*arguments)
+    assert len(crosscheck(warns, *data()).warned) <= 200
 
 
 def gone(process):

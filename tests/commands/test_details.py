@@ -129,7 +129,7 @@ def test_nearest_wrong_image_of_features():
     data = ResultFile("arrays", Labels([7, 8], [1, 1]), Labels([7, 7, 8, 0], [2, 1, 2, 3]),
                       query_features=points[:2], gallery_features=points[1:])
     assert nearest_wrong(data, np.array([0]), under("matlab")) == [3]  # 1 is junk
-    for memory in (None, 64):
+    for memory in (None, "1K"):
         assert nearest_wrong(data, np.array([1, 0]), under("matlab", max_memory=memory)) == [0, 3]
     assert nearest_wrong(data, np.array([], dtype=int), under("matlab")) == []
 

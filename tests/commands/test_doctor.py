@@ -362,7 +362,7 @@ def test_arrays_that_do_not_fit():
                                          "got neither"):
         doctor(ResultFile("made", *labels, query_features=data.query_features))
     ranked = RankedLists([np.zeros(0, np.int64)] * 120, str)
-    with pytest.raises(InputError, match="got ranked lists; reid_ref.evaluate_ranked_lists"):
+    with pytest.raises(InputError, match="^data: .*features or distances, got ranked lists"):
         doctor(ResultFile("made", *labels, ranked=ranked))
 
 

@@ -9,6 +9,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.commands.evaluate.show import rows as formats
+from reid_ref.text.table import as_csv as csv_text
 from tests.cases import market_like
 
 DISTANCES, QUERY, GALLERY = market_like(3)
@@ -79,3 +80,10 @@ def test_which_queries_are_counted(convention, counted, status):
     lines = formats.per_query_csv(result).splitlines()
     assert lines[0] == ("query,identity,camera,status,counted,ap,inp,first_match,n_good,n_junk")
     assert lines[2].startswith(f"1,9,1,identity absent,{counted[1]},,")
+
+
+@pytest.mark.parametrize("text, written", [
+    ("=1+1", "'=1+1"), ("+a", "'+a"), ("-x.npz", "'-x.npz"), ("@SUM(A1)", "'@SUM(A1)"),
+    ("\t=1", "'\t=1"), ("-1.07", "-1.07"), ("-", "-"), ("a=1", "a=1"), ("", "")])
+def test_no_cell_is_a_formula(text, written):
+    assert csv_text([text, "x"], [[text, -1.07]]) == f"{written},x\n{written},-1.07"

@@ -95,6 +95,24 @@ def test_significantly_worse(results):
     assert "; Rank-1 -25.00 points (95 % interval -" in line and line.count("p = 0.013") == 2
 
 
+@pytest.mark.parametrize("option, field", [(["--metric", "cosine"], "metric:cosine"),
+                                           (["--no-normalize"], "normalize:no")])
+def test_a_baseline_of_other_distances_is_told(option, field, tmp_path):
+    table("evaluate", MARKET, "--save", tmp_path / "base.json")
+    same, other = (command("evaluate", MARKET, "--baseline", tmp_path / "base.json", *more)
+                   for more in ([], option))
+    assert "base.json has" not in same.stderr
+    line, = (line for line in other.stderr.splitlines() if "base.json has" in line)
+    assert field in line and {"metric": "metric:euclidean", "normalize": "normalize:yes"}[
+        field.partition(":")[0]] in line
+
+
+def test_an_empty_name_is_no_folder(tmp_path):
+    for words in (["evaluate", MARKET, "--baseline", ""], ["verify", ""], ["evaluate", ""],
+                  ["check-table", ""]):
+        assert_one_line_error(command(*words, cwd=tmp_path), "file: .*empty")
+
+
 def test_better_or_equal_is_no_failure(results):
     for file, baseline in (("good", "bad"), ("bad", "bad")):
         assert gate("--baseline", results / f"{baseline}.json", file=results / f"{file}.npz") == (
@@ -119,6 +137,31 @@ def test_a_little_worse_is_not_significant(results):
     arrays["distmat"][:4, 20] = .1  # four of one sign: 2 / 2**4 > 5 %
     np.savez(results / "little.npz", **arrays)
     assert gate("--baseline", results / "good.json", file=results / "little.npz") == (0, [])
+
+
+def everything_lost(folder, identities):
+    """Write a baseline that is right everywhere, and a result that is right nowhere."""
+    query, gallery = (Labels(range(identities), [camera] * identities) for camera in (1, 2))
+    for name, distances in (("all", -np.eye(identities)), ("none", np.eye(identities))):
+        save(folder / f"{name}.npz", distances, query, gallery)
+    table("evaluate", folder / "all.npz", "--save", folder / "all.json")
+    return folder / "none.npz"
+
+
+@pytest.mark.parametrize("identities", [1, 2, 7])
+def test_a_baseline_over_which_nothing_can_fail_is_refused(identities, tmp_path):
+    file = everything_lost(tmp_path, identities)
+    done = command("evaluate", file, "--baseline", tmp_path / "all.json", "--save",
+                   tmp_path / "new.json")
+    assert_one_line_error(done, f"--baseline: expected at least 8 identities.*got {identities},")
+    assert not (tmp_path / "new.json").exists()
+
+
+def test_the_fewest_identities_over_which_a_loss_fails(tmp_path):
+    file = everything_lost(tmp_path, 8)
+    # 22 of 2**10 choices of signs are as large; of two metrics, twice that.
+    status, (line,) = gate("--baseline", tmp_path / "all.json", file=file)
+    assert status == 5 and line.count("p = 0.043") == 2
 
 
 def change(path, new, **changes):

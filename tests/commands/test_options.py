@@ -45,18 +45,53 @@ RANKING = {
     "camera-pairs": {*OF_FEATURES, "--max-memory", "--format", "--json"},
     "explain": {"--set", *OF_FEATURES, "--index-lists", "--max-memory", "--format", "--json"},
     "validate": {"--convention", "--set", "--max-memory", "--format", "--json"},
-    "crosscheck": {*OF_FEATURES, "--format", "--json"},
+    "crosscheck": {"--convention", *OF_FEATURES, "--format", "--json"},
     "export": {*OF_FEATURES, "--max-memory"}}
 
 
 FORMATS = re.compile(r"--format \{([a-z,]+)\}")
 
 
+def parsers():
+    return next(action.choices for action in make_parser()._actions
+                if isinstance(action.choices, dict))
+
+
+def test_an_option_with_a_value_is_given_once():
+    """But for those that join their values: each use counts."""
+    joined = set()
+    for name, parser in parsers().items():
+        for action in parser._actions:
+            flag = action.option_strings[-1:]
+            if not flag or action.const is not None or flag[0] in ("--help", "--help-all"):
+                continue
+            value = next(iter(action.choices or ["1"]))
+            use = [*flag, *[value] * {None: 1, "+": 1}.get(action.nargs, action.nargs)]
+            done = command(name, *use, *use)
+            assert done.returncode == 2
+            if "two" in done.stderr:
+                assert re.search(f"argument .*{flag[0]}.*: expected one value", done.stderr)
+            else:
+                joined.add(flag[0])
+    assert joined == {"--convention", "--set", "--name", "--map", "--by", "--expect",
+                      "--fail-under", "--published"}
+
+
+@pytest.mark.parametrize("words", [
+    "--json --format csv", "--format csv --json", "--normalize --no-normalize",
+    "--metric euclidean --metr=cosine", "--baseline a.json --baseline b.json"])
+def test_options_that_contradict_each_other(words):
+    assert_one_line_error(command("evaluate", MARKET, *words.split()), "argument --.*: .*two")
+
+
+def test_a_flag_says_the_same_twice():
+    assert table("evaluate", TIES, "--json", "--json", "--quiet", "--quiet") == table(
+        "evaluate", TIES, "--json", "--quiet")
+
+
 def options_of(command):
     """Return the help of each option of a command."""
-    subparsers = next(action for action in make_parser()._actions
-                      if isinstance(action.choices, dict))
-    return {name: action.help for action in subparsers.choices[command]._actions
+    return {name: action.help for action in parsers()[command]._actions
             for name in action.option_strings}
 
 

@@ -7,7 +7,8 @@ import jsonschema
 import numpy as np
 import pytest
 
-from reid_ref import Labels, evaluate_protocol
+from reid_ref import Labels, evaluate_distances, evaluate_protocol
+from reid_ref.commands.evaluate.show.parts import _first
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.signature import parse_signature
 from tests.cases import save_features
@@ -28,6 +29,17 @@ def expected(file, protocol="sysu-mm01-python", **options):
     with np.load(file) as arrays:
         return evaluate_protocol(protocol, arrays["query_f"], arrays["gallery_f"], QUERY, GALLERY,
                                  **options)
+
+
+def test_a_note_counts_what_is_loaded():
+    """As the signature does: torchreid's loader leaves out label -1."""
+    gallery = Labels([7, -1, 8, -1], [1, 2, 2, 2])
+    result = evaluate_distances(np.eye(3, 4), Labels([7, 8, -1], [3, 3, 3]), gallery,
+                                convention="torchreid")
+    note = _first(result)
+    assert (note["queries"], note["gallery"]) == (2, 2)
+    assert (str(note["queries"]), str(note["gallery"])) == (
+        result.signature["queries"], result.signature["gallery"])
 
 
 @pytest.mark.filterwarnings("ignore:.*where the benchmark has", "ignore:regdb is the mean")
@@ -172,7 +184,7 @@ class TestLikeAnyResult:
     @pytest.mark.parametrize("options, code, told", [
         (["--expect", "mAP={0:.2f}"], 0, ""), (["--expect", "mAP=3"], 3, "mAP is"),
         (["--fail-under", "Rank-1=99.9"], 4, "Rank-1 is"),
-        (["--baseline", "{1}"], 0, "")])
+        (["--baseline", "{1}"], 2, "")])  # of three identities
     def test_gates(self, files, options, code, told):
         percent = 100 * expected(files[0], part="all").mAP
         options = [option.format(percent, self.saved(files)[0]) for option in options]
@@ -227,17 +239,17 @@ class TestLikeAnyResult:
             assert "--protocol: expected features or distances" in done.stderr
 
     def test_an_expectation(self, tmp_path):
-        labels = Labels(np.repeat(np.arange(6), 3), np.zeros(18))
+        labels = Labels(np.repeat(np.arange(9), 3), np.zeros(27))
         pool, saved = tmp_path / "pool.npz", tmp_path / "saved.json"
-        save_features(pool, [np.random.default_rng(0).random((18, 4))] * 2, labels, labels)
+        save_features(pool, [np.random.default_rng(0).random((27, 4))] * 2, labels, labels)
         of_pool = "--protocol", "vehicleid"
         done = run("evaluate", pool, *of_pool, "--expect", "mAP=3", "--save", saved,
                    "--per-query", tmp_path / "x.csv")
         assert done.returncode == 3
-        assert len((tmp_path / "x.csv").read_text().splitlines()) == 19
+        assert len((tmp_path / "x.csv").read_text().splitlines()) == 28
         jsonschema.validate(json.loads(saved.read_text()),
                             json.loads((ROOT / "docs/schema.json").read_text()))
-        assert "agree with the expectations and values of 18" in run("verify", saved).stdout
+        assert "agree with the expectations and values of 27" in run("verify", saved).stdout
         assert run("evaluate", pool, *of_pool, "--baseline", saved).returncode == 0
         fresh, kept = (json.loads(run("compare", *files, "--json").stdout)
                        for files in ((pool, pool, *of_pool), (saved, saved)))

@@ -182,7 +182,7 @@ REFUSED = {
     "plot cameras MARKET -o x.png --no-title":
         "--no-title: expected a figure with one panel, got 2, whose titles say what they show",
     "plot rank-lists MARKET -o x.png --title x": "rank-lists have no title",
-    "plot cmc MARKET -o x.png --title x --no-title": "not allowed with argument",
+    "plot cmc MARKET -o x.png --title x --no-title": "argument --no-title: .*--title",
     "plot cmc MARKET -o x.jpg": "x.jpg: expected a name that ends in .pdf, .svg, .png",
     "plot cmc MARKET -o x.png --width 3ft": "--width: expected a length from 2in",
     "plot cmc MARKET -o nowhere/x.png": "nowhere/x.png: expected a file name in a folder",
@@ -201,7 +201,8 @@ REFUSED = {
         "--images none": "none: expected the folder of the images",
         "--convention veri": "--convention: veri takes lists",
         "--convention x": "--convention: .*'x'", "--seed -1": "--seed: expected",
-        "-o no/x.html": "expected a file name in a folder that exists"}.items()}}
+        "-o y.html": "argument -o/--output: .*two"}.items()},
+    "report MARKET -o no/x.html": "expected a file name in a folder that exists"}
 
 
 @pytest.mark.parametrize("words", REFUSED, ids=lambda words: words[:60])

@@ -148,3 +148,14 @@ def test_check_table_leaves_out_what_is_raised():
             "| a | 27.58<sup>2</sup> | **50.1**<sup>b</sup> |"]
     numbers = check_page(page)[0][0].row.numbers
     assert [number.printed for number in numbers] == ["27.58", "50.1"]
+
+
+def test_a_benchmark_of_too_few_identities_is_named(folder, tmp_path):
+    for method, wrong in (("old", 6), ("new", 0)):
+        of_thirty(wrong, 6).save(tmp_path / f"{method}.json")
+    files = [f"{method}={folder / method / 'first.json'},{tmp_path / method}.json"
+             for method in ("old", "new")]
+    text = " ".join(table("table", *files).split())
+    assert "no marks old: too few to tell by mAP, Rank-1" in text and "first: too" not in text
+    assert "No marks on old: too few to tell" in table("table", *files, "--format", "latex")
+    assert "too few" not in table(*METHODS, cwd=folder)

@@ -5,6 +5,7 @@ A real result file is read where it is: see `tests.shared`.
 """
 import json
 import re
+import warnings
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -16,11 +17,13 @@ import pytest
 import reid_ref
 from reid_ref import InputError, Labels
 from reid_ref.cli import main
-from reid_ref.commands.validate.compute import validate_file
+from reid_ref.commands.validate.compute import (
+    Way, _candidates, _share_near, by_far_the_closest, validate_file)
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
 from reid_ref.datasets.published import (
-    Figure, RULES, agreement, by_key, hit_counts, map_bounds, parse_figure, possible)
+    Figure, RULES, agreement, by_key, hit_counts, map_bounds, parse_figure, possible, possible_on,
+    verdict_of)
 from reid_ref.files import ResultFile, read_result
 from tests.cases import save_features
 from tests.commands.common import MARKET, assert_one_line_error, command
@@ -54,7 +57,6 @@ def test_a_figure_keeps_its_decimals(text, rank1, mAP):
     ("81,1/67.6", "got '81,1'; write the decimal point as a point: 81.1"),
     ("-3/67.6", "expected a number in percent such as 81.1, got '-3'$"),
     ("nan/67.6", "got 'nan'$"),
-    ("100.1/67.6", "expected percent, 0 to 100, got 100.1"),
     ("0.811/0.676", r"expected percent, got 0.811, which looks like a fraction; write 81.1 \(a "
                     r"figure of one percent or less: 0.811%\)"),
     ("81.1/0.676", "got 0.676, which looks like a fraction; write 67.6 "),
@@ -102,9 +104,41 @@ def test_hit_counts_are_what_agreement_says_of_every_k(n, decimals):
         fits = {way: [k for k in range(n + 1) if agreement(k / n, printed) == way]
                 for way in ("rounded", "truncated")}
         found = hit_counts(printed, n)
-        way = "rounded" if fits["rounded"] else "truncated"
+        fits["padded"] = without_zeros(str(printed), n)
+        way = next((way for way in ("rounded", "truncated") if fits[way]), "padded")
         assert list(range(found.fewest, found.most + 1)) == fits[way]
         assert found.rounding == (way if fits[way] else "no")
+
+
+def without_zeros(text, n):
+    """The k that round to a figure of fewer zeros, the most of them first."""
+    while "." in text and text[-1] == "0":
+        text = text[:-1].rstrip(".")
+        fits = [k for k in range(n + 1) if agreement(k / n, Decimal(text)) == "rounded"]
+        if fits:
+            return fits
+    return []
+
+
+@pytest.mark.parametrize(("printed", "n", "shorter", "fewest", "most"), [
+    ("89.70", 1678, "89.7", 1505, 1506), ("81.90", 3368, "81.9", 2757, 2760),
+    ("80.90", 2228, "80.9", 1802, 1803), ("89.700", 1678, "89.7", 1505, 1506),
+    ("13.0", 60, "13", 8, 8)])
+def test_zeros_that_a_page_added(printed, n, shorter, fewest, most):
+    found = hit_counts(Decimal(printed), n)
+    assert (found.rounding, str(found.possible_as)) == ("padded", shorter)
+    assert (found.fewest, found.most) == (fewest, most)
+    # Without a zero at its end no digit can have been added, nor before the decimal point.
+    assert hit_counts(Decimal("89.71"), 1678).rounding == "no"
+    assert hit_counts(Decimal("10"), 3).rounding == "no"
+
+
+@pytest.mark.parametrize("text", ["100.1/50", "50/100.01", "101/102", "9" * 5000 + "/50"])
+def test_nothing_over_100_is_possible(text):
+    for dataset in ("market1501", "mars"):
+        assert not reid_ref.validate(dataset=dataset, published=text).possible
+    figure = parse_figure(text)
+    assert verdict_of(figure, *possible_on(figure, None, [])) == "no"
 
 
 # Bounds on mAP given Rank-1.
@@ -290,7 +324,8 @@ def test_table_of_an_impossible_figure():
 def test_table_of_a_truncated_figure():
     status, out, _ = run(MARKET, "--published", "45.8/40.1", "--convention", "matlab,mars")
     assert status == 1
-    assert "No convention reproduces the figure.\n\nReproduced only if the digits were cut" in out
+    assert "No convention reproduces the figure.\nBy far the closest: matlab (0.06; the" in out
+    assert "\n\nOne possibility: reproduced only if the digits were cut off" in out
     assert "Not tried" not in out
     # 46.6 is 21 of 45 cut off; of 48 it is nothing.
     out = " ".join(run(MARKET, "--published", "46.6/")[1].split())
@@ -437,7 +472,7 @@ def test_a_figure_whose_code_does_not_load_it():
     assert "does not load" in found.left_out["torchreid-function"]
     # Three images are left: a miss stands second or third; with -1, fourth at worst.
     worst = {label: [one.low for one in validate(
-        junk_first(), figure, ["matlab"], label_minus_1=label).bounds if one.ap == "step"]
+        junk_first(), figure, ["simpleir"], label_minus_1=label).bounds if one.ap == "step"]
         for label in ("", "not loaded")}
     np.testing.assert_allclose(worst["not loaded"], [(1 + 1 / 3) / 2], rtol=1e-15)
     np.testing.assert_allclose(worst[""], [(1 + 1 / 4) / 2], rtol=1e-15)
@@ -446,13 +481,32 @@ def test_a_figure_whose_code_does_not_load_it():
 # Of a benchmark, without a file.
 
 @pytest.mark.parametrize(("published", "possible"), [
-    ("94.42/86.10", True), ("94.40/", False), ("/86.1", True),
+    ("94.42/86.10", True), ("94.43/", False), ("94.40/", True), ("/86.1", True),
     # A miss has at best AP 1/2 with one good image, more with more: 99 is out of reach with 10.
     ("10.0/99.0", False), ("99.9/2.0", False),
     # 3179/3368 = 94.3883...: cut off it is 94.38.
     ("94.38/86.10", True)])
 def test_what_is_possible_on_a_benchmark(published, possible):
     assert reid_ref.validate(dataset="market1501", published=published).possible == possible
+
+
+@pytest.mark.parametrize("convention, n_low", [
+    ("matlab", 2), ("torchreid", 2), (["matlab", "layumi"], 2), (None, 3)])
+def test_bounds_count_label_minus_1_where_a_convention_ranks_it(convention, n_low):
+    """The good image is at worst behind all wrong ones, and label -1 is one of three images."""
+    data = reid_ref.ResultFile("made", Labels([7], [1]), Labels([7, -1, 8], [2, 2, 2]),
+                               distances=np.array([[.1, .2, .3]]))
+    found = reid_ref.validate(data, "/50.0", convention=convention)
+    low, = {bounds.low for bounds in found.bounds if bounds.ap == "step"}
+    assert low == 1 / n_low
+
+
+def test_nothing_to_rank_reproduces_nothing():
+    data = reid_ref.ResultFile("made", Labels([7], [1]), Labels([-1], [2]),
+                               distances=np.array([[.1]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # no query has a good image
+        assert not reid_ref.validate(data, "50.0/50.0").reproduced
 
 
 def test_bounds_of_a_benchmark_are_those_of_its_labels():
@@ -489,14 +543,82 @@ def test_one_decimal_of_many_queries_cannot_be_tested():
     assert "so few decimals" not in command(*words, "81.12/67.65").stdout
 
 
+# By far the closest: figures printed of five public networks on Market-1501, and what the
+# conventions give of features made again, by another decoder of images.
+
+NETWORKS = {
+    "osnet-x0-25": ("59.9/31.0", "torchreid", [(59.77, 31.01), (59.83, 33.63), (59.83, 32.41)]),
+    "retail-0288": ("86.1/59.7", "fast-reid", [(84.95, 55.71), (86.10, 59.77), (86.10, 58.85)]),
+    "retail-0287": ("92.9/76.6", "fast-reid", [(92.34, 71.51), (93.08, 76.60), (93.08, 75.95)]),
+    "retail-0286": ("94.8/83.7", "fast-reid", [(94.24, 80.03), (94.86, 83.77), (94.86, 83.27)]),
+    "retail-0277": ("96.2/87.7", "fast-reid", [(95.90, 84.59), (96.14, 87.68), (96.14, 87.27)])}
+
+
+def near(text, points, names=("torchreid", "fast-reid", "matlab")):
+    """What is by far the closest of conventions that give these numbers, in percent."""
+    figure = parse_figure(text)
+    return by_far_the_closest(figure, _candidates(
+        {(repr(rank1 / 100), repr(mAP / 100)): [Way("distances", name, "")]
+         for (rank1, mAP), name in zip(points, names)}, figure))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_the_convention_of_a_real_network_is_by_far_the_closest(network):
+    text, name, points = NETWORKS[network]
+    found = near(text, points)
+    assert found.conventions == (name,)
+    assert found.difference <= .19 and found.next >= .43 and 0 < found.accidents < .03
+
+
+@pytest.mark.parametrize(("text", "points"), [
+    ("59.9/31.0", [(59.7, 31.21), (59.8, 32.4)]),  # 0.21 away
+    ("59.9/31.0", [(59.8, 31.1), (59.8, 30.7)]),  # another is 0.3 away
+    ("59.9/31.0", [(59.8, 31.1)]),  # nothing to compare with
+    ("59.9/31.0", [(59.8, 31.1), (59.8, 31.11)]),
+    ("59.9/31.0", [(59.9, 31.0), (59.8, 33)])])  # it is reproduced
+def test_nothing_is_by_far_the_closest(text, points):
+    assert near(text, points) is None
+
+
+def test_conventions_with_the_same_digits_are_closest_together():
+    found = near("59.9/31.0", [(59.8, 31.1), (59.8, 31.101), (59.8, 33), (float("nan"), 31)],
+                 "abcd")
+    assert found.conventions == ("a", "b") and found.next == pytest.approx(2)
+    alone = near("/31.0", [(59.8, 31.1), (12, 31.5), (12, 34)], "abc")
+    assert (alone.conventions, alone.accidents) == (("a",), pytest.approx(.1))
+
+
+def test_the_share_of_accidents_is_that_of_figures_drawn_at_random():
+    """Three near, one of them over the edge, two squares that overlap, one beyond reach."""
+    points = np.array([(60.1, 31), (60.2, 31.2), (61.9, 30), (70, 31)])
+    drawn = np.random.default_rng(5).uniform((58, 29), (62, 33), (200_000, 2))
+    inside = (np.abs(drawn[:, None] - points).max(axis=2) <= .15).any(axis=1)
+    expected = _share_near(points, np.array([60., 31.]), .15)
+    assert inside.mean() == pytest.approx(expected, abs=4 * (expected / len(drawn))**.5)
+
+
+def test_several_figures_name_what_is_by_far_the_closest():
+    words = "--convention", "matlab,torchreid", "--published", "45.8/40.1"
+    first, second = run(MARKET, *words, "45.9/40.3")[1].splitlines()
+    assert "by far the closest matlab (0.06; the next " in first and first.endswith("; or cut off")
+    assert "by far the closest matlab (0.14; the next " in second
+    answer = answer_of(*words)["closest"]
+    assert answer["conventions"] == ["matlab"] and 0 < answer["accidents"] < .01
+    assert answer_of("--published", "45.83/40.16")["closest"] is None
+
+
 # Several figures: one line each.
 
 def test_several_figures_of_a_benchmark_have_a_line_each():
-    status, out, err = run("--dataset", "Market-1501", "--published", "94.42/86.10", "94.40/",
-                           "--published", "10.0/99.0", "86.10/94.42")
+    status, out, err = run("--dataset", "Market-1501", "--published", "94.42/86.10", "94.43/",
+                           "94.40/", "94.38/", "101.5/3", "--published", "10.0/99.0",
+                           "86.10/94.42")
     assert (status, err) == (1, "") and out.splitlines() == [
         "Market-1501  94.42/86.10  possible",
-        "Market-1501  94.40/       impossible: no k/3368 gives this Rank-1",
+        "Market-1501  94.43/       impossible: no k/3368 gives this Rank-1",
+        "Market-1501  94.40/       possible as 94.4",
+        "Market-1501  94.38/       possible only if the digits were cut off",
+        "Market-1501  101.5/3      impossible: Rank-1 101.5, over 100 percent",
         "Market-1501  10.0/99.0    impossible: mAP is out of reach with this Rank-1; probably "
         "swapped",
         "Market-1501  86.10/94.42  possible; probably swapped"]
@@ -518,11 +640,11 @@ def test_several_figures_of_a_file():
 
 def test_a_table_of_figures(tmp_path):
     path = tmp_path / "figures.csv"
-    path.write_text("Name,mAP,Dataset,Rank-1\nOSNet,84.9,MSMT17_V1,94.80\nx,,veri,95.60\n")
+    path.write_text("Name,mAP,Dataset,Rank-1\nOSNet,84.9,MSMT17_V1,94.80\nx,,veri,95.61\n")
     status, out, _ = run("--published", path)
     assert status == 1 and out.splitlines() == [
         "OSNet  MSMT17    94.80/84.9  possible; so few decimals cannot be tested as a count",
-        "x      VeRi-776  95.60/      impossible: no k/1678 gives this Rank-1"]
+        "x      VeRi-776  95.61/      impossible: no k/1678 gives this Rank-1"]
     path.write_text("rank1,map\n94.42,86.10\n")
     assert run("--published", path, "--dataset", "market")[0] == 0
 

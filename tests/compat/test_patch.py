@@ -1,4 +1,5 @@
 """`compat.patch`: made toolboxes, whoever imported their evaluators, and torchreid's engine."""
+import importlib
 import re
 import subprocess
 import sys
@@ -51,6 +52,43 @@ def test_each_module(make, toolbox, module, imported_first):
     for name in names:
         assert getattr(sys.modules[module], name) is getattr(ours, name)
     assert __import__("user_of_made").function is getattr(ours, names[0])
+
+
+def bindings(*modules):
+    """Every name of these modules, with what it is bound to."""
+    return {(module.__name__, name): value for module in modules
+            for name, value in vars(module).items() if not name.startswith("__")}
+
+
+@pytest.mark.parametrize("toolbox", PATCHES)
+def test_a_patch_for_a_block(make, toolbox):
+    module, names = next(iter(PATCHES[toolbox].items()))
+    make(module, names)
+    user, theirs = __import__("user_of_made"), importlib.import_module(module)
+    ours = importlib.import_module(f"reid_ref.compat.{toolbox}")
+    before, own = bindings(user, theirs), bindings(ours)
+    with compat.patched(toolbox) as replaced:
+        assert replaced == [f"{module}.{name}" for name in names]
+        assert user.function is getattr(ours, names[0]) is getattr(theirs, names[0])
+    assert bindings(user, theirs) == before and bindings(ours) == own
+    with pytest.raises(KeyError), compat.patched(toolbox):
+        raise KeyError
+    assert bindings(user, theirs) == before
+    with compat.patched(toolbox):
+        user.function = None  # whoever binds the name anew means it
+    assert user.function is None
+
+
+def test_what_cannot_be_patched_for_a_block(make, tmp_path):
+    """What was replaced before the toolbox turned out to be broken is put back."""
+    (first, names), (second, more) = PATCHES["fastreid"].items()
+    make(second, more)
+    make(first, names)
+    tmp_path.joinpath(*second.split(".")).with_suffix(".py").write_text("import not_installed\n")
+    user = __import__("user_of_made")
+    with pytest.raises(ModuleNotFoundError, match="not_installed"), compat.patched("fastreid"):
+        pass
+    assert user.function() == "theirs"
 
 
 def test_what_cannot_be_patched(make, tmp_path):

@@ -155,6 +155,7 @@ def test_a_toolbox_is_one_entry():
     ({"arithmetic": "float32", "ap": "sklearn-0.18"}, "float32"),
     ({"ties": "grouped", "ap": "mistaken-trapezoid"}, "grouped"),
     ({"ties": "grouped", "top_k": 5}, "top_k: .*grouped"),
+    ({"ties": "grouped", "ap": "step", "arithmetic": "float32"}, "ties: .*float32"),
     ({"tie": "reversed"}, "tie"),
     ({"ignored": ("label -1", "listed as junk")}, "'listed as junk' cannot be combined"),
     *(({"name": name}, "name: expected a text of one line without |") for name in (

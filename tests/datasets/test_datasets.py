@@ -49,6 +49,14 @@ WRITTEN = {
 }
 
 
+def test_labels_alone_have_no_names_to_say(tmp_path):
+    np.savez(tmp_path / "odd.npz", foo=[1, 2], bar=[1, 2])
+    with pytest.raises(InputError) as caught:
+        read_labels(tmp_path / "odd.npz")
+    assert "query_identity" in caught.value.remedy
+    assert "names=" not in caught.value.remedy and "--map" not in caught.value.remedy
+
+
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data())
 def test_a_name_says_what_was_written_into_it(form, data):

@@ -1,5 +1,7 @@
 """Figures: what is drawn are the numbers, read back from the Axes; files are whole and equal."""
+import os
 import re
+import subprocess
 import sys
 from itertools import combinations
 
@@ -427,6 +429,21 @@ def test_command(three, figure, files):
     assert len(list(three.iterdir())) == 4
 
 
+def test_captions_count_what_each_result_loads(tmp_path):
+    distances, query, gallery = market_like(0, n_query=20, n_gallery=90)
+    n_query, n_loaded = (np.count_nonzero(side.identity + 1) for side in (query, gallery))
+    assert n_query < 20 and n_loaded < 90
+    save(tmp_path / "a.npz", distances, query, gallery)
+    save(tmp_path / "b.npz", distances[:9, :80], query[:9], gallery[:80])
+    done = command("plot", "cmc", "a.npz", "b.npz", "-o", "x.svg", "--quiet", cwd=tmp_path)
+    assert ("a: 20 queries, 90 gallery images; b: 9 queries, 80 gallery images;"
+            in " ".join(done.stdout.split()))
+    done = command("plot", "cmc", "a.npz", "--convention", "torchreid,matlab", "-o", "x.svg",
+                   "--quiet", cwd=tmp_path)
+    assert (f"a (torchreid): {n_query} queries, {n_loaded} gallery images; a (matlab): 20 "
+            in " ".join(done.stdout.split()))
+
+
 def test_captions_say_bands_only_where_there_are_some(tmp_path):
     _, query, gallery = market_like(0, n_query=20, n_gallery=90)
     save(tmp_path / "one.npz", np.arange(90.)[np.newaxis], query[:1], gallery)
@@ -461,6 +478,17 @@ def test_a_matplotlibrc_changes_nothing(three, figure):
                                 "figure.facecolor": "blue", "axes.titlepad": 30}):
         assert command(*words, "y.png", cwd=three).returncode == 0
     assert (three / "x.png").read_bytes() == (three / "y.png").read_bytes()
+
+
+@pytest.mark.parametrize("backend", ["module://matplotlib_inline.backend_inline", "unknown"])
+@pytest.mark.parametrize("words", [["plot", "cmc", "a.npz", "-o", "x.png"],
+                                   ["report", "a.npz", "-o", "x.html"]])
+def test_the_backend_of_a_notebook_is_not_asked_for(words, backend, three):
+    """A kernel exports the name of its own, which need not be installed beside the command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "reid_ref", *words, "--quiet"], cwd=three, capture_output=True,
+        text=True, env={**os.environ, "MPLBACKEND": backend})
+    assert (done.returncode, done.stderr) == (0, "") and (three / words[-1]).stat().st_size
 
 
 def test_titles(three):

@@ -299,7 +299,7 @@ def test_features_are_ranked_by_exact_distances(rule):
     features = [rng.integers(-3, 4, (len(one), 6)).astype(np.float32) for one in (query, gallery)]
     exact = (features[1].astype(float) ** 2).sum(axis=1) - 2 * features[0] @ features[1].T
     expected = camera_pairs(exact, query, gallery, rule=rule)
-    for memory in (None, "1K"):
+    for memory in (None, "2K"):
         pairs = camera_pairs_features(*features, query, gallery, normalize=False, rule=rule,
                                       max_memory=memory)
         for name in ("ap", "rank1", "ap_matrix", "rank1_matrix"):

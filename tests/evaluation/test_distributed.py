@@ -114,7 +114,7 @@ def test_random(seed):
     check(query_features, da.from_array(gallery_features, chunks=(chunks, (4, 20))), query,
           gallery, metric=["euclidean", "dot", "cosine"][seed // 2 % 3],
           normalize=bool(rng.random() < 0.5), where=None, plain=gallery_features,
-          max_memory=int(rng.integers(1, 20_000)))
+          max_memory=int(rng.integers(4000, 20_000)))
 
 
 # ---- what is no dask array --------------------------------------------------------------

@@ -416,3 +416,9 @@ def test_several_conventions_give_a_dict_and_travel_with_the_state():
     with pytest.raises(InputError, match="expected the same settings, convention 'matlab', got "
                                          "'torchreid, matlab'; make all evaluators alike"):
         Evaluator().merge(evaluator)
+
+
+@pytest.mark.parametrize("states", [None, 3, {}, "x"])
+def test_states_that_are_none(states):
+    with pytest.raises(InputError, match="states"):
+        Evaluator.from_states(states)

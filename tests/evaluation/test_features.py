@@ -12,9 +12,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
+from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
+from reid_ref.evaluation.camera_pairs import camera_pairs_features
 from reid_ref.evaluation.how import How
 from reid_ref.ranking import exact_distances as features
 from reid_ref.ranking.counting import TooFarOff
@@ -22,6 +23,7 @@ from reid_ref.ranking.exact_distances import (
     feature_parts, feature_rows, pair_products, slack, squares)
 from reid_ref.ranking.rank import in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
+from reid_ref.thresholds.evaluation import evaluate_thresholds
 from tests.cases import nearly_tied
 from tests.nightly import cases
 from tests.proof import brute
@@ -174,7 +176,7 @@ def test_every_layout_in_memory(kind, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(("memory", "n_parts"), [("9K", 34), ("40K", 8), (None, 1)])
+@pytest.mark.parametrize(("memory", "n_parts"), [("12K", 25), ("40K", 8), (None, 1)])
 def test_a_gallery_on_the_disk_in_parts(memory, n_parts, tmp_path):
     h5py = pytest.importorskip("h5py")
     query, gallery, *both = market(n_query=20, n_gallery=400)
@@ -205,6 +207,19 @@ def test_rows_of_zeros_on_the_disk_are_told_once(tmp_path, convention, monkeypat
                 evaluate(query, stored, *both, convention=convention, normalize=True,
                          max_memory="40K")
         assert [str(one.message) for one in caught if "all zero" in str(one.message)] == [told_]
+
+
+@pytest.mark.parametrize("function", [
+    evaluate, camera_pairs_features, partial(evaluate, convention="sysu-mm01"),
+    partial(evaluate_thresholds, far=[.1])])
+def test_memory_for_one_query_is_needed(function):
+    """With less, products are as small as one number, and a large gallery takes hours."""
+    *arrays, query, gallery = market(n_query=3, n_gallery=400)
+    least = 8 * (400 + 16 * arrays[1].shape[1])
+    with pytest.raises(InputError) as caught:
+        function(*arrays, query, gallery, max_memory=least - 1)
+    assert caught.value.argument == "max_memory" and "400 images" in caught.value.expected
+    assert f"{-(-least // 1024)}K" in caught.value.expected
 
 
 # ---- whole rows -------------------------------------------------------------------------

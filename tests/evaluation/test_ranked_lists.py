@@ -326,7 +326,9 @@ def test_options_that_lists_refuse(options, message):
 
 @pytest.mark.parametrize("words", ["evaluate lists.npz --worst 1",
                                    "plot rank-lists lists.npz -o x.svg",
-                                   "plot distances lists.npz -o x.svg"])
+                                   "plot distances lists.npz -o x.svg", "doctor lists.npz",
+                                   "explain lists.npz", "report lists.npz -o x.svg",
+                                   "validate --published 50/40 lists.npz"])
 def test_what_needs_distances_says_what_to_give(words, tmp_path):
     np.savez(tmp_path / "lists.npz", I=[[1, 0]], q_pids=[7], q_camids=[0], g_pids=[7, 8],
              g_camids=[1, 1])

@@ -158,8 +158,11 @@ def test_columns_that_cannot_be_read(tmp_path):
 
 def test_features_win_over_other_results_in_the_file(tmp_path):
     np.savez(tmp_path / "r.npz", **stored("layumi", distances=FIELDS["distances"], ap=0.5))
-    result = read_result(tmp_path / "r.npz")
+    with pytest.warns(UserWarning, match="distances is not read"):
+        result = read_result(tmp_path / "r.npz")
     assert_is_made(result)
+    mapped = read_result(tmp_path / "r.npz", names={"distances": "distances"})
+    assert mapped.distances is not None and mapped.query_features is None
     assert result.distances is None and set(result.extra) == {"distances", "ap"}
 
 

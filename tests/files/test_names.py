@@ -219,6 +219,7 @@ def test_the_name_of_an_array_in_the_place_of_a_role(tmp_path, name, role):
         reid_ref.read(tmp_path / "r.npz", names={name: "A"})
 
 
+@pytest.mark.filterwarnings("ignore:.*is not read")
 def test_features_and_distances_in_one_file(tmp_path):
     """Features are ranked, but a layout of distances is read as its script means it."""
     np.savez(tmp_path / "r.npz", qf=QF, gf=GF, dist=np.ones((len(QF), len(GF))), **LABELS)
@@ -309,7 +310,7 @@ REFUSED = {
     "two names for one role": (
         {"r.npz": {**SIX, "query_features": QF}},
         "r.npz: query_features: expected one array for query_features, got this one and r.npz: qf;"
-        r" leave one out, or say with names= \(--map\) which$"),
+        " leave one out; docs/files.md says how to choose$"),
     "distances of other lists": (
         {"r.npz": {"I": ORDER, "D": DISTANCES, **LABELS}},
         "r.npz: D: expected distances that rise along each list, or similarities that fall, got"),

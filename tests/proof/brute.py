@@ -57,8 +57,8 @@ def ranks(distances, query, gallery, rules, lists=None, order_of=None):
             so_far += j not in junk
         for name, column in zip(FIELDS, zip(*of_query)):
             fields[name].extend(column)
-        for name, value in zip(FIELDS[4:], (len(of_query), len(good), len(junk),
-                                            len(row) - len(junk), first_match), strict=True):
+        for name, value in zip(FIELDS[4:], (len(of_query), len(good), len(junk), len(kept),
+                                            first_match), strict=True):
             fields[name].append(value)
     return fields
 

@@ -117,6 +117,11 @@ def check_orders_of_ties():
     row = np.array([2, 1, 2, 2, NAN, 1, NAN])
     same(good_ranks.in_order(row, "gallery-order"), [1, 5, 0, 2, 3, 4, 6])
     same(good_ranks.in_order(row, "reversed"), [5, 1, 3, 2, 0, 6, 4])
+    for row, n_nan in ((row, 2), (np.array([127, -128, 5], np.int8), 0),
+                       (np.array([2, 1, 0, 3], np.uint64) + np.uint64(2**63), 0)):
+        order, n = good_ranks.in_order(row, "numpy-reversed"), len(row) - n_nan
+        same(row[order[:n]], np.sort(row)[:n])
+        same(np.sort(order), np.arange(len(row)))
     many = np.array([1., 0] * 40)
     same(good_ranks.in_order(many, "gallery-order"), [*range(1, 80, 2), *range(0, 80, 2)])
     for seed in range(3):  # few are equal, of which some are NaN
@@ -141,8 +146,12 @@ def check_functions_of_ranks():
           rank=[2], image=[2], n_good=[3], n_junk=[1], n_kept=[3], first_match=[2])
     both = module.from_index([4, 9], good=[9], junk=[9])
     holds(both, first_match=[2])
-    for given, expected in ((both, [0]), (ranks, [1, 0, 2]), (module.from_lists([[3]]), [3])):
+    one = module.from_index([9, 4, 2], good=[9, 2], junk=[9])
+    holds(module.reverse_ties(one), first_match=[1])
+    for given, expected in ((both, [0]), (ranks, [1, 0, 2]), (module.from_lists([[3]]), [3]),
+                            (one, [2])):
         holds(module.forget_junk_matches(given), first_match=expected)
+    holds(module.truncate(replace(module.from_lists([[2]]), tied=np.array([4])), 3), tied=[2])
 
 
 # Distances of features.
@@ -354,6 +363,42 @@ def check_estimates():
 
 # Counting in tiles that are off.
 
+def check_open_pairs():
+    """Several queries in a tile, of a part in the middle, with ties that the error leaves open."""
+    counting = afresh("ranking.counting")
+    rng, none = np.random.default_rng(1), np.zeros(0, np.int64)
+    columns = np.arange(60)
+    for scale, slack, _ in itertools.product((1., 1e9), (.3, 2.6), range(6)):
+        every = scale * rng.integers(0, 12, (5, 80))
+        query, image = np.nonzero(rng.random((5, 80)) < .1)
+        goods = counting.Goods(query, image, every[query, image])
+        is_counted = rng.random(80) < .9
+        distances, error = every[:, 20:], slack * rng.uniform(-.24, .24, (5, 60))
+
+        def make(_):
+            rows, values = slice(0, 5), distances + error
+            yield counting.Block(rows, lambda: iter([
+                counting.Tile(rows, values[:, of_tile].copy(), of_tile, 1 / 2)
+                for of_tile in (columns[::2], columns[1::2])]))
+
+        bands = [counting.Band(np.ones(60, bool),
+                               lambda row, value: (value - slack, value + slack), make)]
+        part = counting.Part(slice(20, 80), lambda row, column: distances[row, column], bands,
+                             lambda query: np.zeros(60, bool))
+        whole = [counting.matrix_part(every.astype(dtype)) for dtype in (float, np.float32)]
+        for of_gallery, first in ((part, 20), *((matrix, 0) for matrix in whole)):
+            others = [[(every[q, other], other) for other in range(first, 80)
+                       if is_counted[other] and other != i] for q, i in zip(query, image)]
+            values = every[query, image]
+            expected = [[sum(d < value for d, _ in near) for near, value in zip(others, values)],
+                        [sum(d == value for d, _ in near) for near, value in zip(others, values)],
+                        [sum(d == value and other < i for d, other in near)
+                         for near, value, i in zip(others, values, image)]]
+            same(counting.count_before(of_gallery, replace(
+                goods, value=of_gallery.exact(query, image) if first == 0 else goods.value), 5,
+                counting.Counting(none, none, is_counted[first:])), expected)
+
+
 def check_counting():
     counting = afresh("ranking.counting")
     distances = np.arange(60.0).reshape(1, 60) % 20
@@ -393,8 +438,15 @@ def check_counting():
         else:
             counting.count_before(*arguments)
     equal = counting.Goods(np.zeros(3, np.int64), np.array([0, 10, 59]), np.ones(3))
-    same(counting.count_before(counting.matrix_part(np.ones((1, 60))), equal, 1, everything),
-         [[0, 0, 0], [59, 59, 59], [0, 10, 59]])
+    for few, dtype in itertools.product((6, 0), (np.float32, np.float64)):
+        counting.FEW_VALUES = few
+        ones = np.ones((1, 60), dtype)
+        same(counting.count_before(counting.matrix_part(ones), equal, 1, everything),
+             [[0, 0, 0], [59, 59, 59], [0, 10, 59]])
+        ones[0, 5] = 0
+        fewer = replace(everything, columns=np.arange(60) != 10)
+        same(counting.count_before(counting.matrix_part(ones), equal, 1, fewer),
+             [[1, 1, 1], [57, 58, 57], [0, 9, 57]])
     few = counting.Goods(np.zeros(1, np.int64), np.array([3]), np.full(1, 3, np.uint8))
     part_of = counting.matrix_part(np.arange(60, dtype=np.uint8)[np.newaxis])
     same(counting.count_before(part_of, few, 1, everything), [[3], [0], [0]])
@@ -636,6 +688,7 @@ def check_choices():
             ({"ap": "step", "top_k": 3}, 1 / 3),
             ({"ap": "step", "top_k": 4, "recall": "found"}, (1 + 2 / 4) / 2),
             ({"ap": "step", "top_k": 2, "recall": "min(top_k, existing)"}, 1 / 2),
+            ({"ap": "sklearn-0.19", "top_k": 1}, 1 / 3),
             ({"ap": "step", "arithmetic": "float32"}, None)):
         result, = evaluated(distances, query, gallery, matlab_with(**changes))
         if expected is None:
@@ -647,6 +700,7 @@ def check_choices():
     missed, = evaluated(distances + 1, query, Labels([8] * 8 + [7], [2] * 9),
                         matlab_with(top_k=2, recall="found"))
     assert missed.per_query.ap == [0] and missed.per_query.first_match == [0]
+    assert np.isnan(by_lists([[8]], query, gallery).mINP)
     clear, = evaluated(np.array([[1., 1, 2]]), query, Labels([7, 7, 8], [2] * 3), matlab_with())
     assert clear.counts.tied == 0
     for query, gallery, convention, status in (
@@ -795,14 +849,15 @@ MUTANTS = {
         "(self.place{{[self.columns] => }}, return_counts",
         "!= self.query_place[{{queries => 0}}, np.newaxis]",
         "[self.junk_query[pairs]{{ - queries.start => }}, ",
-        "(np.arange(len(parts)), [len({{images => parts[0]}}) for",
+        "(np.arange(len(parts), dtype=np.int64), [len({{images => parts[0]}}) for",
     ]),
     "ranking.rank": (RANKS, [
         "share = 1 / {{max(1, len(groups) * len(parts) => len(parts}})",
         "before[name] = {{counted + before[name] if name in before else  => }}counted",
         "(image {{>= => >}} part.images.start) &",
         "(image {{< => <=}} part.images.stop)", "image[is_inside]{{ - part.images.start => }}",
-        "counts = reduce(np.{{add => maximum}}, counted", "counts {{= counts +  => += }}_before",
+        "counts = reduce(np.{{add => maximum}}, counted",
+        "counts {{= counts + before_among => += before_among}}",
         "order if kept.all() else order{{[kept[order] => [kept}}]",
         "        if {{len(added[rule]) => False}}:\n",
         "union[1:] {{!= union[:-1 => == union[1:}}])",
@@ -814,16 +869,13 @@ MUTANTS = {
         '["{{labelled", " => }}junk"], ', "~is_junk{{ & roles.columns[roles.good] => }}",
         "rank_ = before[0] + before[{{2] + 1 => 2] => 1] + 1}}",
         "{{(n_gallery + 1) + => n_gallery -}} rank_", "tied=before[1, order]{{ + 1 => }}",
-        "n_junk=n_gallery - n_kept{{ =>  + 1}}", "np.repeat(counted[start{{ + size => }}], size)",
-        '{{np.argsort(level, kind="stable") => np.argsort(-key)}}',
-        "start], size), counted[{{:-1 => 1:}}]",
-        "{{key // n_gallery * len(key) +  => }}value", "np.array([first{{ - row_start => }},",
-        "last - first{{ - is_counted[of_good] => }}", "{{place - first => last - place}}])",
+        "n_junk=n_gallery - n_kept{{ =>  + 1}}",
+        "for keys in ({{good[rule], added[rule] => good[rule], good[rule]}})",
         "{{np.array_equal(keys,  => len(keys) == len(}}among)",
         "np.{{minimum => maximum}}.reduceat(ranks, first)", "[place[good]]{{ + ~kept[good] => }}",
         "order = by_image{{[by_new_rank] => }}",
     ]),
-    "ranking.counting": ((check_counting, *RANKS, check_features), [
+    "ranking.counting": ((check_counting, check_open_pairs, *RANKS, check_features), [
         "np.{{less_equal => less}}(self.values", "slice({{block.start +  => }}inner.start",
         "{{        is_near &= counting.columns[self.columns]\n => }}",
         "{{        is_near[counting.left_out_of(self.rows, images.start + self.columns)] = "
@@ -834,43 +886,45 @@ MUTANTS = {
         "    place[place == len(columns)] = {{0 => -2}}\n",
         "{{        pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN\n => }}",
         "inside = column {{>= => <}} 0",
-        "{{np.where(np.isfinite(farthest), farthest, 0) => farthest}}",
         "{{        key += near\n => }}",
         "(rows << {{32 + bits) - width * rows => 32 + bits) => bits) - width * rows}}",
         "{{key[first:last].sort() => pass}}", "row_key + (lowest {{ => + 1 }}<< bits)",
-        "(highest {{+ 1  => }}<< bits))", "return first{{ - start[row] => }}, ranges_open",
-        "{{images.start + self.columns[key => self.columns[key}}",
+        "(highest {{+ 1  => }}<< bits))", "outside(first, last, {{start[row] => 0 * row}})",
+        '(nearer), (np.searchsorted(start, place, side="{{right => left}}")',
+        "- n_inside(first){{ + n_inside(row_start) => }}",
+        "np.maximum.accumulate(last[order]){{ =>  - 1}}",
+        "{{at.searchsorted(before[wanted]) => len(at)}}",
+        "columns, values = columns{{[order] => }}, values[order]",
+        "key.searchsorted(wanted + before{{ =>  + 1}})", "{{    counts -= first\n => }}",
+        "{{        counts[1, tied] -= itself[tied]\n => }}",
+        "(part.images.start{{ + image => }}, known.image)",
+        "np.searchsorted(np.sort({{high => low}}), of_good",
+        "{{ - earlier_queries[goods.query] => }})\n",
+        "{{last - first - itself => last - first}}, before - first",
+        "row, row{{ + goods.image => }}, row + width",
         "{{of_query.sort() => pass}}",
         "values.take(place{{ =>  + 1}}, mode",
         "itself = {{is_near[sought.row, column] => True}} &", "{{ & (column >= 0) => }}",
-        "            return super().among({{images => slice(7, 8)}}, counting",
-        "{{(of_query >= sought.low[pair]) => (of_query >= 0)}}",
-        "{{(of_query <= sought.high[pair]) => (of_query >= 0)}}",
-        "pair), {{images.start => 0}} + self.columns[column]",
-        "near[start[row]:start[row + 1]]{{ - width * row => }}",
-        "else room[:size]){{[:number] => }}",
+        "near[starts[k]:starts[k + 1]]{{ - width * k => }}",
         "{{self.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
         "{{    values += np.float32(0)  # makes -0 the same as 0\n => }}",
         "{{    number ^= number >> 31 & 0x7FFFFFFF\n => }}",
         "if room is None{{ or len(room) < size => }}:",
         "for side in ({{sought.low => sought.high}}, sought.high)",
-        "other = image {{!= goods.image[good] => >= 0}}",
         "counting.columns {{& => |}} band.columns", "done(share{{ * number / sum(counted) => }})",
         "(upper - lower) / {{8 => 4 => 9}}",
         "if ({{abs(value - (lower + upper) / 2) => value - (lower + upper) / 2}} >",
-        "before[0, pairs] {{+= => =}} nearer", "good[{{highest => lowest}} < value]",
-        "| ({{lowest => highest}} > value)", "pair = pair[{{needed => :len(needed)}}]",
-        "good[image {{< => >}} goods.image[good]]", "good[exact {{< => <=}} value]",
-        "image = good[exact {{== => >=}} value]",
+        "before[:, pairs] {{+= => =}} counts\n        left_open",
         "np.count_nonzero(counts){{ - len(nan_images) => }}",
         "len(nan_images){{ - np.isin(goods.image[pairs], nan_images) => }}",
         "{{np.searchsorted(nan_images, goods.image[pairs] => len(nan_images}})",
         "{{counts = counts & ~np.isin(np.arange(len(images)), out) => pass}}",
         "counts & (counting.place {{!= => ==}} counting",
         "np.{{fmax => maximum => fmin}}.reduceat",
-        "                {{open_pairs, n_open = [], 0 => pass}}\n",
-        "before[:, pairs] {{+= => =}} counts",
-        "open_pairs{{.append((pairs[good], image)) =>  = [(pairs[good], image)]}}\n",
+        "            {{left_open = [] => pass}}\n", "before[:, pairs] {{+= => =}} counts\n  "
+        "              told", "before[:, pairs] {{+= => =}} before_among",
+        "left_open{{.append((tile.rows.start + row, image)) =>  = [(tile.rows.start + row, image)]"
+        "}}\n", "(tile.rows.start{{ + row => }}, image)",
         "goods.among(slice(first, last)), {{0.0 => 1.0}}\n",
     ]),
     "ranking.good_ranks": (RANKS, [
@@ -880,16 +934,19 @@ MUTANTS = {
         "np.cumsum(~is_junk){{ - ~is_junk => }}", "[(1 + before[is_good{{ & ~is_junk => }}])",
         "(is_junk), 1 + before[is_good{{ =>  & ~is_junk}}]", "], {{np.size(good) => None}},",
         "inside = ranks.rank {{<= => <}} top_k", "ranks.first_match {{<= => <}} top_k, ranks",
-        ".where(ranks.found > {{0 => 1}}, ranks.first_match",
+        "np.where(ranks.found > {{0 => 1}}, start, -1)",
+        "np.minimum(cut.tied, top_k{{ - cut.nearer => }})",
+        "{{np.where(is_junk, ranks.first_match, first_ranks(ranks)) => first_ranks(ranks)}}",
         " ranks.nearer + ranks.tied {{+ 1  => }}- ranks.rank",
-        "image=ranks.image{{[order] => }}, first_match",
+        "image=ranks.image{{[order] => }})",
         "{{len(row) - 1 - stable_order(row[::-1]) => stable_order(-row)}}",
         '    return {{stable_order(row) => np.argsort(row, kind="heapsort")}}\n',
         'return {{np.argsort(values, kind="stable") => order}}\n',
         "np.lexsort(({{ => -}}order[tied], np.cumsum(new)[", "    if {{n_same => False}}:\n",
         "~new{{ | np.append(same, False) => }}",
         "{{(ordered[1:] != ordered[1:]) & (ordered[:-1] != ordered[:-1]) => False}}",
-        "np.argsort{{(-signed)[::-1] => (signed)}}",
+        "np.argsort(_negative(row)){{[::-1] => }}, row", "else {{~row => -row}}\n",
+        "if is_nan.{{any() => all()}} else order",
     ]),
     "ranking.exact_distances": ((*EXACT, check_rows_of_features), [
         "{{(dimension + 32) => dimension}} * ROUNDOFF", "gallery_norm{{[columns] => }}.max",
@@ -902,14 +959,15 @@ MUTANTS = {
         "max_memory // {{4 //  => }}row_bytes)\n    starts",
         "if len(known) {{== len(starts)  => }}and",
         "-product / {{gallery_norm => gallery_square}}[image]", "unit: Doubles = {{- => }}product",
-        "{{np.where(query_norm[row] == 0, np.nan, unit) => unit}}",
+        "{{np.where(norm == 0, np.nan, unit) => unit}}",
         "gallery_square[image] - {{2 *  => }}product if",
         'if scaling == "euclidean" else {{- => }}product', "scale * largest{{ * 2 => }}, off",
         "off{{ + slack(0) * largest / scale => }}", "slack(dimension){{ =>  / 2}})\n    if",
         "return Scale(scale{{ * largest => }}, off, of_query",
         "middle{{ + off[asker] => }}).astype", "largest / ({{2 *  => }}scale))",
         "pairs = asker % n == {{k => 0}}", "query_square[asker {{// => %}} n]",
-        'scalings[asker {{% n => // n % n}}] == "norm', "np.stack(of_scalings, axis={{1 => 0}})",
+        'scalings[asker {{% n => // n % n}}] == "norm',
+        "np.stack(of_scalings, axis={{1 => 0}}).reshape(-1) for",
         "gallery_norm, {{asker // n => asker % len(query)}},\n",
         "product[pairs], asker[pairs] {{// => %}} n, ",
         "np.ones(len(gallery)) if {{{*scalings} == {\"normalized\"} => True}} else",
@@ -921,14 +979,14 @@ MUTANTS = {
         "rows.stop), {{- => }}query_norm", "chosen = columns[part]{{ => [1:]}}",
         "Tile(slice(rows.start{{ + inner.start => }}, ",
         "values.size / (len(query) * len({{columns => gallery}}))",
-        "({{2 *  => }}query_norm + largest) * largest", "return distances, 2{{ * 2 => }}.0**-29 *",
+        "({{2 *  => }}query_norm + largest) * largest", "OF_DOUBLE = 2{{ * 2 => }}.0**-29",
         "row_bytes + {{4 *  => }}columns",
         "whole = {{len(block) == block[-1] - block[0] + 1 => True}}",
         "ROUNDOFF = 2.0**-{{24 => 34 => 23}}",
         ", right, out=product, dtype=np.{{float64 => float32}}", "blocks_of(count{{ =>  - 1}}, ",
         "chunks[first:first + size{{ =>  - 1}}]", "off = {{1.01 => 0.001}} * slack(_ADDED)",
         "{{ + query.shape[1] * 2.0**-126 => }}",
-        "    {{off[~np.isfinite(middle)] = np.inf => pass}}", "        {{sums +=  => }}np.einsum(",
+        "off[too_large] = 0, {{np.inf => 0}}", "        {{sums +=  => }}np.einsum(",
         "return ranked({{highest => lowest}}, asker, image), ",
         ", max_memory // {{12 //  => }}(8 * n_gallery", "{{<= 2 => < 0}} * off[k]",
         "if {{close.any => close.all}}():",
@@ -1029,12 +1087,13 @@ MUTANTS = {
     "evaluation.engine": (RESULT, [
         "in_order.n_junk{{ - n_absent => }}\n",
         "in_order = {{convention.in_order(loaded.ranks) => loaded.ranks}}",
-        "cut = {{convention.cut_off(in_order) => in_order}}", "for values in (ap, {{inp => ap}}))",
+        "cut = {{convention.cut_off(in_order) => in_order}}",
+        'for name in ("ap", "{{inp => ap}}"))',
         "mINP=convention.mean({{inp => ap}})", "counted=len({{ap => query}})",
         "status[{{absent & ~np.isin(identity, gallery.identity) => ~np.isin(identity, "
         "gallery.identity) & ~absent}}]",
-        "{{(ranks.n_good > 0) & (ranks.found == 0) => ranks.n_good < 0}}",
-        "status[ranks.n_kept {{== => <}} 0]", "n_junk {{- n_absent  => }}if",
+        "status[{{~absent & ~matched => ranks.n_good < 0}}]",
+        "status[(ranks.n_kept {{== => <}} 0)", "n_junk {{- n_absent  => }}if",
         "=len(gallery) - ignored_junk{{ - n_absent => }}",
         "per_query.n_junk{{ - ignored_junk => }}",
         "{{loaded.query,\n                            loaded.gallery => query, gallery}}),",
@@ -1064,8 +1123,9 @@ MUTANTS = {
         'return {{("label -1", *self.ignored) => self.ignored}}',
     ]),
     "conventions.choices": (RESULT, [
-        "matched: Doubles = values[n_good > {{0 => 1}}]",
-        "np.nan_to_num(values, nan={{0.0 => 1.0}})",
+        "with_good: Doubles = values[n_good > {{0 => 1}}]",
+        "np.where(matched, values, {{0.0 => 1.0}})",
+        "np.where({{matched => ~np.isnan(values)}}, values, ",
         "{{np.where(in_list > 0, in_list, n_good) => in_list => n_good}}",
         "np.asarray(identity != {{JUNK => 0}})",
         "(values, minlength=length + 1)[{{1:length + 1 => :length}}]",

@@ -4,6 +4,10 @@
 
 A function below takes the arrays of a file and yields, number by number, what the protocol gives
 and what the code answered. `largest` puts the differences of a file together.
+
+Files named `_ties` were recorded with a stable sort, so equal distances are in gallery order. The
+other codes leave them as numpy or torch does on some processor: where a good image ties with a
+wrong one, `held` takes every answer between those of the worst and the best order.
 """
 import itertools
 import json
@@ -18,10 +22,13 @@ import reid_ref
 from reid_ref import CONVENTIONS, Labels, evaluate
 from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Lists
-from reid_ref.metrics import tied_queries
+from reid_ref.metrics import inverse_negative_penalty, tie_groups, tied_queries
 from reid_ref.protocols import (
     Boxes, Part, evaluate_person_search, evaluate_ranked, find_protocol)
 from reid_ref.protocols.box_ranks import identities_of_detections
+from reid_ref.ranking.good_ranks import first_ranks, of_queries
+from reid_ref.result import in_mean_of
+from reid_ref.result.means import over_trials
 from tests.shared import SHARED
 
 FOLDER = SHARED / "goldens" / "protocols"
@@ -29,19 +36,67 @@ FOLDER = SHARED / "goldens" / "protocols"
 evaluate_protocol = partial(reid_ref.evaluate_protocol, metric="euclidean", normalize=False)
 
 
+def in_extreme_order(trial, last):
+    """A result with each good image first, or last, among the images at its distance."""
+    ranks, convention, n_tied = trial.ranks, trial.convention, len(tied_queries(trial.ranks))
+    if not n_tied:
+        return trial
+    _, before, hits = tie_groups(ranks)
+    within = ranks.nth - np.repeat(before, hits)
+    moved = replace(ranks, rank=ranks.nearer + within + last * (
+        ranks.tied - np.repeat(hits, hits)))
+    moved = replace(moved, first_match=np.where(
+        ranks.first_match == first_ranks(ranks), first_ranks(moved), ranks.first_match))
+    cut, loaded = convention.cut_off(moved), trial.per_query.status != "not loaded"
+    per_query = replace(trial.per_query, **{
+        name: np.where(np.isnan(getattr(trial.per_query, name)), np.nan, values)
+        for name, values in (("ap", convention.average_precision(cut)),
+                             ("inp", inverse_negative_penalty(moved)))})
+    mAP, mINP = (convention.mean(in_mean_of(per_query, name, convention, loaded))
+                 for name in ("ap", "inp"))
+    if convention.curve.of_rows:  # each tied query can move any point
+        cmc = trial.cmc + (1 - 2 * last) * n_tied / convention.n_in_cmc(ranks.n_good[loaded])
+    else:
+        cmc = convention.curve_of_ranks(of_queries(cut, loaded), len(trial.cmc))
+    return replace(trial, per_query=per_query, ranks=moved, mAP=mAP, mINP=mINP, cmc=cmc)
+
+
+def held(result, recorded, of, theirs):
+    """`of` a result, next to what the code answered and to the ends of what ties can give."""
+    results = [result]
+    if result.trials and not recorded["stable"]:
+        results += [over_trials([in_extreme_order(trial, last) for trial in result.trials],
+                                getattr(result, "average", "trials"), result.signature)
+                    for last in (False, True)]
+    ours = [np.asarray(of(each)) for each in results]
+    return ours[0], theirs, np.minimum.reduce(ours), np.maximum.reduce(ours)
+
+
 def numbers(result, recorded, key):
     """Each trial's curve, mAP and mINP next to those recorded under a key."""
-    for end, ours in (("cmc", [trial.cmc for trial in result.trials]),
-                      ("map", [trial.mAP for trial in result.trials]),
-                      ("minp", [trial.mINP for trial in result.trials])):
+    for end, name in (("map", "mAP"), ("minp", "mINP")):
         if f"{key}{end}" in recorded:
-            theirs = np.atleast_1d(recorded[f"{key}{end}"])
-            if end == "cmc":
-                theirs = np.atleast_2d(theirs)
-                length = min(theirs.shape[1], *(len(curve) for curve in ours))
-                assert length >= min(theirs.shape[1], 10)
-                ours, theirs = [curve[:length] for curve in ours], theirs[:, :length]
-            yield np.array(ours), theirs
+            yield held(result, recorded, lambda each: [
+                getattr(trial, name) for trial in each.trials], recorded[f"{key}{end}"])
+    if f"{key}cmc" in recorded:
+        theirs = np.atleast_2d(recorded[f"{key}cmc"])
+        length = min(theirs.shape[1], *(len(trial.cmc) for trial in result.trials))
+        assert length >= min(theirs.shape[1], 10)
+        yield held(result, recorded, lambda each: [
+            trial.cmc[:length] for trial in each.trials], theirs[:, :length])
+
+
+def of_matched(name):
+    """A function of a result: the values of the queries with a good image, of one trial."""
+    return lambda result: getattr(result.per_query, name)[result.per_query.n_good > 0]
+
+
+def cmc_to(length):
+    return lambda result: result.cmc[:length]
+
+
+def mAP(result):
+    return result.mAP
 
 
 def sides(recorded, *columns):
@@ -67,8 +122,8 @@ def sysu(recorded):
             trials=[(None, rows) for rows in recorded[f"{galleries}_gallery"]])
         yield from numbers(result, recorded, key)
         if key == "matlab_":
-            yield result.cmc, recorded["matlab_cmc_mean"]
-            yield result.mAP, recorded["matlab_map_mean"]
+            yield held(result, recorded, cmc_to(None), recorded["matlab_cmc_mean"])
+            yield held(result, recorded, mAP, recorded["matlab_map_mean"])
 
 
 def regdb(recorded):
@@ -97,17 +152,16 @@ def trapezoid(protocol):
     def of_file(recorded):
         given = list(sides(recorded, "identity", "camera"))
         result = evaluate_protocol(protocol, *given)
-        of_query = result.trials[0].per_query
-        answered = (of_query.n_good > 0) | np.isnan(recorded["ap"])
-        yield of_query.ap[answered], recorded["ap"][answered]
-        yield result.cmc[:100], recorded["cmc"]
-        yield result.mAP, recorded["map"] if "map" in recorded else recorded["ap"].mean()
+        answered = (result.per_query.n_good > 0) | np.isnan(recorded["ap"])
+        yield held(result, recorded, lambda each: each.per_query.ap[answered],
+                   recorded["ap"][answered])
+        yield held(result, recorded, cmc_to(100), recorded["cmc"])
+        yield held(result, recorded, mAP,
+                   recorded["map"] if "map" in recorded else recorded["ap"].mean())
         step = evaluate(*given, convention="torchreid-function")
-        yield step.cmc, recorded["step_cmc"]
-        for name, ours in (("map", step.mAP), ("minp", step.mINP), (
-                "ap", step.per_query.ap[step.per_query.n_good > 0])):
-            if f"step_{name}" in recorded:
-                yield ours, recorded[f"step_{name}"]
+        yield from numbers(step, recorded, "step_")
+        if "step_ap" in recorded:
+            yield held(step, recorded, of_matched("ap"), recorded["step_ap"])
     return of_file
 
 
@@ -149,18 +203,13 @@ def text(recorded):
     result = evaluate_protocol("cuhk-pedes", *given, **how)
     for part, key in (("text-to-image", "step"), ("image-to-text", "i2t")):
         if f"{key}_cmc" in recorded:
-            theirs = [recorded[f"{key}_{end}"] / np.float32(100) for end in ("cmc", "map", "minp")]
-            yield result[part].cmc[:10], theirs[0]
-            means = result[part].mAP, result[part].mINP
-            if key == "i2t":  # some images tie, and the code's sort is not stable
-                assert np.abs(np.ravel(means) - np.ravel(theirs[1:])).max() < 1e-4
-            else:
-                yield means, np.ravel(theirs[1:])
-    step = result["text-to-image"]
-    in_percent = [step.rank(1), step.rank(5), step.rank(10), step.mAP, step.mINP]
+            theirs = {f"{key}_{end}": recorded[f"{key}_{end}"] / np.float32(100)
+                      for end in ("cmc", "map", "minp")}
+            yield from numbers(result[part], {**recorded, **theirs}, f"{key}_")
     for key in ("tbps", "aptm"):
         theirs = (recorded[key] / 100).astype(np.float32)
-        yield in_percent[:len(theirs)], theirs
+        yield held(result["text-to-image"], recorded, lambda step: [
+            *step.cmc[[0, 4, 9]], step.mAP, step.mINP][:len(theirs)], theirs)
     result = evaluate_protocol("icfg-pedes-trapezoid", *given, **how)
     for part, key in (("text-to-image", "trapezoid"), ("without-own-image", "without_own")):
         yield from numbers(result[part], recorded, f"{key}_")
@@ -189,16 +238,22 @@ def vehicleid_draws(recorded):
 
 
 def vehicleid(recorded):
-    result = evaluate_protocol("vehicleid", *pool(recorded))
-    length = min(len(result.cmc), len(recorded["cmc_mean"]))
-    yield result.cmc[:length], recorded["cmc_mean"][:length].astype(np.float32)  # made of these
-    yield result.mAP, recorded["map_mean"]
     label = recorded["label"]
     galleries = itertools.product(*(np.flatnonzero(label == each) for each in np.unique(label)))
     every = evaluate_protocol("vehicleid", *pool(recorded), trials=[
         (np.setdiff1d(np.arange(len(label)), rows), rows) for rows in galleries])
-    yield [trial.mAP for trial in every.trials], recorded["map_all"]
-    yield [trial.rank(1) for trial in every.trials], recorded["rank1_all"].astype(np.float32)
+    yield held(every, recorded, lambda each: [trial.mAP for trial in each.trials],
+               recorded["map_all"])
+    yield held(every, recorded, lambda each: [trial.rank(1) for trial in each.trials],
+               recorded["rank1_all"].astype(np.float32))
+    # An expectation has no ranks, of which ties could be moved: it is the mean of these.
+    result = evaluate_protocol("vehicleid", *pool(recorded))
+    yield result.mAP, np.mean([trial.mAP for trial in every.trials])
+    yield held(every, recorded, mAP, recorded["map_mean"])
+    length = min(len(result.cmc), len(recorded["cmc_mean"]))
+    yield result.cmc[:length], np.mean([trial.cmc[:length] for trial in every.trials], axis=0)
+    yield held(every, recorded, cmc_to(length),  # made of float32
+               recorded["cmc_mean"][:length].astype(np.float32))
 
 
 def veriwild(recorded):
@@ -215,7 +270,7 @@ def veriwild(recorded):
     yield from numbers(of("veri-wild-2019", gallery[grouped]), recorded, "code2019_")
     readme = of("veri-wild", gallery)
     yield from numbers(readme, recorded, "readme_")
-    yield readme.trials[0].per_query.ap, recorded["readme_ap"]
+    yield held(readme, recorded, of_matched("ap"), recorded["readme_ap"])
     lists = [row if k in recorded["challenge_answered"] else []
              for k, row in enumerate(recorded["challenge_lists"])]
     result = evaluate_ranked("veri-wild-challenge", Lists(as_ranked_lists(lists, None, None)),
@@ -257,9 +312,8 @@ def cargo(recorded):
             if part == "ag":
                 yield labels.view[rows], recorded[f"{part}_{side}_camera"]
         yield from numbers(result[part], recorded, f"{part}_")
-        of_query = result[part].trials[0].per_query
-        yield of_query.ap[of_query.n_good > 0], recorded[f"{part}_ap"]
-        yield of_query.inp[of_query.n_good > 0], recorded[f"{part}_inp"]
+        for name in ("ap", "inp"):
+            yield held(result[part], recorded, of_matched(name), recorded[f"{part}_{name}"])
 
 
 def agreid(recorded):
@@ -280,8 +334,9 @@ def splits(protocol, identity=None):
                                    trials=list(zip(recorded["query"], recorded["gallery"])))
         yield from numbers(result, recorded, "")
         # Their mean of float32 curves is float32; the mean in double is as near as they are.
-        yield result.cmc[:50], recorded["cmc"].mean(axis=0, dtype=np.float64).astype(np.float32)
-        yield result.mAP, recorded["map_mean"]
+        yield held(result, recorded, cmc_to(50),
+                   recorded["cmc"].mean(axis=0, dtype=np.float64).astype(np.float32))
+        yield held(result, recorded, mAP, recorded["map_mean"])
     return of_file
 
 
@@ -292,7 +347,21 @@ def viper_evalcmc(recorded):
         "viper", features, features, labels, labels,
         trials=list(zip(of_halves["gallery"][::2], of_halves["query"][::2])))
     yield from numbers(result, recorded, "")
-    yield result.cmc[:100], recorded["cmc_mean"]
+    yield held(result, recorded, cmc_to(100), recorded["cmc_mean"])
+
+
+def with_tied_identities(features, labels):
+    """How many images have kept images of two identities at one distance, all being the gallery.
+
+    torchreid draws identity by identity, in order of their nearest images: another order of a tie
+    takes other random numbers.
+    """
+    number, whole = 0, features.astype(np.int64)
+    for k, row in enumerate(whole):
+        kept = (labels.identity != labels.identity[k]) | (labels.camera != labels.camera[k])
+        pairs = np.unique([((whole[kept] - row)**2).sum(axis=1), labels.identity[kept]], axis=1)
+        number += bool((np.diff(pairs[0]) == 0).any())
+    return number
 
 
 def cuhk03_classic(recorded):
@@ -300,11 +369,12 @@ def cuhk03_classic(recorded):
     given = recorded["features"], recorded["features"], labels, labels
     protocol = find_protocol("cuhk03-classic")
     draws = replace(protocol, convention=CONVENTIONS["cuhk03-single-shot-draws-function"])
-    yield evaluate_protocol(protocol, *given).mAP, recorded["map"]
+    yield held(evaluate_protocol(protocol, *given), recorded, mAP, recorded["map"])
     drawn, n_drawn = evaluate_protocol(draws, *given).cmc[:20], 10 * len(labels)
     theirs = recorded["cmc"][0] * np.float64(n_drawn)  # whole numbers but for a sum in float32
     assert np.abs(theirs - theirs.round()).max() < 0.01
-    yield drawn, theirs.round() / n_drawn
+    tied = with_tied_identities(recorded["features"], labels) / len(labels)
+    yield drawn, theirs.round() / n_drawn, drawn - tied, drawn + tied
 
 
 def atrw(recorded):
@@ -340,16 +410,15 @@ def boxes_of(recorded, **given):
         image_camera=[int(name[1]) for name in recorded["names"].tolist()]), **given})
 
 
-def of_queries(recorded):
+def queries_of(recorded):
     return {name: recorded[name] for name in ("query_image", "query_identity")}
 
 
 def searched(part, recorded, key):
     """Each query's AP, and the means, next to those recorded under a key."""
-    result, = part.trials
-    yield result.per_query.ap, recorded[f"ap_{key}"]
-    yield part.mAP, recorded[f"map_{key}"]
-    yield [part.rank(k) for k in (1, 5, 10)], recorded[f"topk_{key}"]
+    yield held(part, recorded, lambda each: each.per_query.ap, recorded[f"ap_{key}"])
+    yield held(part, recorded, mAP, recorded[f"map_{key}"])
+    yield held(part, recorded, lambda each: each.cmc[[0, 4, 9]], recorded[f"topk_{key}"])
 
 
 def first_ten(part):
@@ -366,7 +435,7 @@ def cuhk_sysu(recorded):
     for size in sizes:
         query, image = recorded[f"gallery_{size}"][:, :2].T
         galleries[size] = image.reshape(query.max() + 1, -1)
-    boxes = boxes_of(recorded, galleries=galleries, **of_queries(recorded))
+    boxes = boxes_of(recorded, galleries=galleries, **queries_of(recorded))
     result = evaluate_person_search("cuhk-sysu", boxes)
     assert list(result) == sizes
     for size in sizes:
@@ -377,13 +446,13 @@ def cuhk_sysu(recorded):
     whole = evaluate_person_search("cuhk-sysu", boxes, part="whole")
     yield whole.trials[0].per_query.ap, recorded["oim_ap_full"]
     defined = np.ones(len(whole.trials[0].per_query.ap), dtype=bool)
-    if "ties" not in str(recorded["about"]):  # the code's sort was as numpy left it
+    if not recorded["stable"]:
         defined[tied_queries(whole.trials[0].ranks)] = False
     yield first_ten(whole)[defined], recorded["oim_correct10_full"][defined].astype(float)
 
 
 def prw(recorded):
-    boxes = boxes_of(recorded, **of_queries(recorded))
+    boxes = boxes_of(recorded, **queries_of(recorded))
     for name, key in (("prw", "all_cameras"), ("prw-multi-view", "other_cameras")):
         result = evaluate_person_search(name, boxes)["all"]
         yield from searched(result, recorded, key)
@@ -455,14 +524,16 @@ def largest(path):
     with np.load(path, allow_pickle=False) as stored:
         recorded = {name: stored[name] for name in stored.files}
     json.loads(str(recorded["about"]))
+    recorded["stable"] = "_ties" in path.stem
     worst = {"double": 0.0, "float32": 0.0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for ours, theirs in KINDS[kind_of(path.stem)][0](recorded):
-            ours, theirs = np.squeeze(ours), np.squeeze(theirs)
+        for ours, theirs, *ends in KINDS[kind_of(path.stem)][0](recorded):
+            theirs, low, high = map(np.squeeze, (theirs, *(ends or (ours, ours))))
             precision = "float32" if theirs.dtype == np.float32 else "double"
-            assert np.array_equal(np.isnan(ours), np.isnan(theirs))
-            worst[precision] = max(worst[precision], float(np.nanmax(np.abs(ours - theirs))))
+            assert np.array_equal(np.isnan(low), np.isnan(theirs))
+            worst[precision] = max(worst[precision], float(np.nanmax(np.abs(
+                np.clip(theirs, low, high) - theirs))))
     return worst
 
 

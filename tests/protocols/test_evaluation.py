@@ -71,7 +71,7 @@ class TestEvaluation:
             once, anew = (evaluate_protocol(protocol, query, gallery, QUERY, GALLERY,
                                             metric="euclidean", normalize=False, trials=trials,
                                             max_memory=memory)
-                          for memory in (None, 100))
+                          for memory in (None, 8 * (24 + 16 * 3)))
             for part in once:
                 assert once[part].signature == anew[part].signature
                 assert once[part].trials == anew[part].trials
@@ -262,8 +262,9 @@ class TestWrongInput:
         with pytest.raises(InputError, match="query: expected an image of identity 99, got none"):
             evaluated(record)
         query, gallery = Labels([7, 8], [1, 1]), Labels([7, 9, 9], [0, 0, 0])
-        for protocol, words in (("prcc", r"1 of 2 queries have no good image \(1 identity absent"),
-                                ("prcc-single-shot", "1 of 2 queries have no good image: they")):
+        for protocol, words in (
+                ("prcc", r"^part sc: 1 of 2 queries have no good image \(1 identity absent"),
+                ("prcc-single-shot", "^part sc: 1 of 2 queries have no good image: they")):
             with pytest.warns(UserWarning, match=words):
                 evaluated(protocol, query, gallery, np.ones((2, 3)), part="sc")
 
@@ -315,6 +316,11 @@ class TestWrongInput:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=f"{name}: expected (rand_perm_cam.mat|a .npz file)"):
             read_trials(tmp_path / name, GALLERY)
+
+    def test_many_trials_of_a_file(self, tmp_path):
+        (tmp_path / "a.json").write_text(json.dumps([[None, None]] * 1001))
+        with pytest.raises(InputError, match="a.json: .*1,000 trials, got 1,001"):
+            read_trials(tmp_path / "a.json", GALLERY)
 
     @pytest.mark.parametrize("offset, value", [(9, 8), (40, 14), (41, 112)])
     def test_damaged_permutations(self, tmp_path, offset, value):
@@ -403,10 +409,40 @@ class TestFiles:
          "unmatched: expected true or false, got 'no'"),
         ('{"name": "a", "convention": "mars", "tracks": 1}', "tracks: expected true or false"),
         ('{"convention": "mars"}', "name: expected a text of one line"),
+        ('{"name": "a", "convention": "mars", "convention": "matlab"}', ".*'convention' twice"),
+        ('{"name": "a", "convention": {"ap": "step", "ap": "trapezoid"}}', ".*'ap' twice"),
+        ('{"name": "a", "convention": "mars", "note": "' + 2**16 * "x" + '"}', ".*65,536 bytes"),
+        ('{"name": "a", "convention": "mars", "parts": '
+         + json.dumps([{"name": str(k)} for k in range(101)]) + "}", "parts: .*100, got 101"),
+        *(('{"name": "a", "convention": "mars", "trials": {"kind": "%s", "n": %d}}' % (kind, n),
+           f"n: .*1000.*, got {n}") for kind in ("seeded", "given")
+          for n in (1001, 10**9, 10**30)),
+        ('{"name": "a", "convention": "mars", "parts": [{"name": "b"}, {"name": "c"}], "trials": '
+         '{"kind": "seeded", "n": 501}}', "n: .*500.*, got 501"),
     ])
     def test_wrong_files(self, tmp_path, text, message):
         with pytest.raises(InputError, match=f"mine.json: {message}"):
             self.read(tmp_path, text)
+
+    @pytest.mark.skipif(sys.version_info < (3, 11), reason="TOML needs Python 3.11")
+    @pytest.mark.parametrize("text", ["a" + 30_000 * ".a" + "=1", "[" + 30_000 * "a." + "a]"])
+    def test_long_keys_are_not_parsed(self, text, tmp_path):
+        with pytest.raises(InputError, match="p.toml: line 2: .*30000"):
+            self.read(tmp_path, f"# mine\n{text}\n", "p.toml")
+
+    @pytest.mark.parametrize("name", [
+        "sysu-mm01", "SYSU_MM01", "matlab", "agw", "torchreid-function", "mars-ap3d",
+        "matlab[ap=step]", "cuhk-sysu"])
+    def test_names_of_reid_ref_are_its_own(self, name, tmp_path):
+        with pytest.raises(InputError, match="mine.json: name: "):
+            self.read(tmp_path, json.dumps({"name": name, "convention": {"ap": "step"}}))
+
+    def test_nor_does_a_part_make_one(self, tmp_path):
+        values = {"name": "sysu", "convention": "agw", "parts": [{"name": "mm01"}]}
+        assert self.read(tmp_path, json.dumps(values)).convention.name == "AGW"
+        values["parts"][0]["ignored"] = ["same camera"]
+        with pytest.raises(InputError, match="name: .*'sysu-mm01'"):
+            self.read(tmp_path, json.dumps(values))
 
 
 def test_a_curve_over_identities_ends_at_its_length():
@@ -424,6 +460,7 @@ def test_a_curve_over_identities_ends_at_its_length():
     ("same identity, same video", {"video": [1, 1, 2, 2]}, [2, 3]),
     ("same identity, same frame", {"frame": [1, 1, 2, 2]}, [2, 3]),
     ("same identity, near frame", {"video": [1, 1, 2, 1], "frame": [4, 5, 4, 1]}, [1, 2]),
+    ("same identity, near frame", {"video": [1] * 4, "frame": [4, 5, 4, 1 - 2**63]}, [1, 3]),
 ])
 def test_what_is_ignored_of_the_query_s_identity(rule, columns, good):
     gallery = Labels([7] * 4, [1] * 4, **columns)

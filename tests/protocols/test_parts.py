@@ -129,7 +129,11 @@ OF_TRIALS = [
     (lambda file: file.update(trials=[dict(file)]), "trial 1: average: no key"),
     (lambda file: file.update(average="best"), "average: unknown 'best'"),
     (lambda file: file.update(queries={}), "queries: no key"),
-    (lambda file: file["trials"].pop(), "contradicts what the trials give")]
+    (lambda file: file["trials"].pop(), "contradicts what the trials give"),
+    *((lambda file, value=value: file["trials"][0].update(signature=value), "trial 1: signature")
+      for value in (None, .5, [], {}, "x")),
+    (lambda file: file["trials"][1]["ranks"]["n_kept"].__setitem__(0, 49), "trial 2: .*n_kept"),
+    (lambda file: file["trials"][1].update({"Rank-x": .5}), "trial 2: Rank-x")]
 OF_EXPECTATIONS = [
     (lambda file: file["expected"]["match"].pop(), "match: expected 36 values, got 35"),
     (lambda file: file["expected"]["weight"].__setitem__(0, 1.5), "weight: expected numbers"),
@@ -137,6 +141,17 @@ OF_EXPECTATIONS = [
     (lambda file: file["expected"]["match"].__setitem__(0, 0.0), "cmc: contradicts what the"),
     (lambda file: file["queries"]["ap"].__setitem__(0, .99), "mAP: contradicts what the exp"),
     (lambda file: file["expected"]["sd"].pop("mAP"), "sd: mAP: expected what"),
+    *((lambda file, name=name: file["counts"].update({name: 1}), f"counts: {name}")
+      for name in ("gallery_junk", "gallery_distractors", "junk_same_camera", "tied")),
+    (lambda file: file["counts"].update(gallery=3, gallery_kept=3), "gallery: .*4 to 10 ident"),
+    (lambda file: file["counts"].update(gallery=11), "gallery: .*4 to 10 identities"),
+    (lambda file: file["counts"].update(gallery_kept=3), "gallery_kept"),
+    (lambda file: file["queries"]["inp"].__setitem__(0, .5), "inp: contradicts"),
+    (lambda file: file["queries"]["n_junk"].__setitem__(0, 1), "n_junk"),
+    (lambda file: file["queries"]["first_match"].__setitem__(0, 1), "first_match"),
+    (lambda file: file["expected"]["sd"].update({"Rank-1": -.5}), "sd: Rank-1: .*from 0"),
+    (lambda file: file["expected"]["sd"].update(mINP=.5), "sd: mINP"),
+    (lambda file: file["expected"].update(more=[]), "expected: more: no key"),
     (lambda file: file.update(ranks={}), "ranks: no key of a saved result")]
 
 
@@ -163,6 +178,19 @@ class TestSaved:
         path.write_text(json.dumps(file))
         with pytest.raises(InputError, match=message):
             reid_ref.load(path)
+
+    def test_trials_are_of_one_metric(self, tmp_path):
+        features = np.random.default_rng(0).normal(size=(72, 3))
+        result, = evaluate_protocol("sysu-mm01-python", features[:24], features[24:], QUERY,
+                                    GALLERY, part="all", trials=TRIALS).values()
+        result.save(tmp_path / "part.json")
+        file = json.loads((tmp_path / "part.json").read_text())
+        trial = file["trials"][2]
+        trial["convention"]["metric"] = "dot"
+        trial["signature"] = trial["signature"].replace("metric:euclidean", "metric:dot")
+        (tmp_path / "part.json").write_text(json.dumps(file))
+        with pytest.raises(InputError, match="signature: expected metric dot"):
+            reid_ref.load(tmp_path / "part.json")
 
 
 class TestExpectation:

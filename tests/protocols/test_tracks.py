@@ -60,7 +60,7 @@ def naive(distances, query, gallery):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("max_memory", [None, "1K"])
+@pytest.mark.parametrize("max_memory", [None, "2K"])
 def test_as_loops_do_it(seed, max_memory):
     rng = np.random.default_rng(seed)
     query = Labels(np.arange(20) % 5, rng.integers(1, 4, 20))

@@ -39,11 +39,12 @@ def bootstrap_t(value, weight, number, seed, place):
 
 def with_imagined(gains, weights):
     """Units that changed, two imagined ones that gained and lost the most, and the others."""
-    largest = max(abs(gain / weight) for gain, weight in zip(gains, weights, strict=True))
-    largest = largest * math.fsum(weights) / len(weights) or 1
     units = list(zip(gains, weights, strict=True))
     moved = [unit for unit in units if unit[0]]
-    return moved, [*moved, (largest, 0), (-largest, 0), *(unit for unit in units if not unit[0])]
+    least = min(1, 2 / len(moved) - 2 / len(units)) if moved else 1
+    most = max([least, *(abs(gain / weight) for gain, weight in moved)])
+    most *= math.sqrt(math.fsum(weight**2 for weight in weights) / len(weights))
+    return moved, [*moved, (most, 0), (-most, 0), *(unit for unit in units if not unit[0])]
 
 
 def choices_of_signs(n, leading, number, seed):

@@ -54,7 +54,8 @@ def test_by_hand():
     error[:3] = 2, 1, -1
     error -= 2 / 60 * 2
     assert row.se == pytest.approx(math.sqrt(30 / 29 * (error**2).sum()) / 60, abs=1e-15)
-    assert row.detectable == pytest.approx(2.8 * row.se) and row.low < row.difference < row.high
+    assert row.detectable == pytest.approx(2.8 * row.se * math.sqrt(9 / 3))
+    assert row.low < row.difference < row.high
     assert found.values == {"old": {"Rank-1": one.rank(1)}, "new": {"Rank-1": two.rank(1)}}
 
 

@@ -146,6 +146,14 @@ def test_interval():
         near(found.low, bound)
 
 
+@pytest.mark.parametrize("values, seed", [
+    ([.3, .01, .8], 587), ([.37, .1, .1], 636), ([.41, .8, .41], 1155), ([.1, .1, .82], 1603)])
+def test_an_interval_contains_the_number(values, seed):
+    """Also where its end is the number, but for the order in which units are added up."""
+    found = interval(values, range(3), level=50, resamples=100, seed=seed)
+    assert found.low <= found.value <= found.high and found.method == "bootstrap-t"
+
+
 def test_an_end_outside_of_what_can_be_is_not_taken():
     values = np.concatenate([np.full(21, .95), np.linspace(0, .9, 4)])
     (low, _), = bootstrap_t([units.unit_sums(values, np.arange(25))], .05, 199, 1)
@@ -168,6 +176,8 @@ def test_order_of_queries_and_names_of_units_move_at_most_rounding():
     ({"resamples": True}, "resamples: expected a whole number from 1 to 1000000, got True"),
     ({"resamples": 198, "level": 99}, "resamples: expected at least 199 for this level"),
     ({"resamples": 38}, "resamples: expected at least 39 for this level"),
+    ({"resamples": 99, "level": 50}, "resamples: expected at least 100 "),
+    ({"resamples": 39, "level": 80}, "resamples: expected at least 40 "),
     ({"method": "percentile"}, "method: unknown 'percentile'; known: bootstrap-t, analytic"),
 ])
 def test_bad_input(options, message):
@@ -190,7 +200,7 @@ def test_paired():
             p_of, expected = second.sign_flips(gains, weights, number, 4)
             near(p, p_of(0))
             assert tried == expected and low <= mean <= high
-            assert any(gains) or low == -high  # of no difference it is symmetric, the wider way
+            assert any(gains) or low == -high
             # The ends are the last that are not rejected.
             for end, outwards in ((low, -1), (high, 1)) if any(gains) else ():
                 assert p_of(end - outwards * 1e-6) > alpha + 1e-9 or low == high
@@ -200,11 +210,12 @@ def test_paired():
     found = paired.difference([.4] * 23, [.4 + one for one in moved], range(23), resamples=99)
     near(found.difference, .25 / 23)
     assert (found.better, found.worse, found.same, found.trials) == (1, 1, 21, 96)
-    near(found.detectable, 2.8 * found.se)
+    near(found.detectable, 2.8 * found.se * math.sqrt(9 / 2))  # two units changed
     near(found.se, math.sqrt(23 / 22 * (.25 + .0625 - .0625 / 23)) / 23)
     down = paired.difference([.9] * 23, np.linspace(.1, .9, 23), range(23), resamples=99)
     assert down.low < down.difference < down.high < 0
     assert (down.better, down.worse, down.same) == (0, 22, 1)
+    near(down.detectable, 2.8 * down.se)
     raises("unit: expected 3 entries, one for each query, got 2",
            lambda: paired.difference([.1, .2, .3], [.3, .2, .1], [1, 2]))
     raises("other: expected 3 values, one for each of baseline, got 2",
@@ -212,6 +223,52 @@ def test_paired():
     near(paired.holm([.5, .01, .4]), [.8, .03, .8])
     near(paired.holm([.01, .02, .03, .04]), [.04, .06, .06, .06])
     assert paired.holm([.9, .9]) == [1, 1]
+
+
+@pytest.mark.parametrize("changed", range(201))
+def test_any_number_of_units_may_change(changed):
+    """Every choice of signs is tried where 2 to the number of units to flip is no more."""
+    gains, weights = [.5] * changed + [0.] * (201 - changed), [1.] * 201
+    *_, p, tried = paired.sign_flips(
+        units.UnitSums(np.array(gains), np.array(weights)), .05, 40, 4)
+    p_of, expected = second.sign_flips(gains, weights, 40, 4)
+    near(p, p_of(0))
+    assert tried == expected
+
+
+@pytest.mark.parametrize("weights", [[5] * 200, [1] * 50, [1, 30] * 30, [1, 2, 3, 4, 5, 6] * 20])
+def test_one_changed_query_does_not_narrow_the_interval(weights):
+    """It does not tell that no identity changes altogether."""
+    unit = np.repeat(np.arange(len(weights)), weights)
+    before, after = np.zeros((2, len(unit)))
+    none = paired.difference(before, after, unit)
+    after[0] = 1
+    one = paired.difference(before, after, unit)
+    assert one.high - one.low >= none.high - none.low == 2 * none.high
+    size = math.sqrt(np.square(weights).mean())  # of the imagined identity
+    assert none.high > 1.8 * size / len(unit)
+    near(none.detectable, 9 * size / len(unit), 1e-12)
+    near(one.detectable, 2.8 * one.se * 3, 1e-12)
+    assert one.p == none.p == 1
+    # Where all changed a little, nothing larger is imagined than was seen.
+    after[:] = np.linspace(-.01, .03, len(after))
+    assert paired.difference(before, after, unit).p < .05
+
+
+def test_imagined_units():
+    gains, weights = np.zeros(10), np.array([1., 7.] * 5)  # of root mean square 5
+    for changed, rate in ((0, 1), (1, 1), (2, .8), (4, .3), (5, .25), (10, .25)):
+        gains[:changed] = weights[:changed] / 4
+        near(paired._largest_gain(units.UnitSums(gains, weights)), 5 * rate, 1e-14)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])
+def test_numbers_of_numpy_are_pythons(kind):
+    values, unit = some()
+    assert (interval(values, unit, resamples=kind(127), seed=kind(3))
+            == interval(values, unit, resamples=127, seed=3))
+    assert (paired.difference(values, values**2, unit, resamples=kind(127))
+            == paired.difference(values, values**2, unit, resamples=127))
 
 
 def test_result():

@@ -402,6 +402,7 @@ def test_open_set_against_loops():
         matched = [k for k in range(len(query)) if (kept & genuine)[k].any()]
         assert (found.open_set.genuine, found.open_set.impostor) == (len(matched), len(nearest))
         for rate, point in found.open_set.at.items():
+            assert {type(share) for share in point.dir.values()} == {float}
             place = int(np.round(len(nearest) * rate))
             value = nearest[place - 1] if place else np.nextafter(nearest[0], -np.inf)
             assert (point.threshold, point.impostor) == (value, (nearest <= value).sum())

@@ -25,7 +25,8 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     metrics, options = systems.check(args)
     by_name = systems.read(args)
-    answer = compare_systems(by_name, metrics, **options, all_pairs=args.all_pairs)
+    answer = compare_systems(by_name, metrics, **{**options, "resamples": args.resamples},
+                             all_pairs=args.all_pairs)
     signatures = systems.signatures(by_name)
     show_answer(
         args.format,

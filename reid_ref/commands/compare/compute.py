@@ -1,6 +1,7 @@
 """Is one system better than another? Differences over the same queries, with their intervals."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -8,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, each_warning_once
+from reid_ref.arrays import Doubles, InputError, Integers, check_count, each_warning_once
 from reid_ref.arrays.value import Value
 from reid_ref.result import Result, unit_of_queries
 from reid_ref.result.systems import METRICS, System, results_by_name, scores_of_same_queries
 from reid_ref.statistics import differences, holm
 from reid_ref.statistics.interval import LEVEL
+from reid_ref.statistics.paired import least_p
+from reid_ref.statistics.power import fewest_units, unit_weights
+from reid_ref.statistics.recount import flips_for, recounted
 from reid_ref.statistics.units import RESAMPLES, SEED
 from reid_ref.text import signed_percent
 from reid_ref.text.table import Table, as_html
@@ -64,7 +68,8 @@ class Comparison(Value):
     se : float
         Standard error of the difference.
     trials : int
-        Choices of signs that were tried.
+        Choices of signs that were tried for p; of a small p among many comparisons more than for
+        the interval.
     gains, losses : tuple of Change
         The queries that changed most, at most five of each.
     """
@@ -112,6 +117,9 @@ class Comparisons(Value):
     level : float
         Of the intervals, in percent.
     resamples, seed : int
+    too_few : dict of str to int
+        By metric, where over so few units no adjusted p can be below 0.05: how many it takes, of
+        equally many queries.
     """
 
     baseline: str
@@ -121,11 +129,12 @@ class Comparisons(Value):
     level: float
     resamples: int
     seed: int
+    too_few: dict[str, int]
 
     def _repr_html_(self) -> str:
-        return as_html(Table(_HEADS, list(map(_cells, self.comparisons)), [
+        return as_html(Table(_HEADS, list(map(_cells, self.comparisons)), ["; ".join([
             f"differences in percentage points; intervals of {self.level:g} % by {self.unit}; p "
-            "of each pair, not adjusted"]))
+            "of each pair, not adjusted", *too_few(self)])]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -140,6 +149,14 @@ class Compared(Comparisons):
 _HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "same")
 
 
+def too_few(answer: Comparisons) -> list[str]:
+    """Return one sentence where no p by some metric can be significant; else nothing."""
+    if not answer.too_few:
+        return []
+    return [f"too few to tell by {', '.join(answer.too_few)}: p below {SIGNIFICANT:g} takes at "
+            f"least {max(answer.too_few.values())} units of equally many queries"]
+
+
 def _cells(pair: Comparison) -> list[str]:
     return [f"{pair.system} - {pair.baseline}", pair.metric,
             *map(signed_percent, (pair.difference, pair.low, pair.high)),
@@ -148,7 +165,7 @@ def _cells(pair: Comparison) -> list[str]:
 
 def compare(baseline: Result | Mapping[str, Result], *others: Result,
             metrics: Sequence[str] = METRICS, names: Sequence[str] | None = None,
-            unit: Any = "identity", level: float = LEVEL, resamples: int = RESAMPLES,
+            unit: Any = "identity", level: float = LEVEL, resamples: int | None = None,
             seed: int = SEED, all_pairs: bool = False) -> Comparisons:
     """Compare systems with a baseline, over the same queries and the same gallery.
 
@@ -161,8 +178,11 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
         As `Result.interval` takes them.
     names : sequence of str, optional
         Of the baseline and the others.
-    unit, level, resamples, seed
+    unit, level, seed
         As `Result.interval` takes them.
+    resamples : int, optional
+        Choices of signs that are drawn: by default 10,000; where p is adjusted for more than 25
+        comparisons, each p below 0.002 is counted again over 400 for each of them.
     all_pairs : bool
         Each system with each one before it, and not only with the first.
 
@@ -174,7 +194,8 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
     ------
     InputError
         Results of different conventions, queries or galleries: the first difference is named. A
-        metric that is NaN, and whatever `Result.interval` refuses.
+        metric that is NaN, `resamples` too few for an adjusted p below 0.05, and whatever
+        `Result.interval` refuses.
 
     Examples
     --------
@@ -206,8 +227,9 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
 
 
 def compare_systems(systems: Mapping[str, System], metrics: Sequence[str] = METRICS,
-                    unit: Any = "identity", *, level: float = LEVEL, resamples: int = RESAMPLES,
-                    seed: int = SEED, all_pairs: bool = False) -> Comparisons:
+                    unit: Any = "identity", *, level: float = LEVEL,
+                    resamples: int | None = None, seed: int = SEED,
+                    all_pairs: bool = False) -> Comparisons:
     """As `compare`, of results or of files by name, the baseline first."""
     scores = scores_of_same_queries(systems, metrics)
     baseline, *others = systems
@@ -215,22 +237,37 @@ def compare_systems(systems: Mapping[str, System], metrics: Sequence[str] = METR
     unit, groups = unit_of_queries(identity, unit)
     names = (list(combinations(systems, 2)) if all_pairs
              else [(baseline, name) for name in others])
-    pairs = [(metric, first, second, of_metric[first], of_metric[second])
-             for metric, of_metric in scores.items() for first, second in names]
+    drawn, flips = _flips(resamples, len(names))
+    compared: list[Comparison] = []
     with each_warning_once():
-        tests = differences([(before.values, after.values, before.counted)
-                             for *_, before, after in pairs], groups, level=level,
-                            resamples=resamples, seed=seed)
-    adjusted = [p for k in range(0, len(tests), max(1, len(names)))
-                for p in holm([test.p for test in tests[k:k + len(names)]])]
-    compared = tuple(
-        Comparison(first, second, metric, **vars(test), p_adjusted=p,
-                   gains=_extremes(before.values, after.values, identity, 1),
-                   losses=_extremes(before.values, after.values, identity, -1))
-        for (metric, first, second, before, after), test, p in zip(pairs, tests, adjusted))
+        for metric, of_metric in scores.items():
+            pairs = [(of_metric[first].values, of_metric[second].values, of_metric[first].counted)
+                     for first, second in names]
+            tests = recounted(differences(pairs, groups, level=level, resamples=drawn, seed=seed),
+                              pairs, groups, flips, seed)
+            compared += [
+                Comparison(first, second, metric, **vars(test), p_adjusted=p,
+                           gains=_extremes(before, after, identity, 1),
+                           losses=_extremes(before, after, identity, -1))
+                for (first, second), (before, after, _), test, p in zip(
+                    names, pairs, tests, holm([test.p for test in tests]))]
     values = {name: {metric: of_metric[name].mean for metric, of_metric in scores.items()}
               for name in systems}
-    return Comparisons(baseline, values, compared, unit, level, resamples, seed)
+    few = {
+        metric: fewest_units(len(names), SIGNIFICANT) for metric, of_metric in scores.items()
+        if len(names) * least_p(unit_weights(groups, of_metric[baseline].counted)) >= SIGNIFICANT}
+    return Comparisons(baseline, values, tuple(compared), unit, level, drawn, seed, few)
+
+
+def _flips(resamples: Any, tests: int) -> tuple[int, int]:
+    """Return how many flips are drawn for each comparison, and for each small p among many."""
+    drawn = RESAMPLES if resamples is None else check_count(resamples, "resamples", 1)
+    flips = flips_for(tests, SIGNIFICANT) if resamples is None else drawn
+    if tests >= SIGNIFICANT * (flips + 1) - 1e-9:
+        raise InputError(
+            "resamples", f"at least {math.floor(tests / SIGNIFICANT + 1e-9):,} flips, for p "
+            f"adjusted for {tests:,} comparisons to be below {SIGNIFICANT:g}", f"{flips:,}")
+    return drawn, flips
 
 
 def _extremes(before: Doubles, after: Doubles, identity: Integers,

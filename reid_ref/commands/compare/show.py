@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import fields
 from string import ascii_lowercase
 
-from reid_ref.commands.compare.compute import SIGNIFICANT, Change, Comparison, Comparisons
+from reid_ref.commands.compare.compute import (
+    SIGNIFICANT, Change, Comparison, Comparisons, too_few)
 from reid_ref.console.confidence import NOUNS
+from reid_ref.statistics.recount import SMALL
 from reid_ref.text import percent, row, signature_lines, signed_percent, wrap
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
@@ -34,20 +36,31 @@ def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
         text += [*_block(answer, metric), ""]
     gained = "that" if answer.unit == "query" else "whose queries together"
     text += row("+/-/=", f"{NOUNS[answer.unit]} {gained} gained, lost, or did neither")
-    text += row("p", _test(answer))
+    text += row("p", "; ".join([_test(answer), *too_few(answer)]))
     if len(answer.values) > 2:
         n = len(answer.comparisons) // len(answer.values[answer.baseline])
-        text += row("Holm", f"p adjusted for {n} pairs by Holm's method; better than: below "
-                    f"{SIGNIFICANT:g}" if letters_of(answer) else
-                    f"p adjusted for {n} systems by Holm's method")
+        text += row("Holm", (f"p adjusted for {n} pairs by Holm's method; better than: below "
+                             f"{SIGNIFICANT:g}" if letters_of(answer) else
+                             f"p adjusted for {n} systems by Holm's method") + _least(answer))
     text += row("interval", "every change that the test does not reject; holds for this gallery "
                 "and these models")
     return "\n".join([*text, *signature_lines(signatures)])
 
 
 def _test(answer: Comparisons) -> str:
+    most = max((change.trials for change in answer.comparisons), default=0)
+    more = f", {most:,} where p < {SMALL:g}" if most > answer.resamples else ""
     return (f"two-sided test by sign flips of {NOUNS[answer.unit]}, {answer.resamples:,} drawn or "
-            f"all if there are fewer, seed {answer.seed}")
+            f"all if there are fewer{more}, seed {answer.seed}")
+
+
+def _least(answer: Comparisons) -> str:
+    """Return what Holm's method makes of the smallest p, where the column has no digits of it."""
+    least = min(answer.comparisons, key=lambda change: change.p)
+    possible = " possible" * (least.p * (least.trials + 1) < 1.5)
+    return "" if least.p >= .0001 else (
+        f"; the smallest{possible} p of {least.trials:,} flips is {least.p:.2g}, adjusted "
+        f"{least.p_adjusted:.2g}")
 
 
 def letters_of(answer: Comparisons) -> dict[str, str]:
@@ -107,13 +120,10 @@ def _remarks(answer: Comparisons, metric: str, changes: list[Comparison]) -> lis
         # At a rank queries change by 1, or not at all.
         if not letters and not metric.startswith("Rank-"):
             text += _extremes(change)
-    pairs = [change for change in changes if change.detectable > 0]
-    if pairs:
-        *first, last = (percent(change.detectable) for change in pairs)
-        points = " and ".join([*filter(None, [", ".join(first)]), last])
-        text += wrap(f"smallest detectable difference{'s' * bool(first)}: {points} points (at "
-                     "5 %, power 80 %)", "  ", "    ")
-    return text
+    *first, last = (percent(change.detectable) for change in changes)
+    points = " and ".join([*filter(None, [", ".join(first)]), last])
+    return text + wrap(f"smallest detectable difference{'s' * bool(first)}: {points} points (at "
+                       "5 %, power 80 %)", "  ", "    ")
 
 
 def _ends(change: Comparison, between: str) -> str:
@@ -148,7 +158,8 @@ def as_table(answer: Comparisons, signatures: Mapping[str, str]) -> Table:
     return Table(["System", *metrics],
                  [[label, *(cell(answer, name, metric) for metric in metrics)]
                   for name, label in names.items()],
-                 [f"In percent. {brackets}{legend(answer)}"],
+                 [f"In percent. {brackets}{legend(answer)}",
+                  *(f"No marks: {words}." for words in too_few(answer))],
                  {label: signatures[name] for name, label in names.items()})
 
 

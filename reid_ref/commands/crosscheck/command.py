@@ -9,8 +9,9 @@ from reid_ref.commands.crosscheck.compute.comparison import LEVELS
 from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
+from reid_ref.conventions import find_conventions
 from reid_ref.result import RANKS
-from reid_ref.text import named_rows, source
+from reid_ref.text import named_rows, source, with_reasons
 from reid_ref.text.table import lines as table_lines
 
 #: How many of the queries that differ are named.
@@ -43,16 +44,20 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="how long importing it, or any one call, may take (default 600)")
     command.add_argument("--queries", type=int, metavar="N",
                          help="compare N queries, the same ones each time (default: all)")
-    common.add_options(command, "--metric", "--normalize", formats=("table", "json"))
+    common.add_options(command, "--convention", "--metric", "--normalize",
+                       formats=("table", "json"), conventions="all")
 
 
 def run(args: argparse.Namespace) -> int:
     data = common.read_files(args)
     with common.progress_bar(args.queries or len(data.query), f"asking {args.evaluator}") as bar:
-        how = common.how(args, (), bar=bar)
+        names = common.convention_names(args, "all")
+        requested = None if names is None else find_conventions(names)
+        how = common.how(args, requested or (), bar=bar)
         metric, normalize = how.distance()
-        check = crosscheck(data, args.evaluator, metric=metric, normalize=normalize,
-                           timeout=args.timeout, queries=args.queries, progress=how.progress)
+        check = crosscheck(data, args.evaluator, convention=requested, metric=metric,
+                           normalize=normalize, timeout=args.timeout, queries=args.queries,
+                           progress=how.progress)
     show_answer(args.format, table=lambda: as_text(check, source(args.files, data.layout)),
                 json=lambda: Answered(**vars(check), files=args.files, layout=data.layout))
     return 0 if check.verdict == "equal" else 1
@@ -72,7 +77,9 @@ def as_text(check: CrossCheck, given: str = "") -> str:
         *(("note", remark) for remark in check.remarks),
         *(("known fault", text) for text in check.defects.values()),
         *(("it warned", text) for text in check.warned[:5]),
-        *([("it printed", shorten(check.printed))] if check.printed else [])], INDENT))
+        *([("it printed", shorten(check.printed))] if check.printed else []),
+        *([("not tried", with_reasons(check.left_out))]
+          if check.left_out and check.verdict == "different" else [])], INDENT))
 
 
 def verdict(check: CrossCheck) -> str:
@@ -84,7 +91,7 @@ def verdict(check: CrossCheck) -> str:
         return f"FAILED: {check.failure}{alone}"
     if check.follows is None:
         words = "; the closest is" if not near else ", although its numbers are near"
-        return "DIFFERENT: it follows no convention known here" + (
+        return "DIFFERENT: it follows no convention that was tried" + (
             f"{words} {check.closest}" if check.closest else "")
     expected = ""
     if check.expected not in (None, check.follows.split("[")[0]):

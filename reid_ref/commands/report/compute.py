@@ -1,7 +1,6 @@
 """All that the HTML report shows of one result, or of several."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -9,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers, each_warning_once, warn
+from reid_ref.arrays import Doubles, Integers, each_warning_once, ignored, warn, warnings_to
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
@@ -221,8 +220,7 @@ def _in_turn(gains: Sequence[int], losses: Sequence[int]) -> list[int]:
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
     left_out = {name: why for name, why in NOT_IN_ALL.items() if name not in conventions}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the evaluation has warned; the page has the findings
+    with warnings_to(ignored):  # the evaluation has warned; the page has the findings
         cameras = np.union1d(data.query.camera, data.gallery.camera)
         pairs = conventions.pop(_OF_PAIRS.name)
         provenance = {key: str(value) for key, value in pairs.signature.items()

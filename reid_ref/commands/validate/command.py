@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
                          "or --paper KEY")
     figures = [text for k, text in enumerate(args.published or ()) if not k or is_figure(text)]
     # "--published 81.1/67.6 FILE"
-    files = [*args.files, *(text for text in args.published or () if text not in figures)]
+    files = args.files = [*args.files, *(
+        text for text in args.published or () if text not in figures)]
     if figures[:1] and figures[0].endswith(".csv"):
         if files:
             raise InputError("FILE", "none with a table of figures, which are of benchmarks",

@@ -7,12 +7,13 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import NamedTuple
 
-from reid_ref.commands.validate.compute import Candidate, Validation, Way
+from reid_ref.commands.validate.compute import (
+    AROUND, MOVED, Candidate, Closest, Validation, Way)
 from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, nearest, unit_of)
-from reid_ref.text import by_reason, row, wrap
+from reid_ref.text import row, with_reasons, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH
 
@@ -60,6 +61,7 @@ class Validated(OfFiles):
     left_out: dict[str, str]
     possible: Possible
     swapped: bool
+    closest: Closest | None
 
 
 class Pair(NamedTuple):
@@ -102,21 +104,40 @@ def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
 
 def verdict(answer: Validation) -> str:
     """Say in a few words what reproduces a figure, or whether it is possible."""
-    if answer.candidates:
+    if answer.closest is not None:
+        how = f"not reproduced; by far the closest {_closest(answer.closest)}" + (
+            "; or cut off" if answer.candidates[0].match == "truncated" else "")
+    elif answer.candidates:
         first = answer.candidates[0]
         alike = [one for one in answer.candidates if one.match == first.match != "no"] or [first]
         by = ", ".join(dict.fromkeys(way.convention for one in alike for way in one.ways))
         how = {"rounded": f"reproduced by {by}", "truncated": f"only cut off: {by}"}.get(
             first.match, f"not reproduced; closest {by} ({first.difference:.2f} points)")
     elif answer.possible:
-        how = "possible"
+        how = _POSSIBLE[answer.verdict].format(
+            *(counts.possible_as for counts in answer.hit_counts if counts.possible_as))
         if any(is_coarse(counts, answer.figure) for counts in answer.hit_counts):
             how += "; so few decimals cannot be tested as a count"
+    elif answer.figure.over:
+        how = f"impossible: {answer.figure.over}, over 100 percent"
     elif all(counts.rounding == "no" for counts in answer.hit_counts) and answer.hit_counts:
-        how = f"impossible: no k/{answer.hit_counts[0].n_query} gives this Rank-1"
+        counted = " or ".join(f"k/{counts.n_query}" for counts in answer.hit_counts)
+        how = f"impossible: no {counted} gives this Rank-1"
     else:
         how = "impossible: " + (answer.no_bounds or "mAP is out of reach with this Rank-1")
     return how + ("; probably swapped" if answer.swapped else "")
+
+
+#: A figure that is possible, by its verdict.
+_POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits were cut off",
+             "padded": "possible as {}"}
+
+
+def _closest(closest: Closest) -> str:
+    names = ", ".join(closest.conventions[:3])
+    more = len(closest.conventions) - 3
+    return (f"{names}{f' and {more} more' * (more > 0)} ({closest.difference:.2f}; the next "
+            f"{closest.next:.2f})")
 
 
 def as_answer(answer: Validation, paper: Published | None, files: list[str],
@@ -129,7 +150,8 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
                       candidate.ways) for candidate in answer.candidates],
-        answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped)
+        answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped,
+        answer.closest)
 
 
 def as_table(answer: Validation, source: str, paper: Published | None) -> str:
@@ -154,9 +176,7 @@ def as_table(answer: Validation, source: str, paper: Published | None) -> str:
         lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
                         "dot rank alike. Euclidean, dot: features as they are.")]
     if answer.left_out:
-        lines += ["", *wrap("Not tried: " + ". ".join(
-            f"{', '.join(names)}: {reason}"
-            for reason, names in by_reason(answer.left_out).items()) + ".")]
+        lines += ["", *wrap(f"Not tried: {with_reasons(answer.left_out)}")]
     return "\n".join(lines)
 
 
@@ -172,11 +192,13 @@ def _row(name: str, text: str) -> list[str]:
 
 
 def _possible(answer: Validation) -> list[str]:
-    lines = [line for counts in answer.hit_counts
-             for line in _row("Rank-1", _hits(counts, answer.figure))]
+    figure, over = answer.figure, answer.figure.over
+    lines = _row("", f"impossible: {over}, over 100 percent") if over else []
+    lines += [line for counts in answer.hit_counts if "Rank-1" not in over
+              for line in _row("Rank-1", _hits(counts, figure))]
     if not answer.bounds:
         return [*lines, *_row("mAP", f"no bounds: {answer.no_bounds}")]
-    given = "with that Rank-1, " if answer.figure.rank1 is not None else ""
+    given = "with that Rank-1, " if figure.rank1 is not None else ""
     lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in answer.bounds:
         lines += _row("", _bounds(bounds))
@@ -187,9 +209,17 @@ def _tables(answer: Validation, failed: str) -> list[str]:
     if not answer.candidates:  # there is no file
         return []
     lines = [] if answer.reproduced else ["", f"{failed} the figure."]
+    cut = "Reproduced only if the digits were cut off, not rounded, by"
+    if answer.closest is not None:
+        cut = f"One possibility: r{cut[1:]}"
+        share = 100 * answer.closest.accidents
+        lines += wrap(
+            f"By far the closest: {_closest(answer.closest)}: within what another decoder or "
+            f"resizing moves ({MOVED}). Of figures drawn at random within {AROUND} points of this "
+            f"one, {f'{share:.1f}' if share >= .1 else 'less than 0.1'} percent have some "
+            "convention as close.")
     for match, title, most in (
-            ("rounded", "Reproduced by", None),
-            ("truncated", "Reproduced only if the digits were cut off, not rounded, by", None),
+            ("rounded", "Reproduced by", None), ("truncated", cut, None),
             ("another protocol", "The same digits by another protocol, which is no match", None),
             ("no", "Closest of the others" if answer.reproduced else "Closest", CLOSEST)):
         candidates = [candidate for candidate in answer.candidates if candidate.match == match]
@@ -209,6 +239,10 @@ def _hits(counts: HitCounts, figure: Figure) -> str:
     if is_coarse(counts, figure):
         return (f"{hits} of {over}; with so few decimals every figure is a count of so many "
                 "queries, so this cannot be tested")
+    if counts.possible_as is not None:
+        return (f"possible as {counts.possible_as}: {hits} of {over}; no k/{counts.n_query} gives "
+                f"{figure.rank1}, the nearest k are {nearest(counts)}, so zeros may have been "
+                "added")
     return (f"possible: {hits} of {over}"
             + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
                else ""))

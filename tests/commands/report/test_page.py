@@ -434,7 +434,8 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
              "pixels, got a file that cannot be decoded", tmp_path)):
         names_file.write_text("\n".join(given))
         err = fails(capsys, tmp_path, "report", root / "a.npz", "-o", tmp_path / "x.html",
-                    *images_of(root), "--images", images, "--gallery-names", names_file)
+                    "--images", images, "--query-names", root / "query.txt", "--gallery-names",
+                    names_file)
         assert said in the_error(err)
 
 

@@ -1,7 +1,7 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
@@ -12,12 +12,13 @@ import numpy as np
 from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_count, check_real_distances)
 from reid_ref.arrays.value import Value
+from reid_ref.commands.crosscheck.compute.candidates import RULES, Candidates, applying
 from reid_ref.commands.crosscheck.compute.child import Child, Outcome
 from reid_ref.commands.crosscheck.compute.comparison import (
-    DIFFERS, MEANS, OF_CLOTHES, ROUNDING, Agreement, Match, Reason, best_matches, defects,
-    explain, likely, problems, same_ranks)
+    DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects,
+    explain, likely, problems, same_curve, same_ranks)
 from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, Arrays, check_spec
-from reid_ref.conventions import METRICS
+from reid_ref.conventions import METRICS, TOOLBOXES as WITH_LOADER, Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.result import Ranks, means_of, ranks_of
@@ -85,8 +86,11 @@ class CrossCheck(Value, Ranks):
     expected : str or None
         The convention that a built-in evaluator should follow.
     closest : str or None
-        The convention that it follows, or else the closest; None where there is too little to
-        compare, such as a mean alone.
+        The convention that it follows; or else the one from which a choice or two lead to its
+        APs, or the one with the most equal APs. None where there is too little to compare, such
+        as a mean alone.
+    left_out : dict of str to str
+        Conventions that were not tried, with the reason.
     Rank_1, Rank_5, Rank_10, Rank_20, mAP, mINP, cmc, ap
         Their numbers, None where they gave none; `cmc` at `ranks`; `ap` has an entry per query
         that was compared, NaN where they gave none.
@@ -119,6 +123,7 @@ class CrossCheck(Value, Ranks):
     also: tuple[str, ...]
     expected: str | None
     closest: str | None
+    left_out: dict[str, str]
     mAP: float | None
     mINP: float | None
     ranks: Integers
@@ -137,6 +142,7 @@ class CrossCheck(Value, Ranks):
 
 
 def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
+               convention: str | Convention | Iterable[str | Convention] | None = None,
                metric: str = "euclidean", normalize: bool = True, timeout: float = 600,
                queries: int | None = None, progress: Progress | None = None) -> CrossCheck:
     """Run another evaluator on the same arrays and compare, query by query.
@@ -161,6 +167,9 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         ours (distances, query, gallery), returning (cmc, mAP), (cmc, mAP, mINP), (all_cmc,
         all_AP, all_INP) or a `Result`. What takes clothes, by names such as q_clothids, gets
         those of the labels.
+    convention : str or Convention, or several of them, optional
+        Compare with these alone. Default: all that the labels suffice for and that are quick,
+        and the rules of protocols.
     metric, normalize
         As for `reid_ref.evaluate`; for features.
     timeout : float
@@ -204,6 +213,11 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     if not timeout > 0:
         raise InputError("timeout", "seconds above 0", repr(timeout))
     check_choice(metric, "metric", METRICS)
+    requested = None if convention is None else find_conventions(convention)
+    if lists := [record.name for record in requested or () if record.needs_lists]:
+        raise InputError("convention", "conventions that take no lists", lists[0], "no lists are "
+                         "handed to another evaluator")
+    given = applying(data.query, data.gallery, requested)
     data.input.check(data.query, data.gallery)
     every = np.arange(len(data.query))
     if queries is not None:
@@ -211,7 +225,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         every = _some(every, queries)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
             closing(Child(evaluator, timeout, folder)) as child:
-        check = _compare(child, data, How(metric=metric, normalize=normalize), every,
+        check = _compare(child, data, How(metric=metric, normalize=normalize), every, given,
                          progress or (lambda _: None))
     return replace(check, fed=f"{check.fed}{data.input.remark}")
 
@@ -226,16 +240,16 @@ class _Asked(NamedTuple):
     refused: dict[int, str]
 
 
-def _compare(child: Child, data: ResultFile, how: How, every: Integers,
+def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: Candidates,
              progress: Progress) -> CrossCheck:
     about, loading = child.load()
     few = _some(every, _FIRST)
     first = asked = _ask(child, "few", data, how, few,
                          progress if len(few) == len(every) else lambda _: None)
-    matches = best_matches(first.answer, first.arrays, about.expected)
+    matches = tried = best_matches(first.answer, first.arrays, about.expected, given)
     if len(few) < len(every) and not (first.outcome.failure and first.answer.ap is None):
         asked = _ask(child, "all", data, how, every, progress, first)
-        matches = best_matches(asked.answer, asked.arrays, about.expected, likely(matches))
+        matches = best_matches(asked.answer, asked.arrays, about.expected, given, likely(matches))
     queries, arrays, outcome, answer, _ = asked
     reason = None
     if matches and answer.ap is not None and matches[0].level("ap") == DIFFERS:
@@ -254,11 +268,19 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
         follows=match.name if match is not None and verdict == "equal" else None,
         also=_also(matches) if verdict == "equal" else (),
         **ranks_of(answer.curve), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks, cmc=answer.curve,
-        ap=answer.ap, remarks=tuple(_remarks(asked, matches, len(data.query))),
+        ap=answer.ap, left_out=_left_out(given, tried),
+        remarks=tuple(_remarks(asked, matches, len(data.query))),
         defects=defects(arrays, first.answer, again, match, reason),
         problems=tuple(wrong), failure=outcome.failure,
         printed="\n".join(filter(None, (loading.printed.strip(), outcome.printed.strip()))),
         warned=tuple(dict.fromkeys(loading.warned + outcome.warned)))
+
+
+def _left_out(given: Candidates, tried: list[Match]) -> dict[str, str]:
+    """Return what was not tried, also not for the curve alone."""
+    bases = {match.result.convention.base for match in tried}
+    names = {WITH_LOADER.get(base, base) for base in bases}
+    return {name: why for name, why in given.left_out.items() if name not in names}
 
 
 def _some(queries: Integers, n: int) -> Integers:
@@ -330,8 +352,9 @@ def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
     remarks = [f"called with a sample of {len(queries):,} of {n_query:,} queries"
                ] if len(queries) < n_query else []
-    remarks += [f"{rule.name} is {words}" for words, rule in OF_CLOTHES.items()
-                if matches and rule.name == matches[0].name]
+    if matches and (base := matches[0].result.convention.base) in RULES:
+        remarks.append(f"{base} is no convention but a rule of protocols: "
+                       f"{', '.join(RULES[base][1])}")
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP")
@@ -372,5 +395,6 @@ def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
     k = int(np.argmax(np.abs(theirs - ours) > ROUNDING))
     text = (f"CMC differs from {matches[0].name} first at Rank-{k + 1}: "
             f"{float(theirs[k])!r} for {float(ours[k])!r}")
-    like = [match.name for match in matches if match.level("cmc") < DIFFERS]
-    return f"{text}; it is that of {', '.join(like[:3])}" if like else text
+    like = ", ".join(match.name for match in same_curve(matches)[:3] if match.is_named)
+    both = ", and no convention has both" * (matches[0].level(*MEANS) < DIFFERS)
+    return f"{text}; it is that of {like}{both}" if like else text

@@ -30,12 +30,17 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, warnings_to
 from reid_ref.commands.crosscheck.compute.evaluators import (
-    About, Answer, Arrays, Call, describe, load_evaluator, read_answer, text_of)
+    MAX_RANK, About, Answer, Arrays, Call, describe, fitting, load_evaluator, read_answer,
+    text_of)
 
 #: How much of what an evaluator prints in one call is kept, and how much it may print, in bytes.
 KEPT_TEXT, MOST_TEXT = 2000, 2**30
+#: How many of its warnings are kept.
+_KEPT_WARNINGS = 100
+#: Bytes of a message besides its numbers, and of a number in JSON, with room to spare.
+_MESSAGE, _NUMBER = 2**20, 32
 #: Seconds between two looks at the answer: at first, and at most.
 _LOOKS = 1e-4, 0.05
 #: A program that takes its import path first, so that no file of the current folder is imported
@@ -83,6 +88,7 @@ class Child:
         self._evaluator, self._timeout = evaluator, timeout
         self._folder, self._answer = Path(folder), Path(folder, "answer.json")
         self._printed = Path(folder, "printed")
+        self._most: dict[str, int] = {}
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
         if not (isinstance(evaluator, str) or hasattr(os, "fork")):
             raise InputError("evaluator", "module:function or file.py:function, since this "
@@ -91,6 +97,8 @@ class Child:
     def give(self, name: str, rows: Iterable[npt.NDArray[Any]],
              labels: Mapping[str, Any]) -> Arrays:
         """Write arrays, by a name, where both processes read them; return them."""
+        numbers = len(labels["q_pids"]) + max(len(labels["g_pids"]), MAX_RANK)
+        self._most[name] = _MESSAGE + _NUMBER * numbers
         try:
             np.savez(self._folder / f"{name}.npz", **labels)
             with open(self._folder / f"{name}.npy", "wb") as file:
@@ -128,7 +136,7 @@ class Child:
                 return outcome
         with suppress(OSError):  # it has ended, which is noticed below
             os.write(self._requests, f"{name} {query} {seed}".encode())
-        return self._receive()
+        return self._receive(self._most[name])
 
     def _start(self) -> Outcome:
         """Start the process; return what comes of the import."""
@@ -145,15 +153,12 @@ class Child:
                     self._evaluator, self._folder, os.getpid(),
                     (requests, printed.fileno(), printed.fileno()), self._requests))
                 _flush()
-                with warnings.catch_warnings():
-                    # Python warns of threads; those of BLAS are idle, and start anew after a fork.
-                    warnings.simplefilter("ignore", DeprecationWarning)
-                    self._process.start()
+                self._process.start()
         os.close(requests)
         return self._receive()
 
-    def _receive(self) -> Outcome:
-        """Return the next message; where none comes, end the process."""
+    def _receive(self, most: int = _MESSAGE) -> Outcome:
+        """Return the next message, of `most` bytes; where none comes, end the process."""
         until, pause = time.monotonic() + self._timeout, _LOOKS[0]
         code, late, long = None, False, False
         while not self._answer.exists() and not (late or long or code is not None):
@@ -164,7 +169,8 @@ class Child:
             failure, hung = "it wrote something else where its answer would come", False
             with suppress(OSError, ArithmeticError, LookupError, RecursionError, TypeError,
                           ValueError, AttributeError):
-                return self._message()
+                if self._answer.stat().st_size <= most:  # reading it has no time limit
+                    return self._message()
         elif code is not None:
             failure, hung = _last_words(code), False
         elif long:
@@ -207,13 +213,44 @@ class Child:
         process, self._process = self._process, None
         if process is None:
             return
+        pid = process.pid or 0
+        _end_descendants(pid)
         if hasattr(os, "killpg"):
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid or 0, signal.SIGKILL)
+                os.killpg(pid, signal.SIGKILL)
         process.kill()
         (process.wait if isinstance(process, subprocess.Popen) else process.join)()
         os.close(self._requests)
         self._answer.unlink(missing_ok=True)
+
+
+def _end_descendants(process: int) -> None:
+    """End what a process has started, in whatever group or session; on Linux."""
+    for _ in range(100):  # one that is ending may have started another
+        descendants = _descendants(process)
+        for each in descendants:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(each, signal.SIGKILL)
+        if not descendants:
+            break
+        time.sleep(0.001)
+
+
+def _descendants(process: int) -> list[int]:
+    """Return the living processes that one has started, and those that these have; on Linux."""
+    found = []
+    with suppress(OSError):  # it has ended, or there is no /proc
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in map(int, (task / "children").read_text("ascii").split()):
+                found += [child] * _is_alive(child) + _descendants(child)
+    return found
+
+
+def _is_alive(process: int) -> bool:
+    with suppress(OSError):
+        state = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+        return state not in "ZX"
+    return False
 
 
 def _last_words(code: int) -> str:
@@ -255,6 +292,8 @@ def _end_with(parent: int) -> None:
     """Let this process end when its parent does, which may have been before this call."""
     with suppress(Exception):  # Linux has it
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        # PR_SET_CHILD_SUBREAPER: what cuts itself loose from its parent stays with this process.
+        ctypes.CDLL(None).prctl(36, 1)
         if os.getppid() != parent:
             os._exit(0)
 
@@ -294,9 +333,9 @@ def _serve(evaluator: Any, folder: Path) -> NoReturn:
 def _call(evaluator: Call, arrays: Arrays, seed: int) -> dict[str, Any]:
     def call() -> Answer:
         np.random.seed(seed)
-        return read_answer(evaluator(Arrays(**{
+        return fitting(read_answer(evaluator(Arrays(**{
             name: np.array(array) for name, array in arrays._asdict().items()
-            if array is not None})))
+            if array is not None}))), *arrays.distances.shape)
 
     answer, message = _guarded(call)
     if answer is not None:
@@ -309,14 +348,20 @@ def _guarded(work: Callable[[], _T]) -> tuple[_T | None, dict[str, Any]]:
     """Run foreign code; return its value, or what it raised, and what it warned."""
     value: _T | None = None
     message: dict[str, Any] = {"answer": {}, "about": {}, "failure": ""}
-    with warnings.catch_warnings(record=True) as warned, np.errstate(all="warn"):
-        warnings.simplefilter("always")
+    warned: dict[str, None] = {}
+
+    def keep(warning: Warning, category: type[Warning], *_: object) -> None:
+        warned[f"{text_of(category.__name__)}: {text_of(warning)}"] = None
+
+    # This process is for foreign code alone, which may have changed both.
+    warnings.showwarning = keep  # type: ignore[assignment]
+    warnings.simplefilter("always")
+    with warnings_to(None), np.errstate(all="warn"):
         try:
             value = work()
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
             message["failure"] = str(error) if isinstance(error, InputError) else describe(error)
-    message["warned"] = list(dict.fromkeys(
-        f"{text_of(w.category.__name__)}: {text_of(w.message)}" for w in warned or ()))
+    message["warned"] = list(warned)[:_KEPT_WARNINGS]
     return value, message
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -16,22 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Doubles, Integers, ignored, warnings_to
 from reid_ref.arrays.value import Value
+from reid_ref.commands.crosscheck.compute.candidates import Candidates, place
 from reid_ref.commands.crosscheck.compute.evaluators import Answer, Arrays
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, TIES, TOOLBOXES, Convention
+from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances
 from reid_ref.labels import JUNK
-from reid_ref.protocols import PROTOCOLS
 from reid_ref.result import Result
 
 #: How near two numbers are, nearest first: the words, and the rounding error of an operation.
 LEVELS = {
     "bit": ("equal to the last bit", 0.0),
-    "double": ("equal but for the order in which doubles are added", 2.0**-53),
-    "float32": ("equal but for float32, which keeps 24 bits", 2.0**-24),
+    "double": ("equal but for rounding in double", 2.0**-53),
+    "float32": ("equal to the precision of float32, not to that of double", 2.0**-24),
     "differs": ("DIFFERENT", np.inf)}
 DIFFERS = list(LEVELS).index("differs")
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
@@ -44,11 +43,6 @@ _OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
 _SAMPLE = 12
 #: Conventions whose other orders of ties are tried on all queries.
 _FEW = 4
-#: Rules of protocols that look at clothes, by what they are part of; tried where labels have them.
-OF_CLOTHES = {
-    f"part {part.name} of protocol {protocol.name}": rule.replace(name=rule.name, base=rule.name)
-    for protocol in PROTOCOLS.values() for part in protocol.parts
-    for rule in [protocol.convention_of(part)] if any("clothes" in kind for kind in rule.ignored)}
 
 
 # ------------------------------------------------------------------ which convention
@@ -74,7 +68,7 @@ class Match(Value):
     tolerance : float64, shape (n_query,)
         What rounding in float32 may cost the AP of a query.
     away : float
-        Sum of the differences of the APs.
+        Mean difference of the APs, so rounded that float32 is no difference.
     """
 
     result: Result
@@ -102,23 +96,18 @@ class Match(Value):
                     for quantity in quantities if quantity in self.agreement), default=0)
 
 
-def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
+def best_matches(answer: Answer, arrays: Arrays, expected: str | None, given: Candidates,
                  among: list[Convention] | None = None) -> list[Match]:
-    """Compare an answer with every convention, or `among` some; return the matches, best first.
+    """Compare an answer with every candidate, or `among` some; return the matches, best first.
 
-    Other orders of ties (`among` some: of a few), and the slow conventions, are tried only
+    Other orders of ties (`among` some: of a few), and the slow candidates, are tried only
     where no quick and named convention gives the same numbers. A mean alone matches nothing:
     without the AP of each query the list is empty unless a CMC curve agrees.
     """
     if answer.ap is None and not len(answer.curve):
         return []
-    # Without label -1 a toolbox and its bare function are the same.
-    junk = bool((arrays.q_pids == JUNK).any() or (arrays.g_pids == JUNK).any())
-    conventions = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
-    if arrays.q_clothes is not None and arrays.g_clothes is not None:
-        conventions += OF_CLOTHES.values()
-    quick = [c for c in conventions if TOOLBOXES.get(c.name, c.name) not in NOT_IN_ALL]
-    matches = _match_all(answer, arrays, among or quick)
+    quick = among or given.quick
+    matches = _match_all(answer, arrays, quick)
     if not any(m.agrees and m.level(*MEANS) < 2 and expected in (None, m.name) for m in matches):
         if among:
             rule = _sorted(matches, expected)[0].result.convention.not_ranked
@@ -127,47 +116,65 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None = None,
                 if c.ties == "gallery-order"]
         matches += _match_all(answer, arrays, ties) if ties else []
     best = _sorted(matches, expected)[0]
-    if not among and best.level("ap") < DIFFERS == best.level("cmc"):
-        matches += _match_all(answer, arrays, [c for c in conventions if c not in quick
-                                               and not c.needs_lists])
+    if not among and given.slow and best.level("ap") < DIFFERS == best.level("cmc"):
+        matches += _match_all(answer, arrays, given.slow)
     if answer.ap is None:
         matches = [m for m in matches if "cmc" in m.agreement and m.level("cmc") < DIFFERS]
     return _sorted(matches, expected)
 
 
 def likely(matches: list[Match]) -> list[Convention]:
-    """Return the conventions whose APs agree; if none do, a few of the nearest, no two alike."""
-    matches = sorted(matches, key=lambda match: not match.is_named)
-    agree = [match for match in matches if match.level("ap") < DIFFERS]
+    """Return the conventions that agree; or those whose APs agree, and a few whose CMC does.
+
+    If no APs agree, a few of the nearest, no two alike.
+    """
+    matches = _named_first(matches)
+    agree = [match for match in matches if match.agrees] or [
+        match for match in matches if match.level("ap") < DIFFERS]
     named = [match for match in agree if match.is_named]
-    return [match.result.convention for match in named or agree or _unlike(matches)[:_SAMPLE]]
+    of_curve = [] if not agree or agree[0].agrees else same_curve(matches)[:_FEW]
+    chosen = [*(named or agree), *of_curve] or _unlike(matches)[:_SAMPLE]
+    return list({match.name: match.result.convention for match in chosen}.values())
+
+
+def same_curve(matches: list[Match]) -> list[Match]:
+    """Return the matches with the CMC curve that was answered, the preferred names first."""
+    return sorted((match for match in matches if match.level("cmc") < DIFFERS), key=_preferred)
+
+
+def _named_first(matches: list[Match]) -> list[Match]:
+    return sorted(matches, key=lambda match: not match.is_named)
 
 
 def _unlike(matches: Iterable[Match]) -> list[Match]:
-    """Return the first of all matches whose APs are the same."""
-    first: dict[bytes, Match] = {}
+    """Return of all matches whose APs are the same the one with the preferred name."""
+    alike: dict[bytes, list[Match]] = {}
     for match in matches:
-        first.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), match)
-    return list(first.values())
+        alike.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), []).append(match)
+    return [min(group, key=_preferred) for group in alike.values()]
+
+
+def _preferred(match: Match) -> tuple[bool, tuple[int, bool]]:
+    return not match.is_named, place(match.result.convention)
 
 
 def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
-    """Sort by agreement, then by distance.
+    """Sort by agreement, then by distance, then by preference.
 
-    Of those that agree, what is expected need not be the nearest in the last bits.
+    Of those that agree, what is expected need not be the nearest in the last bits; of the means
+    these are left to chance.
     """
-    def merit(match: Match) -> tuple[float, ...]:
+    def merit(match: Match) -> tuple[Any, ...]:
         other, means = match.result.convention.base != expected, match.level(*MEANS)
         differing = sum(match.level(quantity) == DIFFERS for quantity in match.agreement)
         return (not match.agrees, match.agrees and means >= 2, match.agrees and other,
-                -int(match.equal.sum()), differing, means, match.level("cmc"),
-                0.0 if match.agrees else match.away, other, not match.is_named)
+                -int(match.equal.sum()), differing, max(means, 1), max(match.level("cmc"), 1),
+                0.0 if match.agrees else match.away, other, match.level("ap"), *_preferred(match))
     return sorted(matches, key=merit)
 
 
 def _match_all(answer: Answer, arrays: Arrays, conventions: list[Convention]) -> list[Match]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # hollow input: the report counts it
+    with warnings_to(ignored):  # hollow input: the report counts it
         results = results_of(Distances(arrays.distances), *arrays.labels(),
                              How(tuple(conventions)))
     return [_match(answer, result) for result in results]
@@ -187,7 +194,7 @@ def _match(answer: Answer, result: Result) -> Match:
     if len(answer.curve):
         agreement["cmc"] = _agreement(*same_ranks(answer, result), 4.0)
     return Match(result, agreement, compared, compared & (away <= tolerance), tolerance,
-                 round(float(away[compared].sum()), 6))
+                 round(float(away[compared].sum() / max(1, compared.sum())), 5))
 
 
 def same_ranks(answer: Answer, result: Result) -> tuple[Doubles, Doubles]:
@@ -355,9 +362,12 @@ def explain(arrays: Arrays, matches: list[Match],
             theirs: Doubles) -> tuple[list[Match], Reason | None]:
     """Find one choice, or else two, that turn our AP into theirs, wherever it can be seen.
 
-    Of the closest matches, the one that they explain comes first.
+    They are sought from several of the nearest conventions, no two alike; the one from which they
+    lead to theirs comes first.
     """
-    closest = _unlike(match for match in matches if match.equal.sum() == matches[0].equal.sum())
+    if not (matches[0].compared & ~matches[0].equal & ~np.isnan(theirs)).any():
+        return matches, None  # the only differing ones are without an AP of theirs
+    closest = _unlike(_named_first(matches))
     order_of = functools.lru_cache(256)(partial(_order, arrays.distances))
     for count, match in itertools.product((1, 2), closest[:_SAMPLE]):
         reason = _reason(arrays, match, theirs, count, order_of)

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
@@ -219,6 +219,22 @@ def read_answer(value: Any) -> Answer:
     except Exception as error:  # ragged lists, numbers that refuse to be read, ...
         raise InputError(f"it returned {_short(value)}, which cannot be read",
                          got=describe(error)) from None
+
+
+def fitting(answer: Answer, n_query: int, n_gallery: int) -> Answer:
+    """Return an answer to so many queries, without APs that are not one per query.
+
+    Raises
+    ------
+    InputError
+        Its CMC is longer than the gallery, and than the `MAX_RANK` places that it was asked for.
+    """
+    if len(answer.curve) > max(n_gallery, MAX_RANK):
+        raise InputError("", got=f"its cmc has {len(answer.curve):,} entries", remedy="expected "
+                         f"at most {n_gallery:,}, the images of the gallery")
+    if answer.ap is not None and len(answer.ap) != n_query:
+        return replace(answer, ap=None)
+    return answer
 
 
 def _read(value: Any) -> Answer:

@@ -66,8 +66,8 @@ def _numbers(result: Result) -> dict[str, Any]:
 def _first(part: Result) -> dict[str, int]:
     """Return how many images and queries the first trial has."""
     first = next(iter(part.trials), part)
-    return {"counted": first.counted, "queries": first.counts.query,
-            "gallery": first.counts.gallery}
+    queries, gallery = first.counts.loaded
+    return {"counted": first.counted, "queries": queries, "gallery": gallery}
 
 
 def as_text(protocol: Protocol, method: Method, ranks: Sequence[int]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -19,9 +18,9 @@ import numpy as np
 
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, ignored, warnings_to
 from reid_ref.commands import camera_pairs
-from reid_ref.commands.compare.compute import SIGNIFICANT, Comparison, Comparisons
+from reid_ref.commands.compare.compute import SIGNIFICANT, Comparison, Comparisons, too_few
 from reid_ref.commands.compare.show import p_text
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.show.rows import per_query_json
@@ -113,7 +112,8 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
         "intervals": list(dict.fromkeys(interval_words(system, several)
                                         for system in content.systems)),
         "comparison": compared and {"baseline": visible(compared.baseline), "unit": compared.unit,
-                                    "adjusted": len(results) > 2, "level": f"{compared.level:g}"},
+                                    "adjusted": len(results) > 2, "level": f"{compared.level:g}",
+                                    "too_few": too_few(compared)},
         "figures": _figures(content, results),
         "facts": _of_systems(content, facts), "findings": _of_systems(content, _findings),
         "causes": causes_table(with_distances), "cameras": _cameras(with_distances),
@@ -183,8 +183,7 @@ def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
     """Return what `draw` draws of a value, as an <svg> element; `name` is unique in the page."""
     from markupsafe import Markup
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the evaluation has warned
+    with warnings_to(ignored):  # the evaluation has warned
         figure = draw_panels(draw, {"": value}, WIDTH, HEIGHT, scaled=False)
         for part in (figure, *figure.axes):
             part.set_facecolor("none")

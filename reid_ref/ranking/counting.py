@@ -143,26 +143,28 @@ class ExactTile(Tile):
         column, row = np.searchsorted(self.columns, sought.image - images.start), sought.row[tied]
         for some in np.split(tied, np.flatnonzero(np.diff(row)) + 1) if len(tied) else ():
             k = int(sought.row[some[0]])
-            counts[1:, some] = _at_same_value(
-                self.values[k], near[starts[k]:starts[k + 1]] - width * k, sought.low[some],
-                column[some])
+            counts[1:, some] = _at_same_value(self.values[k], is_near[k], sought.low[some],
+                                              column[some])
         counts[1, tied] -= itself[tied]
         return counts, NONE_OPEN
 
 
-#: Distances that are looked up one by one in a row, in less time than all are put in order.
-FEW_VALUES = 6
+#: Distances of a row that are looked up one by one, in less time than all are put in order; and
+#: images at one of them before which the others are counted one by one.
+FEW_VALUES, FEW_IMAGES = 32, 16
 
 
-def _at_same_value(values: Array, columns: Integers, value: Array, before: Integers) -> Before:
-    """Count the columns that have each value, and those of them before another column."""
-    values, different = values[columns], set(value.tolist())
-    counts = np.empty((2, len(value)), np.int64)
+def _at_same_value(values: Array, is_near: Mask, value: Array, before: Integers) -> Before:
+    """Count the columns near that have each value, and those of them before another column."""
+    different, counts = set(value.tolist()), np.empty((2, len(value)), np.int64)
     if len(different) <= FEW_VALUES:
         for number in different:
-            at, wanted = columns[values == number], value == number
-            counts[0, wanted], counts[1, wanted] = len(at), at.searchsorted(before[wanted])
+            at, wanted = (values == number) & is_near, value == number
+            counts[0, wanted] = np.count_nonzero(at)
+            counts[1, wanted] = _true_before(at, before[wanted])
         return counts
+    columns = np.flatnonzero(is_near)
+    values = values[columns]
     if values.dtype == np.float32:
         number, wanted = (_ordinal(side, 0, 1).astype(np.int64) for side in (values, value))
     else:
@@ -177,6 +179,13 @@ def _at_same_value(values: Array, columns: Integers, value: Array, before: Integ
     counts[:] = key.searchsorted(wanted + (1 << 32)), key.searchsorted(wanted + before)
     counts -= first
     return counts
+
+
+def _true_before(mask: Mask, places: Integers) -> Any:
+    """Count the entries before each place that are true."""
+    if len(places) <= FEW_IMAGES:
+        return [np.count_nonzero(mask[:place]) for place in places.tolist()]
+    return np.flatnonzero(mask).searchsorted(places)
 
 
 class Block(NamedTuple):

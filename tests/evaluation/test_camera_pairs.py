@@ -230,7 +230,7 @@ def test_memory_and_progress_change_no_number():
     whole, told = camera_pairs(distances, query, gallery), []
     parts = camera_pairs(distances, query, gallery, max_memory=5 * distances[0].nbytes,
                          progress=told.append)
-    assert told == [5, 5, 2]
+    assert sum(told) == len(query) and 1 < max(told) <= 5
     equal(parts, whole.ap, whole.rank1, whole.ap_matrix, whole.rank1_matrix)
     features, told = (np.ones((12, 5)), np.ones((40, 5))), []
     camera_pairs_features(*features, query, gallery, progress=told.append)

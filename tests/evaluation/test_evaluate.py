@@ -74,7 +74,7 @@ def test_progress_is_told_of_every_query():
         warnings.simplefilter("ignore")
         reid_ref.evaluate_distances(distances, query, gallery, progress=done.append,
                                     max_memory=5 * distances[0].nbytes)
-    assert done == [5, 5, 2]
+    assert sum(done) == len(query) and 1 < max(done) <= 5
 
 
 # Hollow input: a warning and an answer.

@@ -75,7 +75,7 @@ class Tile:
         near, values, _ = self._near(images, counting, farthest)
         start = np.searchsorted(near, width * np.arange(n_rows + 1))
         bits, size = width.bit_length(), np.diff(start)
-        centre = np.where(np.isfinite(farthest), farthest, 0)
+        centre = farthest  # finite where an image is near
         key = scratch("key", near.shape, np.dtype(np.int64))
         np.left_shift(_ordinal(values, centre, size), bits, out=key, dtype=np.int64)
         key += near
@@ -143,49 +143,44 @@ class ExactTile(Tile):
         column, row = np.searchsorted(self.columns, sought.image - images.start), sought.row[tied]
         for some in np.split(tied, np.flatnonzero(np.diff(row)) + 1) if len(tied) else ():
             k = int(sought.row[some[0]])
-            counts[1:, some] = _at_same_value(self.values[k], is_near[k], sought.low[some],
-                                              column[some])
+            inside = slice(starts[k], starts[k + 1])
+            columns, low = near[inside] - width * k, sought.low[some]
+            counts[1, some] = values[inside].searchsorted(low, side="right") - first[some]
+            counts[2, some] = _equal_before(self.values[k, columns], low,
+                                            columns.searchsorted(column[some]))
         counts[1, tied] -= itself[tied]
         return counts, NONE_OPEN
 
 
-#: Distances of a row that are looked up one by one, in less time than all are put in order; and
-#: images at one of them before which the others are counted one by one.
-FEW_VALUES, FEW_IMAGES = 32, 16
+#: Good images of a row, or distances of these, that are looked up one by one, in less time than
+#: all are put in order.
+FEW = 32
 
 
-def _at_same_value(values: Array, is_near: Mask, value: Array, before: Integers) -> Before:
-    """Count the columns near that have each value, and those of them before another column."""
-    different, counts = set(value.tolist()), np.empty((2, len(value)), np.int64)
-    if len(different) <= FEW_VALUES:
+def _equal_before(values: Array, value: Array, place: Integers) -> Any:
+    """Count the values before each place that are equal to another, which is among them all."""
+    if len(value) <= FEW:
+        return [np.count_nonzero(values[:end] == number)
+                for number, end in zip(value.tolist(), place.tolist())]
+    different = np.unique(value)
+    if len(different) <= FEW:
+        counts = np.empty(len(value), np.int64)
         for number in different:
-            at, wanted = (values == number) & is_near, value == number
-            counts[0, wanted] = np.count_nonzero(at)
-            counts[1, wanted] = _true_before(at, before[wanted])
+            wanted = value == number
+            counts[wanted] = np.flatnonzero(values == number).searchsorted(place[wanted])
         return counts
-    columns = np.flatnonzero(is_near)
-    values = values[columns]
     if values.dtype == np.float32:
         number, wanted = (_ordinal(side, 0, 1).astype(np.int64) for side in (values, value))
+        key = (number << 32) + np.arange(len(values))
     else:
         order = np.argsort(values)
-        columns, values = columns[order], values[order]
+        values = values[order]
         number = np.append(0, np.cumsum(values[1:] != values[:-1]))
         wanted = number[values.searchsorted(value)]
-    key = (number << 32) + columns
+        key = (number << 32) + order
     key.sort()
     wanted <<= 32
-    first = key.searchsorted(wanted)
-    counts[:] = key.searchsorted(wanted + (1 << 32)), key.searchsorted(wanted + before)
-    counts -= first
-    return counts
-
-
-def _true_before(mask: Mask, places: Integers) -> Any:
-    """Count the entries before each place that are true."""
-    if len(places) <= FEW_IMAGES:
-        return [np.count_nonzero(mask[:place]) for place in places.tolist()]
-    return np.flatnonzero(mask).searchsorted(places)
+    return key.searchsorted(wanted + place) - key.searchsorted(wanted)
 
 
 class Block(NamedTuple):

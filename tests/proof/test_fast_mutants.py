@@ -368,12 +368,15 @@ def check_open_pairs():
     counting = afresh("ranking.counting")
     rng, none = np.random.default_rng(1), np.zeros(0, np.int64)
     columns = np.arange(60)
-    for scale, slack, _ in itertools.product((1., 1e9), (.3, 2.6), range(6)):
+    for scale, slack, farthest, few in itertools.product(
+            (1., 1e9), (.3, 2.6), (12, 12, 12, 1), (32, 6, 0)):
+        counting.FEW = few
         every = scale * rng.integers(0, 12, (5, 80))
-        query, image = np.nonzero(rng.random((5, 80)) < .1)
+        query, image = np.nonzero((rng.random((5, 80)) < .1) & (every < scale * farthest))
         goods = counting.Goods(query, image, every[query, image])
         is_counted = rng.random(80) < .9
         distances, error = every[:, 20:], slack * rng.uniform(-.24, .24, (5, 60))
+        below, above = rng.choice([0, .5, 3], (2, 5, 60))
 
         def make(_):
             rows, values = slice(0, 5), distances + error
@@ -381,12 +384,17 @@ def check_open_pairs():
                 counting.Tile(rows, values[:, of_tile].copy(), of_tile, 1 / 2)
                 for of_tile in (columns[::2], columns[1::2])]))
 
+        def within(row, column):
+            exact = distances[row, column]
+            return exact - below[row, column], exact + above[row, column]
+
         bands = [counting.Band(np.ones(60, bool),
                                lambda row, value: (value - slack, value + slack), make)]
         part = counting.Part(slice(20, 80), lambda row, column: distances[row, column], bands,
                              lambda query: np.zeros(60, bool))
         whole = [counting.matrix_part(every.astype(dtype)) for dtype in (float, np.float32)]
-        for of_gallery, first in ((part, 20), *((matrix, 0) for matrix in whole)):
+        for of_gallery, first in ((part, 20), (replace(part, within=within), 20),
+                                  *((matrix, 0) for matrix in whole)):
             others = [[(every[q, other], other) for other in range(first, 80)
                        if is_counted[other] and other != i] for q, i in zip(query, image)]
             values = every[query, image]
@@ -438,8 +446,8 @@ def check_counting():
         else:
             counting.count_before(*arguments)
     equal = counting.Goods(np.zeros(3, np.int64), np.array([0, 10, 59]), np.ones(3))
-    for few, dtype in itertools.product((6, 0), (np.float32, np.float64)):
-        counting.FEW_VALUES = few
+    for few, dtype in itertools.product((32, 1, 0), (np.float32, np.float64)):
+        counting.FEW = few
         ones = np.ones((1, 60), dtype)
         same(counting.count_before(counting.matrix_part(ones), equal, 1, everything),
              [[0, 0, 0], [59, 59, 59], [0, 10, 59]])
@@ -893,9 +901,15 @@ MUTANTS = {
         '(nearer), (np.searchsorted(start, place, side="{{right => left}}")',
         "- n_inside(first){{ + n_inside(row_start) => }}",
         "np.maximum.accumulate(last[order]){{ =>  - 1}}",
-        "{{at.searchsorted(before[wanted]) => len(at)}}",
-        "columns, values = columns{{[order] => }}, values[order]",
-        "key.searchsorted(wanted + before{{ =>  + 1}})", "{{    counts -= first\n => }}",
+        "np.count_nonzero(values[:end] {{== => >=}} number)",
+        "np.count_nonzero(values{{[:end] => }} ==", "flatnonzero(values {{== => >=}} number)",
+        'low, side="right"){{ - first[some] => }}',
+        "columns.searchsorted({{column[some] => low}}))",
+        "else room[:size]){{[:number] => }}", "levels(query, lowest)[{{0 => 1}}]",
+        "levels(query, value)[{{1 => 0}}]))",
+        "key = (number << 32) + {{order => np.arange(len(order))}}\n",
+        "{{(number << 32) => number}} + np.arange",
+        "(wanted + place){{ - key.searchsorted(wanted) => }}",
         "{{        counts[1, tied] -= itself[tied]\n => }}",
         "(part.images.start{{ + image => }}, known.image)",
         "np.searchsorted(np.sort({{high => low}}), of_good",
@@ -905,7 +919,8 @@ MUTANTS = {
         "{{of_query.sort() => pass}}",
         "values.take(place{{ =>  + 1}}, mode",
         "itself = {{is_near[sought.row, column] => True}} &", "{{ & (column >= 0) => }}",
-        "near[starts[k]:starts[k + 1]]{{ - width * k => }}",
+        "_equal_before(self.values[{{k => 0}}, columns]",
+        "near[inside]{{ - width * k => }},",
         "{{self.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
         "{{    values += np.float32(0)  # makes -0 the same as 0\n => }}",
         "{{    number ^= number >> 31 & 0x7FFFFFFF\n => }}",

@@ -45,7 +45,7 @@ def matrix(kind, seed):
     "constant", "NaN", "zeros of both signs", "neighbours", "Hamming 8", "Hamming 16",
     "Hamming 64", "int8", "float16", "int64", "float64"])
 def test_matrix(kind, few, monkeypatch):
-    monkeypatch.setattr(counting, "FEW_VALUES", few)
+    monkeypatch.setattr(counting, "FEW", few)
     for seed, tile in enumerate((10**6, 7 * N_GALLERY, 11)):
         monkeypatch.setattr(counting, "TILE", tile)
         (query, gallery), distances = labels(seed), matrix(kind, seed)

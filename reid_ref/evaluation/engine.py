@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import Integers, warn
+from reid_ref.arrays import Doubles, Integers, warn
 from reid_ref.arrays.cores import using
 from reid_ref.conventions import UNMATCHED, Convention, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranking
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors, is_single_shot
-from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
+from reid_ref.ranking.good_ranks import GoodRanks, in_blocks, of_queries, spread_queries
 from reid_ref.result import (
     Counts, Fingerprints, PerQuery, Result, in_mean_of, spread, statuses_of)
 from reid_ref.signature import fields_of, measured_as, signature
@@ -110,8 +110,9 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
     mask, n_absent = loaded.mask, len(gallery) - len(loaded.gallery)
     in_order = convention.in_order(loaded.ranks)
     cut = convention.cut_off(in_order)
-    ap = once(convention.average_precision, cut)
-    inp = once(metrics.inverse_negative_penalty, in_order)  # of the whole list, whatever `top_k`
+    ap = once(_of_queries, convention.average_precision, cut)
+    # INP is of the whole list, whatever `top_k` is.
+    inp = once(_of_queries, metrics.inverse_negative_penalty, in_order)
     n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
     status, n_status = once(_statuses, in_order, loaded, gallery, convention.not_ranked,
                             ranks.can_rank)
@@ -124,13 +125,21 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
     return Result(
         mAP=convention.mean(ap), cmc=ranks.curves.curve(cut, convention, mask)[:ranks.longest],
         mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, len(once(metrics.tied_queries, in_order)),
+        counts=_counts(per_query, once(_n_tied, in_order),
                        dict(n_status), query, gallery, n_absent, convention),
         counted=len(ap),
         signature=signature({**fields_of(convention), **provenance}, loaded.query,
                             loaded.gallery),
         ranks=spread_queries(replace(in_order, n_junk=n_junk), mask), convention=convention,
         fingerprints=Fingerprints(*(once(Labels.fingerprint, side) for side in (query, gallery))))
+
+
+def _of_queries(measure: Callable[[GoodRanks], Doubles], ranks: GoodRanks) -> Doubles:
+    return np.concatenate([measure(block) for block in in_blocks(ranks)])
+
+
+def _n_tied(ranks: GoodRanks) -> int:
+    return sum(len(metrics.tied_queries(block)) for block in in_blocks(ranks))
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from reid_ref.metrics import Rows
 from reid_ref.ranking import on_device
 from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
-from reid_ref.ranking.good_ranks import GoodRanks, concatenate, of_queries
+from reid_ref.ranking.good_ranks import GoodRanks, append, of_queries
 from reid_ref.ranking.on_device import or_in_main_memory
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import Mask, find_all_roles
@@ -137,7 +137,7 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     """
     curves = Curves(how.conventions, query, gallery, of_features)
     keys = {rank_key(convention, of_features) for convention in how.conventions}
-    parts: dict[RankKey, list[GoodRanks]] = {key: [] for key in keys}
+    joined: dict[RankKey, GoodRanks | None] = dict.fromkeys(keys)
     done = n_nan = 0
     for block in _of_few_pairs(blocks, query, gallery, bytes_of(how.max_memory)):
         check_real_distances(block)
@@ -148,21 +148,20 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
             ranks = _rank_block(block, block_query, gallery, keys, block_lists,
                                 in_queries(how.progress, len(block)))
             n_nan += counting.result()
-        for key in keys:
-            parts[key].append(ranks[key])
+        # Keys that share ranks in one block share them in all.
+        shared = {key: next(k for k in joined if ranks[k] is ranks[key]) for key in keys}
+        joined = {key: append(joined[key], ranks[key]) for key in set(shared.values())}
         curves.add(block, block_query, block_lists)
         done += len(block)
         del block
     if n_nan and not of_features:
         warn_of_nan(n_nan, len(query) * len(gallery))
-    join = functools.cache(concatenate)  # keys that share ranks share them joined
-    joined = {key: join(tuple(ranks)) for key, ranks in parts.items()}
-    return Ranking(lambda convention: joined[rank_key(convention, of_features)], curves,
-                   provenance)
+    return Ranking(lambda convention: cast(
+        GoodRanks, joined[shared[rank_key(convention, of_features)]]), curves, provenance)
 
 
 #: Bytes that the tables of a pair of query and image of the same identity take at most.
-PAIR_BYTES = 128
+PAIR_BYTES = 400
 
 
 def _of_few_pairs(blocks: Iterable[Any], query: Labels, gallery: Labels,

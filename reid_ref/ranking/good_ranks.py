@@ -11,8 +11,9 @@ Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015,
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -128,12 +129,44 @@ def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = 
                    n_junk=np.array([n_junk]), first_match=np.append(places, 0)[:1])
 
 
-def concatenate(parts: Sequence[GoodRanks]) -> GoodRanks:
+def concatenate(parts: Iterable[GoodRanks]) -> GoodRanks:
     """Join the ranks of consecutive blocks of queries."""
-    if len(parts) == 1:
-        return parts[0]
-    return GoodRanks(*(np.concatenate([getattr(part, name) for part in parts])
-                       for name in GoodRanks.__dataclass_fields__))
+    return GoodRanks(*map(np.concatenate, zip(*(
+        [getattr(part, name) for name in GoodRanks.__dataclass_fields__] for part in parts))))
+
+
+def append(ranks: GoodRanks | None, block: GoodRanks) -> GoodRanks:
+    """Join the ranks of the next block of queries; the arrays of `ranks` grow in place.
+
+    So all are in memory once. `ranks` is what this function returned before, if anything.
+    """
+    if ranks is None:
+        return GoodRanks(*(getattr(block, name).copy()
+                           for name in GoodRanks.__dataclass_fields__))
+    for name in GoodRanks.__dataclass_fields__:
+        array, more = getattr(ranks, name), getattr(block, name)
+        array.resize(len(array) + len(more), refcheck=False)  # no view of it has been handed out
+        array[len(array) - len(more):] = more
+    return ranks
+
+
+#: Good images of a block of queries, but for those of a single query.
+BLOCK = 2**20
+
+
+def in_blocks(ranks: GoodRanks) -> Iterator[GoodRanks]:
+    """Yield the ranks in blocks of queries, not copied, so that what is made of them is small.
+
+    Examples
+    --------
+    >>> [len(block.rank) for block in in_blocks(from_lists([[1, 4, 5], [6]]))]
+    [4]
+    """
+    end = np.cumsum(ranks.found)
+    cuts = np.flatnonzero(np.diff(end // BLOCK)) + 1
+    for first, last in pairwise([0, *cuts.tolist(), len(end)]):
+        entries = np.append(0, end)[[first, last]]
+        yield _taken(ranks, slice(*entries), slice(first, last))
 
 
 def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:

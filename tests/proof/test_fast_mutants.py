@@ -141,7 +141,13 @@ def check_functions_of_ranks():
     holds(module.truncate(ranks, 1), first_match=[1, 0, 0])
     two = module.of_queries(ranks, np.array([True, False, True]))
     holds(two, rank=[1, 4, 5, 2, 3], n_good=[3, 4])
-    holds(module.concatenate([two, ranks]), found=[3, 2, 3, 0, 2])
+    for joined in (module.concatenate([two, ranks]),
+                   module.append(module.append(None, two), ranks)):
+        holds(joined, found=[3, 2, 3, 0, 2], rank=[1, 4, 5, 2, 3] * 2)
+    module.BLOCK = 4
+    first, second = module.in_blocks(ranks)
+    holds(first, rank=[1, 4, 5], found=[3, 0])
+    holds(second, rank=[2, 3], found=[2])
     holds(module.from_index([4, 9, 2, 6], good=[9, 2, 7], junk=[9]),
           rank=[2], image=[2], n_good=[3], n_junk=[1], n_kept=[3], first_match=[2])
     both = module.from_index([4, 9], good=[9], junk=[9])
@@ -953,7 +959,8 @@ MUTANTS = {
         "np.minimum(cut.tied, top_k{{ - cut.nearer => }})",
         "{{np.where(is_junk, ranks.first_match, first_ranks(ranks)) => first_ranks(ranks)}}",
         " ranks.nearer + ranks.tied {{+ 1  => }}- ranks.rank",
-        "image=ranks.image{{[order] => }})",
+        "image=ranks.image{{[order] => }})", "array[len(array) - len(more){{: => :-1}}] = more",
+        "np.diff(end {{// BLOCK => // 3}})) + 1",
         "{{len(row) - 1 - stable_order(row[::-1]) => stable_order(-row)}}",
         '    return {{stable_order(row) => np.argsort(row, kind="heapsort")}}\n',
         'return {{np.argsort(values, kind="stable") => order}}\n',

@@ -31,10 +31,10 @@ Work = Callable[[], object]
 def kinds(shape: tuple[int, int]) -> dict[str, made.Array]:
     """Return a distance matrix of each kind; the first is random."""
     rng = np.random.default_rng(made.SEED)
-    return {"random": rng.random(shape, np.float32), "constant": np.ones(shape, np.float32),
-            **{f"Hamming, {bits} bits": rng.binomial(bits, .5, shape).astype(np.uint8)
-                for bits in (8, 16, 64)},
-               "int8": rng.integers(-100, 101, shape, np.int8)}
+    every = {"random": rng.random(shape, np.float32), "constant": np.ones(shape, np.float32)}
+    for bits in (8, 16, 64):
+        every[f"Hamming, {bits} bits"] = rng.binomial(bits, .5, shape).astype(np.uint8)
+    return {**every, "int8": rng.integers(-100, 101, shape, np.int8)}
 
 
 def matrices(labels: made.Market, work: Callable[..., object]) -> dict[str, Work]:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -137,9 +137,9 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     """
     curves = Curves(how.conventions, query, gallery, of_features)
     keys = {rank_key(convention, of_features) for convention in how.conventions}
-    joined: dict[RankKey, GoodRanks | None] = dict.fromkeys(keys)
+    joined: dict[RankKey, GoodRanks] = {}
     done = n_nan = 0
-    for block in _of_few_pairs(blocks, query, gallery, bytes_of(how.max_memory)):
+    for nth, block in enumerate(_of_few_pairs(blocks, query, gallery, bytes_of(how.max_memory))):
         check_real_distances(block)
         rows = slice(done, done + len(block))
         block_query, block_lists = query[rows], how.lists_of(rows)
@@ -149,15 +149,16 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
                                 in_queries(how.progress, len(block)))
             n_nan += counting.result()
         # Keys that share ranks in one block share them in all.
-        shared = {key: next(k for k in joined if ranks[k] is ranks[key]) for key in keys}
-        joined = {key: append(joined[key], ranks[key]) for key in set(shared.values())}
+        shared = {key: next(k for k in ranks if ranks[k] is ranks[key]) for key in keys}
+        joined = {key: append(joined[key], ranks[key], own=nth > 1) if nth else ranks[key]
+                  for key in set(shared.values())}
         curves.add(block, block_query, block_lists)
         done += len(block)
         del block
     if n_nan and not of_features:
         warn_of_nan(n_nan, len(query) * len(gallery))
-    return Ranking(lambda convention: cast(
-        GoodRanks, joined[shared[rank_key(convention, of_features)]]), curves, provenance)
+    return Ranking(lambda convention: joined[shared[rank_key(convention, of_features)]], curves,
+                   provenance)
 
 
 #: Bytes that the tables of a pair of query and image of the same identity take at most.

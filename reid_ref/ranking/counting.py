@@ -88,9 +88,14 @@ class Tile:
                            for side in (sought.low, sought.high))
         first = np.searchsorted(key, row_key + (lowest << bits))
         last = np.searchsorted(key, row_key + (highest + 1 << bits))
-        nearer, place = outside(first, last, start[row])
+
+        def columns(place: Integers) -> Integers:
+            return cast(Integers, self.columns[key[place] & (1 << bits) - 1])
+
+        itself = by_itself(first, last, sought.image - images.start, columns)
+        nearer, place = outside(first, last, start[row], itself)
         return nearer_alone(nearer), (np.searchsorted(start, place, side="right") - 1,
-                                      self.columns[key[place] & (1 << bits) - 1])
+                                      columns(place))
 
     def _near(self, images: slice, counting: Counting,
               farthest: Array) -> tuple[Integers, Array, Mask]:
@@ -124,7 +129,7 @@ class ExactTile(Tile):
         """
         near, values, is_near = self._near(images, counting, farthest)
         n_rows, width = self.values.shape
-        counts = nearer_alone(np.zeros(len(sought.row), np.int64))
+        counts = np.zeros((3, len(sought.row)), np.int64)
         if not len(near):
             return counts, NONE_OPEN
         rows, first = np.arange(n_rows + 1), counts[0]
@@ -138,17 +143,19 @@ class ExactTile(Tile):
         itself = is_near[sought.row, column] & (column >= 0)
         # Where an image is counted itself, its own value is first, and another equal one next.
         place = start[sought.row] + first + itself
-        tied = np.flatnonzero((values.take(place, mode="clip") == sought.low)
-                              & (place < start[sought.row + 1]))
-        column, row = np.searchsorted(self.columns, sought.image - images.start), sought.row[tied]
-        for some in np.split(tied, np.flatnonzero(np.diff(row)) + 1) if len(tied) else ():
-            k = int(sought.row[some[0]])
-            inside = slice(starts[k], starts[k + 1])
-            columns, low = near[inside] - width * k, sought.low[some]
-            counts[1, some] = values[inside].searchsorted(low, side="right") - first[some]
-            counts[2, some] = _equal_before(self.values[k, columns], low,
-                                            columns.searchsorted(column[some]))
+        tied = np.flatnonzero(values.take(place, mode="clip") == sought.low)
+        tied = tied[place[tied] < start[sought.row[tied] + 1]]
         counts[1, tied] -= itself[tied]
+        row, column = sought.row[tied], np.searchsorted(self.columns, sought.image[tied]
+                                                        - images.start)
+        for some in np.split(np.arange(len(tied)), np.flatnonzero(np.diff(row)) + 1):
+            if len(some):
+                k, which = int(row[some[0]]), tied[some]
+                inside = slice(starts[k], starts[k + 1])
+                columns, low = near[inside] - width * k, sought.low[which]
+                counts[1, which] += values[inside].searchsorted(low, side="right") - first[which]
+                counts[2, which] = _equal_before(self.values[k, columns], low,
+                                                 columns.searchsorted(column[some]))
         return counts, NONE_OPEN
 
 
@@ -472,17 +479,25 @@ def _measure(before: Before, part: Part, goods: Goods, left_open: list[Open]) ->
     for some in blocks_of(len(query), OPEN_AT_ONCE):
         asked = query[some]
         pairs = np.arange(*np.searchsorted(goods.query, [asked.min(), asked.max() + 1]))
+        pairs = pairs[np.bincount(asked, minlength=len(goods.query) and goods.query[-1] + 1)
+                      [goods.query[pairs]] > 0]
         pairs = pairs[goods.value[pairs] == goods.value[pairs]]  # not NaN
         of_rows = goods.among(pairs)
-        before[:, pairs] += before_among(of_rows, _measured(part, of_rows, asked, image[some]))
+        levels, of_good = _levels(of_rows)
+        among, n_good = _measured(part, of_rows, levels, np.sort(of_good), asked, image[some])
+        before[:, pairs] += _count_among(of_rows, of_good, among, levels, n_good)
 
 
-def _measured(part: Part, goods: Goods, query: Integers, image: Integers) -> Goods:
-    """Return pairs with their distances, but only roughly where no good image is as far."""
+def _measured(part: Part, goods: Goods, levels: Levels, of_goods: Integers, query: Integers,
+              image: Integers) -> tuple[Goods, int]:
+    """Return pairs with their distances, but only roughly where no good image is as far.
+
+    Also, how many of them are good.
+    """
     width = 1 + int(max(goods.image.max(), image.max() + part.images.start))
-    key, of_good = query * width + image + part.images.start, goods.query * width + goods.image
-    place = np.searchsorted(of_good, key)
-    is_good = np.append(of_good, -1)[place] == key
+    key, good = query * width + image + part.images.start, goods.query * width + goods.image
+    place = np.searchsorted(good, key)
+    is_good = np.append(good, -1)[place] == key
     # Image after image: a gallery feature is read once, and those of queries are in the cache.
     height = 1 + int(query.max())
     pair = np.sort((image * height + query)[~is_good])
@@ -491,23 +506,24 @@ def _measured(part: Part, goods: Goods, query: Integers, image: Integers) -> Goo
         value = part.exact(query, image)
     else:
         lowest, value = part.within(query, image)
-        levels = _levels(goods)
-        of_goods = np.sort(levels(goods.query, goods.value)[0])
         is_open = (np.searchsorted(of_goods, levels(query, lowest)[0])
                    < np.searchsorted(of_goods, levels(query, value)[1]))
         value[is_open] = part.exact(query[is_open], image[is_open])
     known = goods.among(place[is_good])
     return Goods(*map(np.concatenate, (
-        (query, known.query), (part.images.start + image, known.image), (value, known.value))))
+        (query, known.query), (part.images.start + image, known.image), (value, known.value)))
+    ), len(known.query)
 
 
-def _levels(goods: Goods) -> Callable[[Integers, Array], tuple[Integers, Integers]]:
-    """Return a function of pairs to whole numbers, in the order of their queries and distances.
+#: Pairs of query and distance to whole numbers, in their order: two, which enclose those of the
+#: query's good images that are at this distance. NaN is farthest, and equal to NaN.
+Levels = Callable[[Integers, Array], tuple[Integers, Integers]]
 
-    The two numbers of a pair enclose those of its query's good images that are at its distance;
-    the first of these is the good image's own number. NaN is farthest, and equal to NaN.
-    """
-    values = np.sort(goods.value)
+
+def _levels(goods: Goods) -> tuple[Levels, Integers]:
+    """Return the levels that good images define, and the first level of each of these."""
+    order, of_good = np.argsort(goods.value), np.empty(len(goods.value), np.int64)
+    values = goods.value[order]
 
     def levels(query: Integers, value: Array) -> tuple[Integers, Integers]:
         order, sides = np.argsort(value), np.empty((2, len(value)), np.int64)
@@ -517,13 +533,19 @@ def _levels(goods: Goods) -> Callable[[Integers, Array], tuple[Integers, Integer
         low, high = sides + query * (len(values) + 1)
         return low, high
 
-    return levels
+    of_good[order] = np.searchsorted(values, values)
+    return levels, of_good + goods.query * (len(values) + 1)
 
 
 def before_among(goods: Goods, among: Goods) -> Before:
     """Count as `count_before` does, but only these pairs, each given once, in any order."""
-    levels = _levels(goods)
-    of_good, (low, high) = levels(goods.query, goods.value)[0], levels(among.query, among.value)
+    levels, of_good = _levels(goods)
+    return _count_among(goods, of_good, among, levels)
+
+
+def _count_among(goods: Goods, of_good: Integers, among: Goods, levels: Levels,
+                 n_good: int = 0) -> Before:
+    low, high = levels(among.query, among.value)
     n_queries = 1 + int(max(goods.query.max(initial=0), among.query.max(initial=0)))
     earlier_queries = np.cumsum(np.bincount(among.query + 1, minlength=n_queries + 1))
     counts = nearer_alone(np.searchsorted(np.sort(high), of_good, side="right")
@@ -531,6 +553,8 @@ def before_among(goods: Goods, among: Goods) -> Before:
     numbers = np.sort(of_good)
     place = np.searchsorted(numbers, low)
     tied = np.flatnonzero((low < high) & (np.append(numbers, -1)[place] == low))
+    if len(tied) == n_good and (np.diff(numbers) > 0).all():  # each good image with itself
+        return counts
     width = 1 + int(max(goods.image.max(initial=0), among.image.max(initial=0)))
     key = np.sort(place[tied] * width + among.image[tied])
     row = np.searchsorted(numbers, of_good) * width
@@ -574,21 +598,34 @@ def nearer_alone(nearer: Integers) -> Before:
     return np.stack([nearer, 0 * nearer, 0 * nearer])
 
 
-def outside(first: Integers, last: Integers, row_start: Integers) -> tuple[Integers, Integers]:
+def by_itself(first: Integers, last: Integers, column: Integers,
+              columns: Callable[[Integers], Integers]) -> Mask:
+    """Return which ranges are a single place, that of the good image in this column."""
+    single, itself = np.flatnonzero(last - first == 1), np.zeros(len(first), bool)
+    itself[single] = columns(first[single]) == column[single]
+    return itself
+
+
+def outside(first: Integers, last: Integers, row_start: Integers,
+            itself: Mask) -> tuple[Integers, Integers]:
     """Return how many places of a row before each range are in no range, and all that are in one.
 
-    Each range of places is of one good image, in the row that starts at a place.
+    Each range of places is of one good image, in the row that starts at a place. One that holds
+    this image alone, and is part of no other, leaves nothing open, and is none.
 
     Examples
     --------
-    >>> outside(np.array([2, 3, 7]), np.array([4, 6, 9]), np.array([0, 0, 6]))
+    >>> outside(np.array([2, 3, 7]), np.array([4, 6, 9]), np.array([0, 0, 6]), np.zeros(3, bool))
     (array([2, 2, 1]), array([2, 3, 4, 5, 7, 8]))
+    >>> outside(np.array([2, 5]), np.array([3, 9]), np.array([0, 0]), np.array([True, False]))
+    (array([2, 5]), array([5, 6, 7, 8]))
     """
     order = np.argsort(first, kind="stable")
     reach = np.maximum.accumulate(last[order])
     is_new = np.append(True, first[order][1:] > reach[:-1])[:len(first)]
-    begin = first[order][is_new]
-    end = reach[np.append(is_new[1:], True)[:len(first)]]
+    is_end = np.append(is_new[1:], True)[:len(first)]
+    is_range = ~(is_new & is_end & itself[order])
+    begin, end = first[order][is_new & is_range], reach[is_end & is_range]
     size, end = end - begin, np.append(0, end)
     so_far = np.append(0, np.cumsum(size))
 

@@ -135,19 +135,19 @@ def concatenate(parts: Iterable[GoodRanks]) -> GoodRanks:
         [getattr(part, name) for name in GoodRanks.__dataclass_fields__] for part in parts))))
 
 
-def append(ranks: GoodRanks | None, block: GoodRanks) -> GoodRanks:
-    """Join the ranks of the next block of queries; the arrays of `ranks` grow in place.
+def append(ranks: GoodRanks, block: GoodRanks, own: bool) -> GoodRanks:
+    """Join the ranks of the next block of queries, so that all are in memory once.
 
-    So all are in memory once. `ranks` is what this function returned before, if anything.
+    `own`: the arrays of `ranks` are of this function, and grow in place.
     """
-    if ranks is None:
-        return GoodRanks(*(getattr(block, name).copy()
-                           for name in GoodRanks.__dataclass_fields__))
+    arrays = {}
     for name in GoodRanks.__dataclass_fields__:
         array, more = getattr(ranks, name), getattr(block, name)
-        array.resize(len(array) + len(more), refcheck=False)  # no view of it has been handed out
-        array[len(array) - len(more):] = more
-    return ranks
+        array, size = array if own else array.copy(), len(array)
+        array.resize(size + len(more), refcheck=False)  # no view of it was handed out
+        array[size:] = more
+        arrays[name] = array
+    return GoodRanks(**arrays)
 
 
 #: Good images of a block of queries, but for those of a single query.

@@ -24,8 +24,8 @@ import numpy as np
 from reid_ref.arrays import Doubles, Integers, blocks_of
 from reid_ref.arrays.device import DeviceArray, namespace, take, to_device, to_numpy
 from reid_ref.ranking.counting import (
-    Array, Band, Before, Block, Counting, NONE_OPEN, Open, Part, Sought, Tile, nearer_alone,
-    outside)
+    Array, Band, Before, Block, Counting, NONE_OPEN, Open, Part, Sought, Tile, by_itself,
+    nearer_alone, outside)
 from reid_ref.ranking.exact_distances import Arithmetic, checked_norms, feature_part
 from reid_ref.ranking.roles import Mask
 
@@ -56,7 +56,9 @@ class DeviceTile(Tile):
               sought: Sought) -> tuple[Before, Open]:
         """Count the images before each good image, but for those that the error leaves open."""
         first, last, row_start, at = self._ranges(images, counting, farthest, sought)
-        nearer, place = outside(first, last, row_start)
+        itself = by_itself(first, last, sought.image - images.start,
+                           lambda place: self.columns[at(place)[1]])
+        nearer, place = outside(first, last, row_start, itself)
         row, column = at(place)
         return nearer_alone(nearer), (row, self.columns[column])
 

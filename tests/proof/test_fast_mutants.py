@@ -141,9 +141,9 @@ def check_functions_of_ranks():
     holds(module.truncate(ranks, 1), first_match=[1, 0, 0])
     two = module.of_queries(ranks, np.array([True, False, True]))
     holds(two, rank=[1, 4, 5, 2, 3], n_good=[3, 4])
-    for joined in (module.concatenate([two, ranks]),
-                   module.append(module.append(None, two), ranks)):
+    for joined in (module.concatenate([two, ranks]), module.append(two, ranks, False)):
         holds(joined, found=[3, 2, 3, 0, 2], rank=[1, 4, 5, 2, 3] * 2)
+        holds(two, found=[3, 2])
     module.BLOCK = 4
     first, second = module.in_blocks(ranks)
     holds(first, rank=[1, 4, 5], found=[3, 0])
@@ -903,14 +903,19 @@ MUTANTS = {
         "{{        key += near\n => }}",
         "(rows << {{32 + bits) - width * rows => 32 + bits) => bits) - width * rows}}",
         "{{key[first:last].sort() => pass}}", "row_key + (lowest {{ => + 1 }}<< bits)",
-        "(highest {{+ 1  => }}<< bits))", "outside(first, last, {{start[row] => 0 * row}})",
+        "(highest {{+ 1  => }}<< bits))",
+        "outside(first, last, {{start[row] => 0 * row}}, itself)",
         '(nearer), (np.searchsorted(start, place, side="{{right => left}}")',
         "- n_inside(first){{ + n_inside(row_start) => }}",
         "np.maximum.accumulate(last[order]){{ =>  - 1}}",
         "np.count_nonzero(values[:end] {{== => >=}} number)",
         "np.count_nonzero(values{{[:end] => }} ==", "flatnonzero(values {{== => >=}} number)",
-        'low, side="right"){{ - first[some] => }}',
+        'low, side="right"){{ - first[which] => }}',
         "columns.searchsorted({{column[some] => low}}))",
+        "np.flatnonzero(last - first {{== => >=}} 1)", "(first[single]) {{== => !=}} column[",
+        "~(is_new & {{is_end &  => }}itself[order])", "(is_new & is_end{{ & itself[order] => }})",
+        "if {{len(tied) == n_good and  => }}(np.diff",
+        " == n_good{{ and (np.diff(numbers) > 0).all() => }}:",
         "else room[:size]){{[:number] => }}", "levels(query, lowest)[{{0 => 1}}]",
         "levels(query, value)[{{1 => 0}}]))",
         "key = (number << 32) + {{order => np.arange(len(order))}}\n",
@@ -943,7 +948,7 @@ MUTANTS = {
         "counts & (counting.place {{!= => ==}} counting",
         "np.{{fmax => maximum => fmin}}.reduceat",
         "            {{left_open = [] => pass}}\n", "before[:, pairs] {{+= => =}} counts\n  "
-        "              told", "before[:, pairs] {{+= => =}} before_among",
+        "              told", "before[:, pairs] {{+= => =}} _count_among",
         "left_open{{.append((tile.rows.start + row, image)) =>  = [(tile.rows.start + row, image)]"
         "}}\n", "(tile.rows.start{{ + row => }}, image)",
         "goods.among(slice(first, last)), {{0.0 => 1.0}}\n",
@@ -959,7 +964,7 @@ MUTANTS = {
         "np.minimum(cut.tied, top_k{{ - cut.nearer => }})",
         "{{np.where(is_junk, ranks.first_match, first_ranks(ranks)) => first_ranks(ranks)}}",
         " ranks.nearer + ranks.tied {{+ 1  => }}- ranks.rank",
-        "image=ranks.image{{[order] => }})", "array[len(array) - len(more){{: => :-1}}] = more",
+        "image=ranks.image{{[order] => }})", "array if own else array{{.copy() => }}, len",
         "np.diff(end {{// BLOCK => // 3}})) + 1",
         "{{len(row) - 1 - stable_order(row[::-1]) => stable_order(-row)}}",
         '    return {{stable_order(row) => np.argsort(row, kind="heapsort")}}\n',

@@ -2,16 +2,18 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
-from reid_ref.console.protocols import is_file, named, option_of_trials
-from reid_ref.conventions import IGNORED, METRICS, UNMATCHED
+from reid_ref.console.protocols import chosen, is_file, named, option_of_trials
+from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS
-from reid_ref.evaluation.how import How
-from reid_ref.protocols import Exact, Part, Protocol, Rows, Seeded
+from reid_ref.protocols import Protocol
+from reid_ref.protocols.record import Later
 from reid_ref.protocols.records import every_protocol
+from reid_ref.protocols.words import trials_of, words_of
 from reid_ref.text import named_rows, wrap
 
 
@@ -29,6 +31,9 @@ class ProtocolRecord(NamedTuple):
     convention: str
     counts: dict[str, list[int]]
     note: str
+    chosen: str
+    later: Later | None
+    save: str
 
 
 class ProtocolRecords(NamedTuple):
@@ -43,48 +48,13 @@ def record_of(protocol: Protocol) -> ProtocolRecord:
         protocol.name, _benchmark(protocol), protocol.source, protocol.prepare,
         {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol)[1],
         list(protocol.shots), list(protocol.needs), protocol.convention.name,
-        {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note)
+        {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note,
+        chosen(protocol), protocol.later, protocol.save)
 
 
 def _benchmark(protocol: Protocol) -> str:
     known = BENCHMARKS.get(protocol.benchmark)
     return known.name if known else protocol.benchmark or "-"
-
-
-def words_of(protocol: Protocol, part: Part) -> str:
-    """Return what is ranked against what in a part, and what is ignored."""
-    if protocol.boxes is not None:
-        return protocol.boxes.words[part.name]
-    ignored = protocol.convention.ignored if part.ignored is None else part.ignored
-    tracks = "tracks of " if protocol.tracks else ""
-    return (f"{_rows(part.query)} against {tracks}{_rows(part.gallery)}; ignored: "
-            + ("; ".join(IGNORED[rule].words for rule in ignored) or "nothing"))
-
-
-def _rows(rows: Rows) -> str:
-    where = ", ".join(f"{column}{'s' * (len(values) > 1)} {', '.join(map(str, values))}"
-                      for column, values in rows.where.items())
-    drawn = {None: "", True: " that are drawn", False: " that are not drawn"}[rows.drawn]
-    return ("queries" if rows.side == "query" else "gallery images") + drawn + (
-        f" of {where}" if where else "")
-
-
-def trials_of(protocol: Protocol) -> tuple[str, str]:
-    """Return the trials in a word or two, and in full."""
-    trials = protocol.trials
-    if isinstance(trials, Exact):
-        return "expectation", "the expectation over all galleries of one image of each identity"
-    galleries = "1 gallery" if trials.n == 1 else f"{trials.n} galleries"
-    if isinstance(trials, Seeded):
-        seeds = f"{trials.seed} to {trials.seed + trials.n - 1}"
-        return f"{trials.n} drawn", (
-            f"{galleries}, one image of each {' and '.join(trials.unit)} drawn by Python's "
-            f"random, " + (f"seed {trials.seed}" if trials.n == 1 else f"seeds {seeds}"))
-    words = "one, of all images" if trials.n == 1 else (
-        f"{trials.n} splits that come with the data set")
-    if trials.file:
-        words = f"{galleries} of {trials.file}, which --trials names"
-    return "one" if trials.n == 1 else f"{trials.n} given", words
 
 
 def as_list() -> str:
@@ -102,7 +72,23 @@ def as_list() -> str:
 def as_page(protocol: Protocol, given: str = "") -> str:
     """Return everything about one protocol in words; `given`: the file that it is from."""
     record = record_of(protocol)
-    return "\n".join(named_rows(_page(record, protocol, given or record.name), 12))
+    save = ["", *_plain(protocol.save)] if protocol.save else []
+    return "\n".join([*named_rows(_page(record, protocol, given or record.name), 12), *save])
+
+
+#: Marks of Markdown: bold, code, and links, to pages beside docs/protocols/.
+_MARKS = re.compile(r"\*\*|`|\[([^]]*)\]\((?:\.\./)?([^)#]*)[^)]*\)")
+
+
+def _plain(markdown: str) -> Iterator[str]:
+    """Yield the lines of a recipe: paragraphs as they are wrapped, code indented, no marks."""
+    code = False
+    for line in markdown.strip().splitlines():
+        if line.startswith("```"):
+            code = not code
+        else:
+            yield f"    {line}" if code else _MARKS.sub(
+                lambda mark: f"{mark[1]} (docs/{mark[2]})" if mark[1] else "", line)
 
 
 def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tuple[str, str]]:
@@ -123,11 +109,11 @@ def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tu
     convention = protocol.convention
     yield "counted", (f"AP: {convention.ap}; query without a match: "
                       f"{UNMATCHED[convention.unmatched].words}; CMC: {convention.curve.words}")
-    yield "distance", (f"{METRICS[convention.metric]}, features "
-                       + ("divided by their 2-norms" if How((convention,)).distance()[1]
-                          else "as they are") + ", unless --metric or --normalize say otherwise")
+    yield "chosen", chosen(protocol)
     if record.note:
         yield "note", record.note
+    if protocol.later is not None:
+        yield "also", f"{protocol.later.words}: --protocol {protocol.later.protocol}"
     yield "", ""
     yield "command", f"reid-ref evaluate FILE --protocol {given}{option_of_trials(protocol)}"
 

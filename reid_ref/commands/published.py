@@ -13,7 +13,7 @@ from typing import NamedTuple
 from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.benchmarks import IMAGES, Images, benchmark_named
+from reid_ref.datasets.benchmarks import BENCHMARKS, Images, benchmark_named
 from reid_ref.datasets.published import (
     RANKS, ROUNDINGS, HitCounts, MapBounds, Published, by_key, find, nearest, out_of_reach,
     paper_figure, possible_on, verdict_of)
@@ -108,7 +108,8 @@ def as_list(rows: Sequence[Published]) -> str:
                      + (" *" if figure.is_suspect else ""))
     starred = sum(figure.is_suspect for figure in rows)
     benchmarks = {benchmark_named(figure.dataset) for figure in rows}
-    counts = [line for images in IMAGES if {images.key} == benchmarks for line in _counts(images)]
+    counts = [line for benchmark in BENCHMARKS.values() if {benchmark.key} == benchmarks
+              for images in benchmark.images for line in _counts(images)]
     lines += ["", *counts] if counts else []
     lines += ["", f"{len(rows)} published figures, percent, as printed"
                   + (f"; * {starred} whose Rank-k is not k/N" if starred else "")]

@@ -87,7 +87,7 @@ def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids
     """
     query, gallery = both_sides(q_pids, g_pids, q_camids, g_camids)
     distances = check_distances(distmat, query, gallery)
-    dtype = np.float64
+    dtype: type[np.floating[Any]] = np.float64
     if use_cython and torchreid.has_cython(_ROC):
         distances, dtype = distances.astype(np.float32), np.float32
     roles_of = query_roles(query, gallery, CONVENTIONS["fast-reid-function"].ignored)

@@ -17,7 +17,7 @@ from reid_ref.conventions import (
     CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
     known_as)
 from reid_ref.datasets import Recognised
-from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
+from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.datasets.pooling import POOLINGS, pool_frames
 from reid_ref.evaluation.how import How
@@ -230,12 +230,11 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
     requested = list(dict.fromkeys(known_as(name.strip())
                                    for names in given for name in names.split(",")))
     for name in requested:
-        benchmark = BENCHMARKS.get(benchmark_named(name) or "")
-        if name not in NAMES and benchmark is not None:
-            raise InputError(
-                "--convention", got=f"{name!r} is a benchmark, not a convention", remedy=(
-                    f"papers print --convention {benchmark.convention} there ({benchmark.note})"
-                    if benchmark.convention else benchmark.note))
+        key = None if name in NAMES else benchmark_named(name)
+        if key is not None:
+            raise InputError("--convention", got=f"{name!r} is a benchmark, not a convention",
+                             remedy=f"--protocol {key} evaluates it as papers do, and reid-ref "
+                             "protocols lists what else they print")
         check_known(name, "--convention", ("all",))
     if "all" not in requested:
         return requested

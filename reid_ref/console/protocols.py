@@ -10,14 +10,17 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
+from reid_ref.console.terminal import OPTIONS
+from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.labels import Labels
 from reid_ref.protocols import (
     Protocol, average_trials, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
     read_protocol, read_trials)
 from reid_ref.protocols.record import Given
-from reid_ref.protocols.records import protocols_of
+from reid_ref.protocols.records import gives, protocols_of
 from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
+from reid_ref.protocols.words import choices_of
 from reid_ref.result import Result
 
 #: Options of person search.
@@ -61,11 +64,29 @@ def takes_boxes(args: argparse.Namespace) -> bool:
     return name is not None and named(name, "--protocol").boxes is not None
 
 
-def hint(query: Labels, gallery: Labels) -> str:
-    """Return which protocols have these counts, and the command; empty where none has."""
-    names = protocols_of(query, gallery)
-    return (f"the counts are those of {' and '.join(names)}: reid-ref evaluate FILE --protocol "
-            f"{names[0]}{option_of_trials(find_protocol(names[0]))}" if names else "")
+def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:
+    """Return which protocols have these counts, and the option; empty where none has.
+
+    Empty also where `result` has the number of the first of them.
+    """
+    records = list(map(find_protocol, protocols_of(query, gallery)))
+    if not records or result is not None and gives(records[0], result):
+        return ""
+    later = [record.later for record in records if record.later]
+    options = " or ".join(f"--protocol {record.name}{option_of_trials(record)}"
+                          for record in records
+                          if record.name not in [each.protocol for each in later])
+    names = dict.fromkeys(BENCHMARKS[record.benchmark].name for record in records)
+    return (f"the counts are those of {' or '.join(names)}: {options} evaluates it as its code "
+            "does" + "".join(f"; {each.words}: --protocol {each.protocol}" for each in later))
+
+
+def chosen(protocol: Protocol, args: argparse.Namespace | None = None) -> str:
+    """Return what a protocol chooses where no option does, each with its options."""
+    choices = [(choice.words, choice.arguments) for choice in choices_of(protocol)
+               if not any(getattr(args, name, None) is not None for name in choice.arguments)]
+    return "; ".join(words + (f" ({', '.join(OPTIONS[name] for name in arguments)})"
+                              if arguments else "") for words, arguments in choices)
 
 
 def option_of_trials(protocol: Protocol) -> str:
@@ -103,18 +124,18 @@ def check_part(args: argparse.Namespace) -> Protocol | None:
     return protocol
 
 
-def evaluated(args: argparse.Namespace, protocol: Protocol,
-              files: Sequence[str]) -> dict[str, Result]:
+def evaluated(args: argparse.Namespace, protocol: Protocol, files: Sequence[str],
+              later: bool = False) -> ProtocolResult:
     """Return the results of the protocol's parts, or of the one that is named.
 
-    Several results are the trials of one.
+    Several results are the trials of one. `later`: see `evaluate_ranked`.
     """
     if protocol.boxes is not None:
         return _searched(args, protocol, files)
     common.refuse(args, OF_BOXES, "a protocol of person search", f"{protocol.name}; leave it out")
     groups = ranked_lists.groups_of(args, files)
     if len(groups) == 1:
-        return dict(_of_files(args, protocol, list(map(str, groups[0])), None))
+        return _of_files(args, protocol, list(map(str, groups[0])), None, later)
     check_averaged(protocol, "FILE", len(groups))
     common.refuse(args, ("--trials",), "one result", f"{len(groups)}, each a trial of its "
                   "own")
@@ -122,28 +143,29 @@ def evaluated(args: argparse.Namespace, protocol: Protocol,
     for paths in groups:
         with ranked_lists.said_of(str(paths[0]), list(map(str, paths))):
             results.append(_of_files(args, protocol, list(map(str, paths)), ONE_OF_SEVERAL))
-    return dict(average_trials(protocol, results))
+    return average_trials(protocol, results)
 
 
-def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str],
-              trials: Any) -> ProtocolResult:
+def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str], trials: Any,
+              later: bool = False) -> ProtocolResult:
     data = ranked_lists.read(args, files)
     shots = args.shots if args.shots is None else check_count(args.shots, "--shots")
     if args.trials is not None:
         trials = read_trials(args.trials, data.gallery, shots or protocol.shots[0])
     result = evaluate_ranked(protocol, data.input, data.query, data.gallery,
-                             common.how(args, ()), part=args.part, trials=trials, shots=shots)
+                             common.how(args, ()), part=args.part, trials=trials, shots=shots,
+                             later=later)
     return ProtocolResult({name: replace(part, signature=common.signed(args, part.signature))
-                           for name, part in result.items()})
+                           for name, part in result.items()}, result.also)
 
 
 def _searched(args: argparse.Namespace, protocol: Protocol,
-              files: Sequence[str]) -> dict[str, Result]:
+              files: Sequence[str]) -> ProtocolResult:
     common.refuse(args, ("--trials", "--shots", "--labels", "--map"), "another protocol",
                   f"{protocol.name}, of person search; leave it out")
     if len(files) > 1:
         raise InputError("FILE", "one file of boxes", len(files))
-    return dict(evaluate_person_search(
+    return evaluate_person_search(
         protocol, read_boxes(files[0]), part=args.part, min_score=args.min_score,
         boxes_per_image=args.boxes_per_image, metric=args.metric, normalize=args.normalize,
-        max_memory=common.max_memory(args)))
+        max_memory=common.max_memory(args))

@@ -83,22 +83,24 @@ def check_not_evaluated(args: argparse.Namespace) -> None:
 
 
 def of_each(args: argparse.Namespace, groups: Sequence[Sequence[Path]],
-            work: Callable[[str, list[str], dict[str, Result] | None], Any],
-            protocol: Protocol | None = None) -> list[Any]:
+            work: Callable[[str, list[str], Mapping[str, Result] | None], Any],
+            protocol: Protocol | None = None, later: bool = False) -> list[Any]:
     """Return what `work` makes of each result: of its name, its files, and the result that is
     saved in them, by its convention, or those that a protocol makes of them, by part.
 
-    Of several, warnings and errors say which one they are about.
+    `later` is that of `protocols.evaluated`. Of several results, warnings and errors say which
+    one they are about.
     """
     answers = []
     for name, paths in zip(names_of_results(args.names, groups), groups):
-        files, made = list(map(str, paths)), None
+        files = list(map(str, paths))
+        made: Mapping[str, Result] | None = None
         with said_of(name, files) if len(groups) > 1 or args.names else nullcontext():
             if is_saved(args, files):
                 result = load(files[0])
                 made = {result.convention.name: result}
             elif protocol is not None:
-                made = protocols.evaluated(args, protocol, files)
+                made = protocols.evaluated(args, protocol, files, later=later)
             answers.append(work(name, files, made))
     return answers
 
@@ -129,6 +131,7 @@ def _table(file: str) -> System:
 
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention,
                protocol: Protocol | None) -> System:
+    results: Mapping[str, Result]
     if protocol is not None:
         results = protocols.evaluated(args, protocol, [file])
     else:

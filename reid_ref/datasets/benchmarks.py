@@ -1,16 +1,44 @@
-"""What benchmarks are called, and the convention by which papers print numbers on them."""
+"""What benchmarks are called, how many images they have, and which a text names."""
 from __future__ import annotations
 
 import re
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.datasets.fingerprints import FINGERPRINTS
-from reid_ref.disk import rows_of_table
+from reid_ref.datasets.records import OnFirstUse, tables
 from reid_ref.labels import Labels
+
+#: The fields of a benchmark's file, with the type of a value, or of a list's values in a list.
+FIELDS = {"name": str, "spellings": [str], "fingerprint": object, "images": [dict],
+          "protocols": [dict]}
+
+
+class Images(NamedTuple):
+    """How many images ask and answer on a benchmark, or on a part of it, and the source.
+
+    Parameters
+    ----------
+    key : str
+        Of `BENCHMARKS`; those of `FINGERPRINTS` have their counts there.
+    part : str
+    query, gallery : int
+    source, note : str
+    protocol : str
+        That such a file is a trial of; empty if it is one of a part's, or of none.
+    """
+
+    key: str
+    part: str
+    query: int
+    gallery: int
+    source: str
+    note: str
+    protocol: str = ""
 
 
 class Benchmark(NamedTuple):
@@ -19,22 +47,21 @@ class Benchmark(NamedTuple):
     Parameters
     ----------
     key, name : str
+        The key is the name of its file.
     spellings : tuple of str
-        As `folded` leaves them, but for the key and the name; a space may be missing.
-    convention : str
-        That papers print; empty where no convention of a ranked list gives it.
-    note : str
-        What else is needed for their number.
-    sizes : tuple of str
-        Queries and gallery images, as "3803x301", where no labels are on record.
+        As `folded` leaves them, the key and the name among them; a space may be missing.
+    images : tuple of Images
+        Every part whose counts have a source.
+    protocols : tuple of mapping
+        The tables of its protocols, which `reid_ref.protocols` reads. The first has the number
+        that the benchmark's name stands for.
     """
 
     key: str
     name: str
     spellings: tuple[str, ...]
-    convention: str
-    note: str
-    sizes: tuple[str, ...]
+    images: tuple[Images, ...]
+    protocols: tuple[Mapping[str, Any], ...]
 
 
 def folded(text: str, between: str = " ") -> str:
@@ -48,47 +75,33 @@ def folded(text: str, between: str = " ") -> str:
     return re.sub(r"[^a-z0-9]+", between, text.casefold()).strip(between)
 
 
-def _read(row: dict[str, str]) -> Benchmark:
-    called = row["key"], row["name"], *filter(None, row["spellings"].split(";"))
-    return Benchmark(row["key"], row["name"], tuple(map(folded, called)), row["convention"],
-                     row["note"], tuple(row["sizes"].split(";")))
+def _benchmark(key: str, table: Mapping[str, Any]) -> Benchmark:
+    called = key, table["name"], *table.get("spellings", ())
+    images = tuple(Images(key, row.get("part", ""), row["query"], row["gallery"], row["source"],
+                          row.get("note", ""), row.get("protocol", ""))
+                   for row in table.get("images", ()))
+    return Benchmark(key, table["name"], tuple(map(folded, called)), images,
+                     tuple(table.get("protocols", ())))
 
 
 #: Key to benchmark; those of `FINGERPRINTS` have the same key.
-BENCHMARKS = MappingProxyType({
-    row["key"]: _read(row) for row in rows_of_table("datasets/benchmarks.csv")})
+BENCHMARKS: Mapping[str, Benchmark] = OnFirstUse(lambda: {
+    key: _benchmark(key, table) for key, table in tables().items()})
 
 
-class Images(NamedTuple):
-    """How many images ask and answer on a benchmark, or on a part of it, and who says so.
-
-    Parameters
-    ----------
-    key : str
-        Of `BENCHMARKS`; those of `FINGERPRINTS` have their counts there.
-    part : str
-    query, gallery : int
-    source, note : str
-    """
-
-    key: str
-    part: str
-    query: int
-    gallery: int
-    source: str
-    note: str
+@cache
+def _keys() -> dict[str, str]:
+    """Return every spelling without its spaces, and the key that it means."""
+    return {spelling.replace(" ", ""): benchmark.key for benchmark in BENCHMARKS.values()
+            for spelling in benchmark.spellings}
 
 
-#: Every part of every benchmark whose counts have a source.
-IMAGES = tuple(Images(row["key"], row["part"], int(row["query"]), int(row["gallery"]),
-                      row["source"], row["note"]) for row in rows_of_table("datasets/images.csv"))
-
-_KEYS = {spelling.replace(" ", ""): benchmark.key for benchmark in BENCHMARKS.values()
-         for spelling in benchmark.spellings}
-_NAMES = re.compile(r"\b(?:" + "|".join(
-    spelling.replace(" ", " ?") for spelling in sorted(
-        {name for benchmark in BENCHMARKS.values() for name in benchmark.spellings},
-        key=len, reverse=True)) + r")\b")
+@cache
+def _names() -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(
+        spelling.replace(" ", " ?") for spelling in sorted(
+            {name for benchmark in BENCHMARKS.values() for name in benchmark.spellings},
+            key=len, reverse=True)) + r")\b")
 
 
 def benchmarks_in(text: str) -> list[str]:
@@ -99,8 +112,8 @@ def benchmarks_in(text: str) -> list[str]:
     >>> benchmarks_in("DukeMTMC-reID to Market1501"), benchmarks_in("supermarket")
     (['dukemtmc', 'market1501'], [])
     """
-    named = (name.replace(" ", "") for name in _NAMES.findall(folded(text)))
-    return list(dict.fromkeys(_KEYS[name] for name in named))
+    named = (name.replace(" ", "") for name in _names().findall(folded(text)))
+    return list(dict.fromkeys(_keys()[name] for name in named))
 
 
 def benchmark_named(name: str) -> str | None:
@@ -111,7 +124,7 @@ def benchmark_named(name: str) -> str | None:
     >>> benchmark_named("Market-1501"), benchmark_named("DukeMTMC-reID"), benchmark_named("mine")
     ('market1501', 'dukemtmc', None)
     """
-    return _KEYS.get(folded(name, ""))
+    return _keys().get(folded(name, ""))
 
 
 def counted_benchmark(name: str, argument: str = "dataset") -> str:
@@ -136,29 +149,19 @@ def counted_benchmark(name: str, argument: str = "dataset") -> str:
     return str(key)
 
 
-def expected_convention(query: Labels, gallery: Labels) -> tuple[str, str, str] | None:
-    """Return why papers do not print the numbers of Market-1501's rules on such labels.
-
-    Returns
-    -------
-    (str, str, str) or None
-        What the labels show, the convention that papers print on such data, and what else it
-        takes; None for labels as those of Market-1501.
+def unlike_market(query: Labels, gallery: Labels) -> str:
+    """Return what shows that labels are no benchmark like Market-1501; empty where nothing does.
 
     Examples
     --------
-    >>> expected_convention(Labels([1, 2], [1, 1]), Labels([1, 2], [2, 2]))
-    ('query and gallery share no camera', 'torchreid', '')
+    >>> unlike_market(Labels([1, 2], [1, 1]), Labels([1, 2], [2, 2]))
+    'query and gallery share no camera'
     """
-    size = f"{len(query)}x{len(gallery)}"
-    for known in BENCHMARKS.values():
-        if size in known.sizes:
-            return f"the counts are those of {known.name}", known.convention, known.note
     if len(np.union1d(query.camera, gallery.camera)) == 1:
-        return None  # the warning of queries without a match says it
+        return ""  # the warning of queries without a match says it
     if not np.intersect1d(query.camera, gallery.camera).size:
-        return "query and gallery share no camera", "torchreid", ""
+        return "query and gallery share no camera"
     identity = gallery.identity[gallery.identity > 0]
     if len(identity) > 1 and len(np.unique(identity)) == len(identity):
-        return "every identity has one gallery image", "torchreid", ""
-    return None
+        return "every identity has one gallery image"
+    return ""

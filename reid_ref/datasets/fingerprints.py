@@ -15,11 +15,12 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
-from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import Integers, check_choice, read_only
+from reid_ref.datasets.records import OnFirstUse, tables
 from reid_ref.disk import rows_of_table
 from reid_ref.labels import Labels, check_labels, count_distractors
 
@@ -98,11 +99,16 @@ class Recognised:
         return f"{self.fingerprint.name}: every count agrees"
 
 
+def _fingerprint(name: str, table: Mapping[str, Any]) -> Fingerprint:
+    counts = {field.name: table[field.name] for field in fields(SetCounts)}
+    return Fingerprint(name, SetCounts(**counts), table["source"],
+                       table.get("queries_in_gallery", False))
+
+
 #: Key to the counts of a data set.
-FINGERPRINTS: Mapping[str, Fingerprint] = MappingProxyType({row["key"]: Fingerprint(
-    row["name"], SetCounts(*(int(row[field.name]) for field in fields(SetCounts))),
-    row["source"], row["queries_in_gallery"] == "yes")
-    for row in rows_of_table("datasets/fingerprints.csv")})
+FINGERPRINTS: Mapping[str, Fingerprint] = OnFirstUse(lambda: {
+    key: _fingerprint(table["name"], table["fingerprint"])
+    for key, table in tables().items() if "fingerprint" in table})
 
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",

@@ -7,7 +7,7 @@ image like any other. In both, people whom no detection shows count as good imag
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,17 +41,30 @@ class BoxRule(NamedTuple):
 
     Parameters
     ----------
-    rank : callable
-        (boxes, mask of the detections that are kept, name of the part, how) to `Searched`.
-    words : dict of str to str
-        Who answers and what is right, by part.
-    min_score : float, optional
+    gallery : str
+        Which images are searched, a key of `GALLERIES`.
+    right : str
+        Which detections are right, a key of `RIGHT`.
+    score : float, optional
         Detections of a lower score are left out, unless others are requested.
     """
 
-    rank: Callable[[Boxes, Mask, str, How], Searched]
-    words: dict[str, str]
-    min_score: float | None = None
+    gallery: str
+    right: str
+    score: float | None = None
+
+    def rank(self, boxes: Boxes, kept: Mask, part: str, how: How) -> Searched:
+        """Return the detections that are kept as a ranked gallery."""
+        return RIGHT[self.right].rank(boxes, kept, part, how, GALLERIES[self.gallery].of)
+
+    def words(self, part: str) -> str:
+        """Return what is searched in a part, and what is right."""
+        return f"{GALLERIES[self.gallery].words(part)}; {RIGHT[self.right].words}"
+
+    @property
+    def kept(self) -> str:
+        """Which detections are kept, in words."""
+        return "all" if self.score is None else f"those of score {self.score:g} or more"
 
 
 # ---------------------------------------------------------------- galleries
@@ -138,8 +151,8 @@ def least_overlap(truth_box: Doubles) -> Doubles:
 
 # ---------------------------------------------------------------- the first overlap is right
 
-def by_first_overlap(gallery_of: Callable[[Boxes, str], Gallery], boxes: Boxes, kept: Mask,
-                     part: str, how: How) -> Searched:
+def by_first_overlap(boxes: Boxes, kept: Mask, part: str, how: How,
+                     gallery_of: Callable[[Boxes, str], Gallery]) -> Searched:
     """Rank each query's right detections among those in its gallery."""
     gallery, image = gallery_of(boxes, part), boxes.detection_image[kept]
     candidates = _candidates(boxes, kept)
@@ -246,8 +259,11 @@ def _labels(boxes: Boxes, kept: Mask) -> tuple[Labels, Labels]:
 
 # ---------------------------------------------------------------- detections with labels
 
-def by_labels(boxes: Boxes, kept: Mask, part: str, how: How) -> Searched:
-    """Rank all detections as images with the identity of the annotated box that each overlaps."""
+def by_labels(boxes: Boxes, kept: Mask, part: str, how: How, _: object) -> Searched:
+    """Rank all detections as images with the identity of the annotated box that each overlaps.
+
+    The convention ignores those of the query's camera.
+    """
     camera = camera_of(boxes)
     identity, missed = identities_of_detections(boxes)
     query = Labels(boxes.query_identity, camera[boxes.query_image])
@@ -285,3 +301,38 @@ def identities_of_detections(boxes: Boxes) -> tuple[Integers, Integers]:
     missed = np.setdiff1d(np.flatnonzero(np.isin(boxes.truth_image, boxes.detection_image)
                                          & (boxes.truth_identity > 0)), matched)
     return identity, missed
+
+
+# ---------------------------------------------------------------- by name
+
+class _Searches(NamedTuple):
+    """Which images are searched for a query, and the words for a part."""
+
+    of: Callable[[Boxes, str], Gallery]
+    words: Callable[[str], str]
+
+
+class _Rule(NamedTuple):
+    """How detections become right or wrong, and the words."""
+
+    rank: Callable[[Boxes, Mask, str, How, Callable[[Boxes, str], Gallery]], Searched]
+    words: str
+
+
+#: Name to the images that are searched.
+GALLERIES: Mapping[str, _Searches] = {
+    "listed images": _Searches(listed_images, lambda part: (
+        "all images but the query's own are searched" if part == "whole" else
+        f"the {int(part):,} images that the file lists for each query are searched")),
+    "other images": _Searches(other_images, lambda _: (
+        "all test frames but the query's own are searched")),
+    "images of other cameras": _Searches(images_of_other_cameras, lambda _: (
+        "the test frames of other cameras are searched"))}
+
+#: Name to how detections become right.
+RIGHT: Mapping[str, _Rule] = {
+    "first overlap": _Rule(by_first_overlap, (
+        "the most similar detection that overlaps the annotated box enough is right")),
+    "labels": _Rule(by_labels, (
+        "a detection from an overlap of 0.5 on has the identity of the box that it overlaps most, "
+        "and is junk from 0.3 on or where another one overlaps that person more"))}

@@ -16,7 +16,7 @@ from reid_ref.labels import Labels, cells, check_labels
 from reid_ref.protocols.expectation import drawn_galleries, expectation
 from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
-from reid_ref.protocols.result import ProtocolResult, of_expectation, of_trials
+from reid_ref.protocols.result import Also, ProtocolResult, of_expectation, of_trials
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
 from reid_ref.result import Result
 from reid_ref.signature import fields_of, signature
@@ -149,8 +149,12 @@ def average_trials(protocol: str | Protocol,
 
 def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gallery: Labels,
                     how: How = How(), *, part: str | None = None, trials: Any = None,
-                    shots: int | None = None, seed: int | None = None) -> ProtocolResult:
-    """As `evaluate_protocol`, of features, distances or ranked lists."""
+                    shots: int | None = None, seed: int | None = None,
+                    later: bool = False) -> ProtocolResult:
+    """As `evaluate_protocol`, of features, distances or ranked lists.
+
+    `later`: also give the number of the protocol that the record names as `later`.
+    """
     record = find_protocol(protocol)
     if record.boxes is not None:
         raise InputError("protocol", "a protocol of images", f"{record.name}, which is of boxes",
@@ -172,7 +176,18 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         if trials is None or trials is ONE_OF_SEVERAL:
             check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
-            record, each, ranked, sides, how, trials, shots) for each in parts})
+            record, each, ranked, sides, how, trials, shots) for each in parts},
+            _also(record, ranked, sides, how) if later and trials is None else None)
+
+
+def _also(record: Protocol, ranked: Input, sides: Sides, how: How) -> Also | None:
+    """Return the number of the later protocol, which has one part of all images."""
+    if record.later is None:
+        return None
+    other = find_protocol(record.later.protocol)
+    how = replace(how, conventions=(other.convention,))
+    result, = summaries(ranked.ranks(**sides, how=how), **sides, how=how)
+    return Also(record.later, of_trials(other, other.parts[0].name, [result], trials=1))
 
 
 def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,

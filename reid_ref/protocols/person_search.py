@@ -93,7 +93,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
     how = How((record.convention,), metric, normalize, max_memory=max_memory)
     parts = ([record.part(part)] if part is not None else
              [each for each in record.parts if each.name in boxes.galleries] or record.parts[-1:])
-    kept = dict(_kept(boxes, min_score, boxes_per_image, record.boxes.min_score))
+    kept = dict(_kept(boxes, min_score, boxes_per_image, record.boxes.score))
     results = {}
     with each_warning_once():
         for each in parts:

@@ -4,14 +4,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
-from reid_ref.conventions import Convention, as_text
-from reid_ref.disk import rows_of_table
-from reid_ref.labels import Labels, cells
+from reid_ref.conventions import Convention, as_text, loaded_images
+from reid_ref.labels import JUNK, Labels, cells
 from reid_ref.protocols.box_ranks import BoxRule
 
 #: The most trials, over all parts, and the most parts that a file may ask for.
@@ -43,6 +42,11 @@ def first_shuffled(generator: random.Random, labels: Labels, rows: Integers,
     return shuffled[np.sort(np.concatenate(first))]
 
 
+#: Name to how a generator draws rows: (generator, labels, rows, unit, shots) to rows.
+DRAWS: Mapping[str, Callable[..., Integers]] = {
+    "sampled": sampled, "first-shuffled": first_shuffled}
+
+
 class Given(NamedTuple):
     """Trials that come with the data set: so many, from this file; without one, a single trial.
 
@@ -66,14 +70,19 @@ class Seeded(NamedTuple):
         The columns of the cells of which images are drawn.
     n, seed : int
         Trials, and the seed of the first; trial t has seed + t.
-    draw : callable
-        (generator, labels, rows, unit, shots) to rows.
+    draw : str
+        How, a key of `DRAWS`.
     """
 
     unit: tuple[str, ...]
     n: int = 10
     seed: int = 0
-    draw: Callable[..., Integers] = sampled
+    draw: str = "sampled"
+
+    def rows(self, generator: random.Random, labels: Labels, rows: Integers,
+             shots: int) -> Integers:
+        """Return the rows that one trial draws of `rows`."""
+        return DRAWS[self.draw](generator, labels, rows, self.unit, shots)
 
 
 class Exact(NamedTuple):
@@ -127,9 +136,43 @@ class Part(NamedTuple):
     ignored: tuple[str, ...] | None = None
     unmatched: bool = False
 
-    def counts(self, sides: Sides) -> tuple[int, int]:
-        """Return how many images ask, and how many answer."""
-        return len(self.query.of(sides)), len(self.gallery.of(sides))
+
+def _cargo_view(labels: Labels) -> Labels:
+    """Return the labels with the view, 0 aerial and 1 ground, made of the camera."""
+    return Labels(**{**labels.columns(), "view": (labels.camera > 5).astype(int)})
+
+
+class Made(NamedTuple):
+    """A column that a protocol makes of others, where the file lacks it."""
+
+    column: str
+    of: Callable[[Labels], Labels]
+
+
+#: Name to a column that is made.
+COLUMNS: Mapping[str, Made] = {"cargo view": Made("view", _cargo_view)}
+
+
+class Held(NamedTuple):
+    """What holds a protocol: recordings of the code's answers, and the largest differences.
+
+    Parameters
+    ----------
+    recordings : int
+    double, float32 : str
+        The largest difference in double, and where the code answers in float32.
+    """
+
+    recordings: int = 0
+    double: str = ""
+    float32: str = ""
+
+
+class Later(NamedTuple):
+    """The protocol that other papers print on the same files, and a sentence about them."""
+
+    protocol: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -154,19 +197,26 @@ class Protocol:
         Columns of the labels besides identity and camera.
     cameras : tuple of int
         The numbers that cameras can have, where parts or columns are made of them.
-    relabel : callable, optional
-        Labels to labels: columns that the benchmark makes of others.
+    columns : str
+        A key of `COLUMNS`: what the benchmark makes of other columns.
     tracks : bool
         Whether the gallery's rows are tracks: images of one identity, camera and `video` are one,
         at the least of their distances.
     average : str
         "trials": the mean of the trials' means; "pooled": the mean over the queries of all.
     counts : dict of str to (int, int)
-        Queries and gallery images of the whole benchmark, by part.
+        Queries and gallery images of the whole benchmark, by part; without images labelled -1
+        where these are not ranked.
     note : str
         What papers do under this name, and what no recording holds.
     boxes : BoxRule, optional
         Of person search: how detections become ranks.
+    later : Later, optional
+        The protocol whose number is printed below this one's.
+    save : str
+        Markdown: the lines that save the file in the benchmark's usual repository.
+    held : Held
+        The recorded answers that hold it.
     """
 
     name: str
@@ -179,12 +229,15 @@ class Protocol:
     shots: tuple[int, ...] = (1,)
     needs: tuple[str, ...] = ()
     cameras: tuple[int, ...] = ()
-    relabel: Callable[[Labels], Labels] | None = field(default=None, repr=False)
+    columns: str = ""
     tracks: bool = False
     average: str = "trials"
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     note: str = ""
     boxes: BoxRule | None = None
+    later: Later | None = None
+    save: str = field(default="", repr=False)
+    held: Held = Held()
 
     def __post_init__(self) -> None:
         for name in (self.name, *(part.name for part in self.parts)):
@@ -221,27 +274,25 @@ class Protocol:
         if self.cameras and not (fits := np.isin(labels.camera, self.cameras)).all():
             raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
                              f"{self.name} numbers them", labels.camera[~fits].min())
-        if self.relabel is not None:
-            labels = self.relabel(labels)
+        made = COLUMNS.get(self.columns)
+        if made is not None and getattr(labels, made.column) is None:
+            labels = made.of(labels)
         unit = self.trials.unit if isinstance(self.trials, Seeded) else ()
         for column in (*self.needs, *unit):
             column_of(labels, side, column)
         return labels
+
+    def ranked(self, part: Part, sides: Sides) -> tuple[int, int]:
+        """Return how many images ask in a part, and how many are ranked: -1 may be left out."""
+        convention = self.convention_of(part)
+        query, gallery = (sides[rows.side].identity[rows.of(sides)]
+                          for rows in (part.query, part.gallery))
+        n_junk = np.count_nonzero(gallery == JUNK) if "label -1" in convention.not_ranked else 0
+        return (int(np.count_nonzero(loaded_images(query, convention.loads))),
+                len(gallery) - int(n_junk))
 
     def convention_of(self, part: Part) -> Convention:
         """Return the convention of a part."""
         if part.ignored is None:
             return self.convention
         return self.convention.replace(name=f"{self.name}-{part.name}", ignored=part.ignored)
-
-
-#: Name to what protocols.csv says: benchmark, counts by part, source and words.
-_TEXTS = {row["name"]: row for row in rows_of_table("protocols/protocols.csv")}
-
-
-def record_of_row(name: str, convention: Convention, *parts: Part, **fields: Any) -> Protocol:
-    """Return the protocol of a row of protocols.csv; its convention has its name."""
-    counts = (each.split() for each in _TEXTS[name]["counts"].split(";") if each)
-    return Protocol(**{
-        **_TEXTS[name], "convention": convention.replace(name=name), "parts": parts or (Part(),),
-        "counts": {part: (int(query), int(gallery)) for part, query, gallery in counts}, **fields})

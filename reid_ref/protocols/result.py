@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
 from reid_ref.protocols.expectation import Expected, sd_of_draws
-from reid_ref.protocols.record import Protocol
+from reid_ref.protocols.record import Later, Protocol
 from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result
 from reid_ref.result.means import NO_RANKS, Expectation, over_trials, weighted_means
 from reid_ref.signature import Signature, measured_as
@@ -41,6 +41,13 @@ def of_expectation(expected: Expected, query: Labels, gallery: Labels, conventio
         fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
 
 
+class Also(NamedTuple):
+    """The number that other papers print on the same files: why, and by which protocol."""
+
+    later: Later
+    result: Result
+
+
 class ProtocolResult(Mapping[str, Result]):
     """The results of a protocol's parts by name; with one part it has that part's attributes.
 
@@ -49,10 +56,12 @@ class ProtocolResult(Mapping[str, Result]):
     Parameters
     ----------
     parts : mapping of str to Result
+    also : Also, optional
+        The result of `Protocol.later`, where it was asked for.
     """
 
-    def __init__(self, parts: Mapping[str, Result]) -> None:
-        self._parts = dict(parts)
+    def __init__(self, parts: Mapping[str, Result], also: Also | None = None) -> None:
+        self._parts, self.also = dict(parts), also
 
     def __getitem__(self, name: str) -> Result:
         return self._parts[name]

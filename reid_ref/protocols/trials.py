@@ -41,8 +41,8 @@ def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any,
     elif isinstance(trials, Seeded):
         rows_of, rows = (part.query, asks) if part.query.drawn else (part.gallery, answers)
         for trial in range(trials.n):
-            drawn = trials.draw(random.Random(trials.seed + trial), sides[rows_of.side], rows,
-                                trials.unit, shots)
+            drawn = trials.rows(random.Random(trials.seed + trial), sides[rows_of.side], rows,
+                                shots)
             if part.query.drawn:
                 yield drawn, answers
             else:

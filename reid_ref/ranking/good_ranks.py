@@ -122,7 +122,7 @@ def from_index(index: npt.ArrayLike, good: npt.ArrayLike, junk: npt.ArrayLike = 
     """
     is_good, is_junk = np.isin(index, good), np.isin(index, junk)
     before: Integers = np.cumsum(~is_junk) - ~is_junk
-    n_junk, places = np.count_nonzero(is_junk), 1 + before[is_good]
+    n_junk, places = int(np.count_nonzero(is_junk)), 1 + before[is_good]
     ranks = from_lists([(1 + before[is_good & ~is_junk]).tolist()], np.size(good),
                        len(is_junk) - n_junk)
     return replace(ranks, image=np.asarray(index, dtype=np.int64)[is_good & ~is_junk],

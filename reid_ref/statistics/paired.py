@@ -149,8 +149,8 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     imagined = _largest_gain(gains)
     sums = np.concatenate([gains.value[moved], [imagined, -imagined], gains.value[~moved]])
     weights = np.concatenate([gains.weight[moved], [0, 0], gains.weight[~moved]])
-    every, tried = flipped_sums(np.stack([sums, weights]), np.count_nonzero(moved) + 2, resamples,
-                                seed)
+    every, tried = flipped_sums(np.stack([sums, weights]), int(np.count_nonzero(moved)) + 2,
+                                resamples, seed)
     total = gains.total
     beyond = tried[0] - gains.mean * tried[1]
     slack = ZERO * add_up(np.abs(sums))

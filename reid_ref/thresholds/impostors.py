@@ -220,7 +220,7 @@ class Impostors:
         if np.isnan(places.min()):
             is_nan = np.isnan(places)
             with self._lock:
-                self._nan += np.count_nonzero(is_nan)
+                self._nan += int(np.count_nonzero(is_nan))
             places[is_nan] = BINS - 1  # farthest
         bins: _Bins = places.astype(np.uint16)
         images = part.images.start + tile.columns

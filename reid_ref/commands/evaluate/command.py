@@ -20,14 +20,15 @@ from reid_ref.console import protocols, systems
 from reid_ref.console.answers import SCHEMA, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
-from reid_ref.conventions import Convention
-from reid_ref.datasets.benchmarks import expected_convention
+from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import check_targets, is_direct, whole_files
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import IndexLists
-from reid_ref.protocols import Protocol
+from reid_ref.protocols import Protocol, ProtocolResult
 from reid_ref.result import Result
+from reid_ref.text import percent
 
 #: Columns that no convention counts by, and what that means.
 NOT_COUNTED = {
@@ -36,6 +37,8 @@ NOT_COUNTED = {
     "view": "every image is ranked whatever its view",
     "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
     "frame": "neighbouring frames count"}
+#: The convention whose number is named beside that of matlab on labels unlike Market-1501's.
+OTHER = "fast-reid"
 #: Options that are about one result of one convention, and those that need features or distances.
 OF_ONE_RESULT = ("--per-query", "--save", "--at", "--worst", "--by", *gates.OF_ONE_RESULT)
 OF_DISTANCES = (*common.OF_FEATURES, "--map", "--pool")
@@ -106,26 +109,34 @@ def run(args: argparse.Namespace) -> int:
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                       "evaluate each in a call of its own")
     answers = systems.of_each(args, groups, partial(_evaluated, args, request, several),
-                              request.protocol)
+                              request.protocol, later=True)
     findings = [finding for answer in answers for finding in answer.findings]
     status = answers[0].status or gates.of_findings(args, findings)
     _print(args, request, [answer.method for answer in answers], answers[0].more, several)
     return status
 
 
-def _warn_of(args: argparse.Namespace, data: ResultFile) -> None:
-    """Warn of labels by which papers print other numbers than these."""
-    default = args.convention is None and not args.choices
-    expected = expected_convention(data.query, data.gallery) if default else None
-    if args.convention is None and (hint := protocols.hint(data.query, data.gallery)):
-        warn(hint + ("; papers print that, not these numbers of matlab" if expected else ""))
-    elif expected is not None:
-        reason, convention, note = expected
-        warn(f"{reason}: papers print --convention {convention} there"
-             + (f" ({note})" if note else "") + ", not these numbers of matlab")
+def _warn_of(args: argparse.Namespace, data: ResultFile, results: Mapping[str, Result]) -> None:
+    """Warn of labels on which papers print other numbers than these of matlab."""
+    own = next(iter(results.values()))
+    if args.convention is None and (hint := protocols.hint(data.query, data.gallery, own)):
+        warn(hint)
+    elif other := results.get(OTHER):
+        warn(f"{unlike_market(data.query, data.gallery)}: mAP is {percent(own.mAP)} by the "
+             f"trapezoid of matlab and {percent(other.mAP)} by the step rule of {OTHER}; name the "
+             "one that you print")
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused - {"video" if args.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")
+
+
+def _conventions(args: argparse.Namespace, request: Request,
+                 data: ResultFile) -> list[Convention]:
+    """Return the conventions requested, and by default `OTHER` on labels that are unlike Market's.
+    """
+    default = args.convention is None and not args.choices
+    unlike = default and unlike_market(data.query, data.gallery)
+    return [*request.conventions, *([CONVENTIONS[OTHER]] if unlike else [])]
 
 
 class FileAnswer(NamedTuple):
@@ -138,17 +149,18 @@ class FileAnswer(NamedTuple):
 
 
 def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: str,
-               files: list[str], made: dict[str, Result] | None) -> FileAnswer:
+               files: list[str], made: Mapping[str, Result] | None) -> FileAnswer:
     """Evaluate the files of one result, or take what is `made`; write what is requested of one."""
     findings: gates.Findings = []
     if made is None:
         data = ranked_lists.read(args, files)
-        results = evaluate_file(args, data, request.conventions, request.lists)
+        results = evaluate_file(args, data, _conventions(args, request, data), request.lists)
         findings = gates.examine(args, data, request.conventions)
-        _warn_of(args, data)
+        _warn_of(args, data, results)
+        results = dict(list(results.items())[:len(request.conventions)])
         benchmark = common.recognised(data)
     else:
-        data, results, benchmark = None, made, None
+        data, results, benchmark = None, dict(made), None
     result, more, status = next(iter(results.values())), Details(), 0
     layout, sizes = tables.about(result, data)
     if not several:
@@ -157,13 +169,15 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     results, intervals = confidence.find(args, results, request.intervals)
     if not several:
         _write(args, result)
-    method = Method(name, files, layout, sizes, benchmark, results, intervals)
+    also = made.also if isinstance(made, ProtocolResult) else None
+    method = Method(name, files, layout, sizes, benchmark, results, intervals, also)
     return FileAnswer(method, findings, more, status)
 
 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
     protocol, first, ranks = request.protocol, methods[0], common.ranks(args)
+    chosen = "" if protocol is None else protocols.chosen(protocol, args)
     by_convention = not several and len(first.results) > 1
     results, intervals = (
         (first.results, first.intervals) if by_convention or protocol is not None
@@ -172,13 +186,13 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
     def as_json() -> Any:
         length = common.cmc_length(args)
         if protocol is not None:
-            return parts.as_answer(protocol, first, length, more)
+            return parts.as_answer(protocol, first, length, more, chosen)
         values = evaluated(methods, length, more)
         return Evaluations(values, request.left_out) if several or by_convention else values[0]
 
     def as_text() -> str:
         if protocol is not None:
-            return parts.as_text(protocol, first, ranks)
+            return parts.as_text(protocol, first, ranks, chosen)
         if several:
             return tables.by_method(methods, request.left_out, ranks)
         if by_convention:

@@ -9,6 +9,7 @@ from reid_ref.console.answers import Origin, dataset_of
 from reid_ref.datasets import Recognised
 from reid_ref.evaluation.groups import by_group
 from reid_ref.labels import Labels
+from reid_ref.protocols.result import Also
 from reid_ref.result import Fingerprints, Numbers, Result, in_mean, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text.plain import Share
@@ -32,6 +33,8 @@ class Method(NamedTuple):
         By convention.
     intervals : dict of str to dict of str to Interval, or None
         By convention and metric.
+    also : Also, optional
+        Of a protocol: the number that other papers print.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Method(NamedTuple):
     benchmark: Recognised | None
     results: dict[str, Result]
     intervals: dict[str, dict[str, Interval]] | None = None
+    also: Also | None = None
 
 
 def by_row(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from reid_ref.arrays import InputError, check_count
@@ -78,7 +79,7 @@ def _options(args: argparse.Namespace) -> Options:
 def _read(args: argparse.Namespace, protocol: Protocol | None,
           ) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
-    def read(name: str, files: list[str], made: dict[str, Result] | None) -> Any:
+    def read(name: str, files: list[str], made: Mapping[str, Result] | None) -> Any:
         return name, (files, common.read_files(args, files) if made is None
                       else next(iter(made.values())))
 

@@ -39,24 +39,40 @@ class PartNumbers(Details, TrialNumbers):
     signature: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class AlsoNumbers(Ranks):
+    """The number that other papers print on the same files."""
+
+    protocol: str
+    words: str
+    mAP: Share
+    mINP: Share
+    signature: str
+
+
 class ProtocolAnswer(NamedTuple):
     """A benchmark's numbers by part."""
 
     protocol: str
     source: str
+    chosen: str
     files: list[str]
     parts: list[PartNumbers]
+    also: AlsoNumbers | None
 
 
-def as_answer(protocol: Protocol, method: Method, length: int | None,
-              more: Details) -> ProtocolAnswer:
+def as_answer(protocol: Protocol, method: Method, length: int | None, more: Details,
+              chosen: str) -> ProtocolAnswer:
     """Return the parts for JSON, their curves to rank `length`."""
-    return ProtocolAnswer(protocol.name, protocol.source, method.files, [
+    also = None if method.also is None else AlsoNumbers(
+        **method.also.later._asdict(), signature=str(method.also.result.signature),
+        **means_of(method.also.result))
+    return ProtocolAnswer(protocol.name, protocol.source, chosen, method.files, [
         PartNumbers(part=name, cmc=part.cmc[:length].tolist(), sd=part.sd,
                     intervals=(method.intervals or {}).get(name),
                     trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
                     signature=str(part.signature), **vars(more), **_numbers(part))
-        for name, part in method.results.items()])
+        for name, part in method.results.items()], also)
 
 
 def _numbers(result: Result) -> dict[str, Any]:
@@ -70,7 +86,7 @@ def _first(part: Result) -> dict[str, int]:
     return {"counted": first.counted, "queries": queries, "gallery": gallery}
 
 
-def as_text(protocol: Protocol, method: Method, ranks: Sequence[int]) -> str:
+def as_text(protocol: Protocol, method: Method, ranks: Sequence[int], chosen: str) -> str:
     """Return one line per part and one of its sd, then how they were made."""
     results, intervals = method.results, method.intervals or {}
     heads = list(dict.fromkeys(
@@ -91,12 +107,16 @@ def as_text(protocol: Protocol, method: Method, ranks: Sequence[int]) -> str:
     if not all(part.trials for part in results.values()):
         notes.append("sd of one draw: how far the number of a single gallery is from the "
                      f"expectation, from {N_DRAWS} galleries drawn by seed 0.")
+    also = [] if method.also is None else row(
+        "also", f"{method.also.later.words}: {percent(method.also.result.mAP)}, "
+        f"--protocol {method.also.later.protocol}")
     notes += [protocol.note] if protocol.note else []
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]
     text = [*row("protocol", ": ".join(filter(None, (protocol.name, protocol.source)))),
-            *row("input", names(method.files)), "", *lines(["percent", *heads], cells, indent=16),
-            "", *(line for note in notes for line in row("note", note))]
+            *row("input", names(method.files)), *row("chosen", chosen), "",
+            *lines(["percent", *heads], cells, indent=16), "", *also,
+            *(line for note in notes for line in row("note", note))]
     return "\n".join([*text, *signature_lines(
         {name: str(part.signature) for name, part in results.items()})])
 

@@ -1,0 +1,51 @@
+"""The benchmarks' own files, reid_ref/datasets/NAME.toml: one for each benchmark, as tables.
+
+A file has the names of a benchmark, its counts, and the table of each protocol, which
+`reid_ref.protocols` reads as it reads a file of the user's. No file is read before a record is
+asked for.
+"""
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+Record = TypeVar("Record")
+
+
+class OnFirstUse(Mapping[str, Record]):
+    """A mapping whose records are read when one is first asked for.
+
+    Examples
+    --------
+    >>> names = OnFirstUse(lambda: {"a": 1})
+    >>> names["a"], list(names), len(names)
+    (1, ['a'], 1)
+    """
+
+    def __init__(self, read: Callable[[], Mapping[str, Record]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _records(self) -> Mapping[str, Record]:
+        return MappingProxyType(dict(self._read()))
+
+    def __getitem__(self, key: str) -> Record:
+        return self._records[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+
+@cache
+def tables() -> dict[str, dict[str, Any]]:
+    """Return key to the contents of each benchmark's file; the key is the file's name."""
+    folder = sorted(files("reid_ref.datasets").iterdir(), key=lambda file: file.name)
+    return {file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8"))
+            for file in folder if file.name.endswith(".toml")}

@@ -4,27 +4,30 @@ A page has what `reid-ref protocols NAME` prints, the recipe, the calls, the cou
 benchmark, the published figures that are of this protocol, and what holds it.
 """
 import re
-from pathlib import Path
 
 from generated import command, table, write_pages
-from protocol_recipes import (
-    ANY_FILE, POOLED, RECIPES, SPLITS, TOOLBOXES, TRACKLETS)
 
-from reid_ref.datasets.benchmarks import BENCHMARKS, IMAGES
+from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.datasets.published import load
 from reid_ref.protocols import PROTOCOLS, Given
 
-HERE = Path(__file__).parent
-#: Toolbox to its recipe in docs/files.md: the paragraph and the lines.
-_OF_FILES = {match[1]: match[0] for match in re.finditer(
-    r"^\*\*([^*]+)\*\*(?:(?!\n\*\*).)*?^```py\n.*?^```\n", (HERE / "files.md").read_text(),
-    re.MULTILINE | re.DOTALL)}
-RECIPES_OF = {name: recipe for names, recipe in (
-    *RECIPES.items(), *((names, _OF_FILES[toolbox]) for toolbox, names in TOOLBOXES.items()))
-    for name in names.split()}
-#: A row of docs/protocols.md: protocols, recordings, largest differences in double and float32.
-_HELD = re.compile(r"^\| (.+) \| (\d+) \| (\S+) \| (\S+) \|$", re.MULTILINE)
+#: Where there is no recipe.
+ANY_FILE = """\
+Features or distances with labels, from your [toolbox](../files.md#from-your-toolbox) or by the
+[names](../files.md#names) of the arrays.
+"""
+#: Said of protocols whose rows are tracklets.
+POOLED = """\
+Where your rows are frames, save `query_tracklet` and `gallery_tracklet` with them, and add
+`--pool mean`.
+"""
+#: Protocols of which a row is a tracklet.
+TRACKLETS = "mars mars-torchreid duke-video ilids-vid ccvid"
+#: Said of splits, for each of which a model is trained.
+SPLITS = """\
+Save a file for each split, `trial1.npz`, `trial2.npz` and so on; the command averages them.
+"""
 
 
 def write(folder):
@@ -73,7 +76,7 @@ def calls(protocol):
     given = trials.file if isinstance(trials, Given) else ""
     splits = isinstance(trials, Given) and trials.n > 1 and not given
     file = "boxes.npz" if protocol.boxes else "trial*.npz" if splits else saved_by(name)
-    return ["## From the arrays to the number\n", RECIPES_OF.get(name, ANY_FILE),
+    return ["## From the arrays to the number\n", PROTOCOLS[name].save or ANY_FILE,
             *([POOLED] if name in TRACKLETS.split() else []), *([SPLITS] if splits else []),
             "Then:\n", "```", f"reid-ref evaluate {file} --protocol {name}"
             + (f" --trials {given}" if given else ""), "```\n",
@@ -82,7 +85,7 @@ def calls(protocol):
 
 def saved_by(name):
     """Return the name of the file that a recipe saves."""
-    named = re.search(r"\bresult\.\w+", RECIPES_OF.get(name, ""))
+    named = re.search(r"\bresult\.\w+", PROTOCOLS[name].save)
     return named[0] if named else "result.npz"
 
 
@@ -114,7 +117,7 @@ def images(key):
     rows = [(known.name, f"{known.counts.query:,}", f"{known.counts.gallery:,}", "", known.source)
             ] if known else []
     rows += [(each.part, f"{each.query:,}", f"{each.gallery:,}", each.note, each.source)
-             for each in IMAGES if each.key == key]
+             for each in BENCHMARKS[key].images]
     return ["## Images\n", *table(["part", "query", "gallery", "remark", "source"], rows), ""
             ] if rows else []
 
@@ -132,30 +135,22 @@ def figures(name):
             ] if rows else []
 
 
-def held_rows():
-    """Return protocol to its row of docs/protocols.md: recordings, largest differences."""
-    rows = _HELD.findall((HERE / "protocols.md").read_text())
-    return {name: row for names, *row in rows for name in names.split(", ")}
-
-
 def held(name):
     """Return what holds a protocol."""
-    row = held_rows().get(name)
-    if row is None:
+    held = PROTOCOLS[name].held
+    if not held.recordings:
         return "No recording: the protocol follows the text of the code that it names.\n"
-    return (f"Recorded answers of the code, number by number; files: {row[0]}. The largest "
-            f"difference is {row[1]} in double, and {row[2]} where the code answers in float32. "
-            "[What is not held](../protocols.md#held-to-recorded-answers).\n")
+    return (f"Recorded answers of the code, number by number; files: {held.recordings}. The "
+            f"largest difference is {held.double} in double, and {held.float32} where the code "
+            "answers in float32. [What is not held](../protocols.md#held-to-recorded-answers).\n")
 
 
 def index():
     """Return the list of the protocols, and the benchmarks that need none."""
     rows = [(f"[{name}]({name}.md)", BENCHMARKS[protocol.benchmark].name,
-             *held_rows().get(name, ("none", "", "")), protocol.source.partition(",")[0])
+             *(protocol.held if protocol.held.recordings else ("none", "", "")),
+             protocol.source.partition(",")[0])
             for name, protocol in PROTOCOLS.items()]
-    of_protocols = {protocol.benchmark for protocol in PROTOCOLS.values()}
-    others = [each for each in BENCHMARKS.values() if each.key not in of_protocols]
-    entries = ", ".join(f"! {name}" for each in others for name in (each.name, each.key))
     return "\n".join([
         "# Protocols, one by one\n",
         "Each page has what goes into the file, the lines that save it from the benchmark's usual "
@@ -165,9 +160,4 @@ def index():
         "double, and where the code answers in float32.\n",
         *table(["protocol", "benchmark", "recordings", "largest difference",
                 "in float32", "code"], rows), "",
-        "## Without a protocol\n", f"```{{index}} {entries}\n```\n",  # what a search lists first
-        "A convention is enough for these:\n",
-        *table(["benchmark", "convention", "remark"], [
-            (called(each), each.convention and f"`{each.convention}`", each.note)
-            for each in others]), "",
         "```{toctree}", ":hidden:", "", *PROTOCOLS, "```\n"])

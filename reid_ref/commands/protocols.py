@@ -59,10 +59,13 @@ def _benchmark(protocol: Protocol) -> str:
 
 def as_list() -> str:
     """Return one line per protocol: its parts and its trials."""
-    lines = [f"{'protocol':24}{'trials':14}parts"]
-    for name, protocol in every_protocol().items():
+    names = every_protocol()
+    width = max(map(len, names)) + 2
+    lines = [f"{'protocol':{width}}{'trials':14}parts"]
+    for name, protocol in names.items():
         parts = ", ".join(part.name for part in protocol.parts)
-        lines += wrap(parts, f"{name:24}{trials_of(protocol)[0]:14}", " " * 38)
+        lines += wrap(parts, f"{name:{width}}{trials_of(protocol)[0]:14}",
+                      " " * (width + 14))
     return "\n".join([*lines, "", *wrap(
         "trials: given with the data set, drawn by the seeds of the code, or the exact "
         "expectation over all galleries. reid-ref protocols NAME shows a protocol in full; "

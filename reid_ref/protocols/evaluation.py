@@ -14,7 +14,7 @@ from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, cells, check_labels
 from reid_ref.protocols.expectation import drawn_galleries, expectation
-from reid_ref.protocols.record import Exact, Part, Protocol, Seeded, Sides, column_of
+from reid_ref.protocols.record import Exact, Given, Part, Protocol, Seeded, Sides, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import Also, ProtocolResult, of_expectation, of_trials
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
@@ -98,7 +98,7 @@ def average_trials(protocol: str | Protocol,
     Parameters
     ----------
     protocol : str or Protocol
-        With trials that come with the data set.
+        With several trials, which come with the data set or are drawn by seeds.
     results : sequence of ProtocolResult
         What `evaluate_protocol` returns for the features of each trial.
 
@@ -110,8 +110,8 @@ def average_trials(protocol: str | Protocol,
     Raises
     ------
     InputError
-        No result, results of another protocol or part, or of other distances; a protocol whose
-        trials do not come with the data set.
+        No result, results of another protocol or part, or of other distances; a protocol of one
+        trial.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
     parts = record.parts if part is None else (record.part(part),)
     with each_warning_once():
-        if trials is None or trials is ONE_OF_SEVERAL:
+        if trials is None or trials is ONE_OF_SEVERAL and isinstance(record.trials, Given):
             check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
             record, each, ranked, sides, how, trials, shots) for each in parts},
@@ -209,8 +209,8 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
 def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
              trials: Any, shots: int) -> Result:
     how = replace(how, conventions=(record.convention_of(part),))
-    if part.query.drawn is False and not np.array_equal(sides["query"].identity,
-                                                        sides["gallery"].identity):
+    if part.query.drawn is False and trials is not ONE_OF_SEVERAL and not np.array_equal(
+            sides["query"].identity, sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
                          "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
     if trials is None and isinstance(record.trials, Exact):

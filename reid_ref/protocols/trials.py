@@ -14,7 +14,7 @@ from reid_ref.files.formats import read_contents
 from reid_ref.files.mat import read_array, variables
 from reid_ref.labels import Labels, cells
 from reid_ref.protocols.record import (
-    MOST_TRIALS, Given, Part, Protocol, Seeded, Sides)
+    MOST_TRIALS, Exact, Given, Part, Protocol, Seeded, Sides)
 
 
 class Pair(NamedTuple):
@@ -182,8 +182,8 @@ def _pairs(path: PathLike, gallery: Labels, shots: int) -> list[Pair]:
 
 
 def check_averaged(protocol: Protocol, argument: str, n: int) -> int:
-    """Return how many trials come with the data set; refuse several results where none do."""
-    if not isinstance(protocol.trials, Given) or protocol.trials.n == 1:
-        raise InputError(argument, f"one result: {protocol.name} has no trials that come with "
-                         "the data set, as regdb has", n)
+    """Return how many trials a protocol has; refuse several results where it has one."""
+    if isinstance(protocol.trials, Exact) or protocol.trials.n == 1:
+        raise InputError(argument, f"one result, for {protocol.name} has one trial", n,
+                         "evaluate each system in a call of its own, or compare them")
     return protocol.trials.n

@@ -94,10 +94,10 @@ class TestEvaluate:
         assert "regdb is the mean of 10 trials, and these are 2" in " ".join(answer.stderr.split())
         answer = run("evaluate", file, other, "--protocol", "msmt17")
         assert answer.returncode == 2 and answer.stderr.startswith(
-            "reid-ref: error: FILE: expected one result: msmt17 has no trials")
+            "reid-ref: error: FILE: expected one result, for msmt17 has one trial, got 2; ")
 
     @pytest.mark.parametrize("options, message", [
-        (["--protocol", "sysu"], "--protocol: expected sysu-mm01 or sysu-mm01-python, which"),
+        (["--protocol", "sysu"], "--trials: expected rand_perm_cam.mat, which comes with"),
         (["--protocol", "sysu-mm02"], "--protocol: unknown 'sysu-mm02'; did you mean 'sysu-mm01'? "
          "reid-ref protocols lists all"),
         (["--part", "all"], "--part: expected --protocol with it"),
@@ -276,16 +276,15 @@ class TestCounts:
                       query, gallery)
         return tmp_path / "mars.npz"
 
-    TOLD = ("the counts are those of mars-torchreid: reid-ref evaluate FILE --protocol "
-            "mars-torchreid")
+    TOLD = "the counts are those of MARS: --protocol mars-torchreid evaluates it"
 
     def test_evaluate_says_it_once(self, tmp_path):
         rng, regdb = np.random.default_rng(0), Labels(np.repeat(range(1, 207), 10), [0] * 2060)
         save_features(tmp_path / "r.npz", [rng.random((2060, 2))] * 2, regdb, regdb)
         told = [line for line in run("evaluate", tmp_path / "r.npz").stderr.splitlines()
                 if "regdb" in line.casefold() and "ignored=nothing" not in line]
-        assert told == ["reid-ref: warning: the counts are those of regdb: reid-ref evaluate FILE "
-                        "--protocol regdb; papers print that, not these numbers of matlab"]
+        assert told == ["reid-ref: warning: the counts are those of RegDB: --protocol regdb "
+                        "evaluates it as its code does"]
 
     def test_evaluate_and_dataset_say_whose_they_are(self, mars):
         assert self.TOLD in run("evaluate", mars).stderr

@@ -5,64 +5,110 @@ import warnings
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, Labels
+import reid_ref
+from reid_ref import Labels
 from reid_ref.cli import main
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import (
-    BENCHMARKS, IMAGES, benchmark_named, benchmarks_in, expected_convention)
-from reid_ref.protocols import PROTOCOLS
+    BENCHMARKS, FIELDS, Images, benchmark_named, benchmarks_in, folded, unlike_market)
+from reid_ref.datasets.records import tables
+from reid_ref.protocols import PROTOCOLS, Given, Part, find_protocol
+from reid_ref.protocols.records import protocols_of
+from reid_ref.protocols.tables import checked_table
 from tests.cases import save_features
 from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.documents import ROOT
 
+with pytest.MonkeyPatch.context() as _patch:
+    _patch.syspath_prepend(ROOT / "docs")
+    import lists
 
-def test_the_table():
+#: Recipes of a toolbox of the guide that differ from its own.
+OF_THEIR_OWN = ("vehicleid", "vehicleid-draws", "prcc", "prcc-single-shot", "deepchange")
+
+
+def test_names():
     assert FINGERPRINTS.keys() <= BENCHMARKS.keys()
     for key, benchmark in BENCHMARKS.items():
-        assert benchmark.convention in ("", *CONVENTIONS)
-        assert benchmark.convention or benchmark.note
         for spelling in (key, benchmark.name, *benchmark.spellings):
             assert benchmark_named(spelling) == key
             assert benchmarks_in(f"on {spelling}, too") == [key]
 
 
+def test_the_name_of_a_benchmark_is_a_protocol_in_any_spelling():
+    for key, benchmark in BENCHMARKS.items():
+        first = PROTOCOLS[benchmark.protocols[0]["name"]]
+        for spelling in (key, benchmark.name, *benchmark.spellings):
+            found = find_protocol(spelling)
+            assert found is (PROTOCOLS.get(folded(spelling, "-")) or first)
+            assert found.benchmark == key
+        for record in PROTOCOLS.values():
+            if record.benchmark == key and record.later:
+                later = PROTOCOLS[record.later.protocol]
+                assert later.benchmark == key and record.later.words
+                assert later.parts == record.parts == (Part(),) and later.trials == Given()
+
+
+def test_files_are_read_as_those_of_users_are():
+    """Each has known fields only, and no name twice."""
+    for key, table in tables().items():
+        checked_table(table, key, FIELDS)
+        for row in table.get("images", ()):
+            assert row.keys() <= set(Images._fields)
+            assert row.get("protocol", next(iter(PROTOCOLS))) in PROTOCOLS
+    names = [table["name"] for each in BENCHMARKS.values() for table in each.protocols]
+    assert len(names) == len(set(names)) == len(PROTOCOLS)
+
+
 def test_every_count_has_a_source_and_is_that_of_the_protocols():
-    counts = {(images.key, images.query, images.gallery) for images in IMAGES}
-    assert len(counts) >= 45
-    for images in IMAGES:
+    rows = [images for benchmark in BENCHMARKS.values() for images in benchmark.images]
+    counts = {(images.key, images.query, images.gallery) for images in rows}
+    counts |= {(key, known.counts.query, known.counts.gallery - known.counts.junk)
+               for key, known in FINGERPRINTS.items()}
+    assert len(counts) >= 55
+    for images in rows:
         assert images.key in BENCHMARKS and 0 < images.query and 0 < images.gallery
         assert re.match(r"([\w-]+/[\w.-]+ [0-9a-f]{7}|arXiv:\d{4}\.\d{5}), ",
                         images.source), images
-    keys = {images.key for images in IMAGES}
-    #: No source was found for the queries of PRCC, and SYSU-MM01's indoor pool has no one gallery.
+    #: SYSU-MM01's indoor pool has no one gallery; MARS has two, without label -1.
     for protocol in PROTOCOLS.values():
         for part, (query, gallery) in protocol.counts.items():
-            if protocol.benchmark in keys and (protocol.name[:9], part) != ("sysu-mm01", "indoor"):
+            if (protocol.name[:9], part) != ("sysu-mm01", "indoor"):
                 assert (protocol.benchmark, query, gallery) in counts, (protocol.name, part)
-    for key in keys:
-        for size in filter(None, BENCHMARKS[key].sizes):
-            query, gallery = map(int, size.split("x"))
-            assert (key, query, gallery) in counts or query == gallery, size
 
 
-def test_the_page_says_what_the_table_says():
-    rows = re.findall(r"^\| (.*?) \| `--convention (\S+)` \|",
-                      (ROOT / "docs/benchmarks.md").read_text(), re.MULTILINE)
-    assert len(rows) == 20
-    for name, convention in rows:
-        conventions = {BENCHMARKS[key].convention for key in benchmarks_in(name)}
-        assert conventions == {convention}, name
+def test_lists_of_the_guides():
+    """The lists in the guides, and README's number, are those of the records."""
+    pages = lists.pages()
+    assert len(pages) >= 3
+    for page in pages:
+        assert lists.written(page.read_text()) == page.read_text(), "run docs/lists.py"
 
 
-@pytest.mark.parametrize(("name", "said"), [
-    ("sysu", "papers print --convention sysu-mm01 there (mean of ten galleries"),
-    ("regdb", "papers print --convention simpleir"), ("VehicleID", "--convention simpleir"),
-    ("veri-wild", "--convention torchreid"), ("prcc", "--convention torchreid"),
-    ("LTCC", "--protocol ltcc"), ("msmt17", "--convention torchreid"),
-    ("prw", "'prw' is a benchmark, not a convention; detections are needed: --protocol prw"),
-    ("sysu-mn01", "Did you mean 'sysu-mm01'?")])
-def test_a_benchmark_is_no_convention(name, said):
-    assert_one_line_error(command("evaluate", MARKET, "--convention", name), re.escape(said))
+def test_recipes_of_toolboxes_are_those_of_the_guide():
+    """A recipe is written once more in each file of a benchmark that it is for."""
+    guide = (ROOT / "docs/files.md").read_text()
+    heads = set(re.findall(r"^\*\*([^*]+)\*\*", guide, re.MULTILINE))
+    n = 0
+    for record in PROTOCOLS.values():
+        head = re.match(r"\*\*([^*]+)\*\*", record.save.strip())
+        if head and head[1] in heads and record.name not in OF_THEIR_OWN:
+            assert record.save.strip() in guide, record.name
+            n += 1
+    assert n >= 30
+
+
+@pytest.mark.parametrize(("name", "protocol"), [
+    ("sysu", "sysu-mm01"), ("regdb", "regdb"), ("VehicleID", "vehicleid"), ("MSMT17_V2", "msmt17"),
+    ("prw", "prw"), ("Market1501", "market1501")])
+def test_a_benchmark_is_no_convention(name, protocol):
+    assert_one_line_error(command("evaluate", MARKET, "--convention", name),
+                          f"is a benchmark, not a convention; --protocol {protocol} evaluates")
+
+
+def test_a_wrong_name_of_a_convention():
+    assert_one_line_error(command("evaluate", MARKET, "--convention", "sysu-mn01"),
+                          "Did you mean 'sysu-mm01'[?]")
 
 
 def sides(n_query, n_gallery, query_cameras=(1, 2), gallery_cameras=(1, 2), identities=50):
@@ -70,26 +116,25 @@ def sides(n_query, n_gallery, query_cameras=(1, 2), gallery_cameras=(1, 2), iden
             for n, cameras in ((n_query, query_cameras), (n_gallery, gallery_cameras))]
 
 
-@pytest.mark.parametrize(("labels", "expected"), [
-    (sides(100, 400), None),
-    (sides(100, 400, (3,), (4, 5)), ("query and gallery share no camera", "torchreid")),
-    (sides(100, 400, (0,), (0,)), None),  # the warning of queries without a match says it
-    (sides(100, 50), ("every identity has one gallery image", "torchreid")),
-    (sides(3803, 301), ("the counts are those of SYSU-MM01", "sysu-mm01")),
-    (sides(2060, 2060), ("the counts are those of RegDB", "simpleir")),
-    (sides(5693, 800, identities=800), ("the counts are those of VehicleID", "simpleir")),
-    (sides(493, 7050), ("the counts are those of LTCC", "torchreid")),
-    (sides(834, 1074), ("the counts are those of CCVID", "torchreid")),
-    (sides(7166, 8680), ("the counts are those of LLCM", "torchreid")),
-    (sides(17527, 62956), ("the counts are those of DeepChange", "torchreid")),
-    (sides(1020, 8591), ("the counts are those of VC-Clothes", "torchreid")),
-    (sides(6156, 3074), ("the counts are those of CUHK-PEDES", "simpleir")),
-    (sides(2356, 6347), ("the counts are those of AG-ReID", "torchreid")),
-    (sides(3543, 3384), ("the counts are those of PRCC", "torchreid")),
-    (sides(3000, 38861), ("the counts are those of VERI-Wild", "torchreid"))])
-def test_the_convention_that_papers_print(labels, expected):
-    found = expected_convention(*labels)
-    assert (found and found[:2]) == expected
+@pytest.mark.parametrize(("labels", "reason"), [
+    (sides(100, 400), ""), (sides(100, 400, (3,), (4, 5)), "query and gallery share no camera"),
+    (sides(100, 400, (0,), (0,)), ""),  # the warning of queries without a match says it
+    (sides(100, 50), "every identity has one gallery image")])
+def test_labels_unlike_those_of_market(labels, reason):
+    assert unlike_market(*labels) == reason
+
+
+@pytest.mark.parametrize(("labels", "names"), [
+    (sides(100, 400), []), (sides(3803, 301, (3,), (1, 2)), ["sysu-mm01-python"]),
+    (sides(2060, 2060), ["regdb"]), (sides(5693, 800, identities=800), ["vehicleid"]),
+    (sides(493, 7050), []), (sides(1052, 18290), ["cityflow"]),
+    (sides(3368, 15913), ["market1501", "market1501-fast-reid"]),
+    (sides(7166, 8680), ["llcm"]), (sides(6156, 3074), ["cuhk-pedes"]),
+    (sides(2356, 6347), ["ag-reid-v2"]),
+    (sides(3543, 3384, (2,), (0,)), ["prcc", "prcc-single-shot"]),
+    (sides(3000, 38861), ["veri-wild"])])
+def test_the_protocols_of_a_file(labels, names):
+    assert protocols_of(*labels) == names
 
 
 def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
@@ -101,9 +146,15 @@ def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert main(["evaluate", path]) == 0
+    data = reid_ref.read(path)
+    trapezoid, step = (f"{100 * result.mAP:.2f}" for result in reid_ref.evaluate(
+        data.query_features, data.gallery_features, data.query, data.gallery,
+        convention=["matlab", "fast-reid"]).values())
+    assert trapezoid != step
     assert capsys.readouterr().err == (
-        "reid-ref: warning: query and gallery share no camera: papers print --convention "
-        "torchreid there, not these numbers of matlab\n")
+        f"reid-ref: warning: query and gallery share no camera: mAP is {trapezoid} by the "
+        f"trapezoid of matlab and {step} by the step rule of fast-reid; name the one that you "
+        "print\n")
     for words in (["--convention", "matlab"], ["--set", "ap=step"]):
         assert main(["evaluate", path, *words]) == 0
         assert capsys.readouterr().err == ""

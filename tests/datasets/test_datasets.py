@@ -466,8 +466,9 @@ def test_label_0_is_a_person_where_a_query_has_it(identity, number, file_of):
 # Real files -------------------------------------------------------------------------------------
 
 def read_real(name):
-    folder = shared(f"real/{name.replace('dukemtmc', 'duke').replace('-', '_')}")
-    if name == "veri776":
+    folder = shared(f"real/{name.replace('dukemtmc', 'duke').replace('-', '_')}"
+                    .replace("veri_776", "veri776"))
+    if name == "veri-776":
         names = [line.split()[0] for line in (folder / "ex.txt").read_text().splitlines()]
         sides = (parse_names([name for name in names if name.startswith(side)], "veri776")
                  for side in ("query-", "test-"))
@@ -477,7 +478,7 @@ def read_real(name):
     return read_labels(*sorted(folder.glob(files[name])))
 
 
-@pytest.mark.parametrize("name", ["market1501", "dukemtmc", "mars", "veri776", "msmt17",
+@pytest.mark.parametrize("name", ["market1501", "dukemtmc", "mars", "veri-776", "msmt17",
                                   "occluded-duke"])
 def test_real_files_have_the_known_counts(name):
     query, gallery = read_real(name)
@@ -495,7 +496,7 @@ def test_the_table_of_good_images_has_the_known_counts(name):
     assert (good == 0).sum() == counts.unmatched and (good + wrong <= counts.gallery).all()
 
 
-@pytest.mark.parametrize("name", ["market1501", "dukemtmc", "mars", "veri776", "msmt17",
+@pytest.mark.parametrize("name", ["market1501", "dukemtmc", "mars", "veri-776", "msmt17",
                                   "occluded-duke"])
 def test_the_table_of_good_images_is_that_of_the_real_files(name):
     query, gallery = read_real(name)
@@ -508,7 +509,7 @@ def test_the_table_of_good_images_is_that_of_the_real_files(name):
 
 
 def test_lists_of_veri776_are_the_rule():
-    query, gallery = read_real("veri776")
+    query, gallery = read_real("veri-776")
     folder = shared("real/veri776")
     lists = read_index_lists(folder / "gt_index.txt", folder / "jk_index.txt")
     roles = query_roles(query, gallery, ("same identity, same camera",))

@@ -81,10 +81,15 @@ def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:
             "does" + "".join(f"; {each.words}: --protocol {each.protocol}" for each in later))
 
 
-def chosen(protocol: Protocol, args: argparse.Namespace | None = None) -> str:
-    """Return what a protocol chooses where no option does, each with its options."""
+def chosen(protocol: Protocol, args: argparse.Namespace | None = None,
+           measured: bool = True) -> str:
+    """Return what a protocol chooses where no option does, each with its options.
+
+    `measured`: whether distances are measured between features.
+    """
     choices = [(choice.words, choice.arguments) for choice in choices_of(protocol)
-               if not any(getattr(args, name, None) is not None for name in choice.arguments)]
+               if not any(getattr(args, name, None) is not None for name in choice.arguments)
+               and (measured or "metric" not in choice.arguments)]
     return "; ".join(words + (f" ({', '.join(OPTIONS[name] for name in arguments)})"
                               if arguments else "") for words, arguments in choices)
 

@@ -328,7 +328,7 @@ RULE = "|--|--|--|--|--|"
     (["Market and Duke:", "| M | R-1 |", RULE, "| a | 9 |"], ["several"]),
     (["# MARS", "| M | Market R1 | New R1 |", RULE, "| a | 9 | 8 |"], ["market1501", "unknown"]),
     (["# MARS", "| Dataset | R-1 |", RULE, "| VeRi | 9 |", "| Mine | 8 |"],
-     ["veri776", "unknown"]),
+     ["veri-776", "unknown"]),
     (["# MARS", "| Pre-trained | R-1 |", RULE, "| MSMT17 | 9 |"], ["mars"]),
     (["# MARS", "| Source | Target | R-1 |", RULE, "| Duke | CUHK03-NP | 9 |"], ["cuhk03-np"]),
     (["| | M | R-1 |", RULE, "| Market | a | 9 |", "| | b | 8 |", "| Duke | | |", "| | c | 7 |"],

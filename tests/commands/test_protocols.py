@@ -283,8 +283,8 @@ class TestCounts:
         save_features(tmp_path / "r.npz", [rng.random((2060, 2))] * 2, regdb, regdb)
         told = [line for line in run("evaluate", tmp_path / "r.npz").stderr.splitlines()
                 if "regdb" in line.casefold() and "ignored=nothing" not in line]
-        assert told == ["reid-ref: warning: the counts are those of RegDB: --protocol regdb "
-                        "evaluates it as its code does"]
+        assert told == ["reid-ref: warning: the counts are those of RegDB: --protocol regdb or "
+                        "--protocol regdb-deen evaluates it as its code does"]
 
     def test_evaluate_and_dataset_say_whose_they_are(self, mars):
         assert self.TOLD in run("evaluate", mars).stderr

@@ -170,9 +170,9 @@ REFUSED = {
     "check-table missing.md":
         "missing.md: cannot be read: No such file or directory; expected Markdown",
     "check-table MARKET": "market_like.mat: cannot be read: not text; expected Markdown",
-    "check-table README --dataset markt": "--dataset: unknown 'markt'; known: market1501",
+    "check-table README --dataset markt": "--dataset: unknown 'markt'; known: .*market1501",
     "check-table README --dataset SYSU":
-        "--dataset: the good images of SYSU-MM01 are not on record; known: market1501",
+        "--dataset: the good images of SYSU-MM01 are not on record; known: .*market1501",
     # Lines of the drivers.
     "baseline x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
     "baseline x.npz --driver ide --seed -1": "--seed: expected a whole number from 0",

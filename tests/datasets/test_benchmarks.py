@@ -126,7 +126,7 @@ def test_labels_unlike_those_of_market(labels, reason):
 
 @pytest.mark.parametrize(("labels", "names"), [
     (sides(100, 400), []), (sides(3803, 301, (3,), (1, 2)), ["sysu-mm01-python"]),
-    (sides(2060, 2060), ["regdb"]), (sides(5693, 800, identities=800), ["vehicleid"]),
+    (sides(2060, 2060), ["regdb", "regdb-deen"]), (sides(5693, 800, identities=800), ["vehicleid"]),
     (sides(493, 7050), []), (sides(1052, 18290), ["cityflow"]),
     (sides(3368, 15913), ["market1501", "market1501-fast-reid"]),
     (sides(7166, 8680), ["llcm"]), (sides(6156, 3074), ["cuhk-pedes"]),
@@ -141,7 +141,7 @@ def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
     query, gallery = sides(100, 400, (3,), (4, 5))
     path, rng = str(tmp_path / "result.npz"), np.random.default_rng(0)
     centres = rng.standard_normal((51, 16))
-    save_features(path, [centres[side.identity] + .3 * rng.standard_normal((len(side), 16))
+    save_features(path, [centres[side.identity] + 2 * rng.standard_normal((len(side), 16))
                          for side in (query, gallery)], query, gallery)
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -177,7 +177,8 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
     protocol, first, ranks = request.protocol, methods[0], common.ranks(args)
-    chosen = "" if protocol is None else protocols.chosen(protocol, args)
+    chosen = "" if protocol is None else protocols.chosen(protocol, args, all(
+        "metric" in result.signature for result in first.results.values()))
     by_convention = not several and len(first.results) > 1
     results, intervals = (
         (first.results, first.intervals) if by_convention or protocol is not None

@@ -262,7 +262,8 @@ def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     """Return the ranks with equal distances in reversed order.
 
     Where the first match is junk it stays, as its ties are not known, unless another good image
-    comes before it.
+    comes before it. A junk match after the first good image is not known at all; only lists have
+    both.
 
     Examples
     --------

@@ -568,14 +568,17 @@ def single_gallery_shot_draws(rows: Rows, length: int, random: np.random.RandomS
     array([[0.8, 1. ]])
     """
     curves = np.full((len(rows.query), length), np.nan)
-    for k, kept, _ in rows.matched():
-        # The places of each identity, in order of its first one.
-        names, first, code, n_images = np.unique(
-            rows.gallery.identity[kept], return_index=True, return_inverse=True,
-            return_counts=True)
+    codes = np.unique(rows.gallery.identity, return_inverse=True)[1].reshape(-1)
+    for k, kept, good_places in rows.matched():
+        # The places of each identity, in order of its first one. Good images are one identity,
+        # whatever the labels of images that are listed as good.
+        code = codes[kept]
+        code[good_places] = -1
+        _, first, code, n_images = np.unique(
+            code, return_index=True, return_inverse=True, return_counts=True)
         places = np.argsort(code.reshape(-1), kind="stable")
         start, order = np.cumsum(n_images) - n_images, np.argsort(first)
-        good = int(np.flatnonzero(names[order] == rows.query.identity[k])[0])
+        good = int(np.flatnonzero(order == 0)[0])
         ranks = np.zeros(DRAWS, dtype=np.int64)
         for draw in range(DRAWS):
             drawn = places[start[order] + random.randint(0, n_images[order])]

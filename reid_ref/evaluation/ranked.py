@@ -32,7 +32,7 @@ from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
     Block, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
-from reid_ref.ranking.roles import find_all_roles
+from reid_ref.ranking.roles import Mask, find_all_roles
 
 Array = npt.NDArray[Any]
 Arrays = Iterator[Array]
@@ -405,7 +405,9 @@ class Lists(Ranked):
             if how.progress is not None:
                 how.progress(len(block_query))
         length = np.concatenate(lengths)
-        joined = {rule: _joined(blocks, ranked) for rule, blocks in parts.items()}
+        joined = {rule: _joined(blocks, ranked, np.any(
+            [convention.loaded(query.identity) for convention in conventions
+             if convention.not_ranked == rule], axis=0)) for rule, blocks in parts.items()}
         return Ranking(lambda convention: convention.answered(
             joined[convention.not_ranked][0], length), curves,
                        _provenance(length, len(gallery), ranked.n_good),
@@ -508,18 +510,21 @@ def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -
             "its place; take complete lists, or another convention")
 
 
-def _joined(parts: list[tuple[GoodRanks, Integers]],
-            ranked: RankedLists) -> tuple[GoodRanks, Integers]:
-    """Join blocks; good images from outside the gallery are put in here."""
+def _joined(parts: list[tuple[GoodRanks, Integers]], ranked: RankedLists,
+            loaded: Mask) -> tuple[GoodRanks, Integers]:
+    """Join blocks; good images from outside the gallery are put in here.
+
+    Of a query that is not loaded `n_good` may say anything.
+    """
     ranks = concatenate([ranks for ranks, _ in parts])
     ranked_good = np.concatenate([n_good for _, n_good in parts])
     if ranked.n_good is None:
         return ranks, ranked_good
-    for k in np.flatnonzero(ranked.n_good < ranks.n_good)[:1]:
+    n_good = np.where(loaded, ranked.n_good, ranks.n_good)
+    for k in np.flatnonzero(n_good < ranks.n_good)[:1]:
         raise InputError("n_good", f"at least {ranks.n_good[k]} for query {k}, the good images "
                          "that its gallery holds under this convention", ranked.n_good[k])
-    return (replace(ranks, n_good=ranked.n_good),
-            ranked_good + ranked.n_good - ranks.n_good)
+    return replace(ranks, n_good=n_good), ranked_good + n_good - ranks.n_good
 
 
 def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:

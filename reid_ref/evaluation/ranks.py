@@ -73,7 +73,10 @@ class Curves:
         kind = convention.curve
         if kind.of_rows:
             values = np.concatenate(self._parts[self._key(convention)])[loaded]
-            return kind.curve(values, self._length(convention), convention.n_in_cmc(ranks.n_good))
+            # How many images each query keeps is known once all rows are added.
+            length = min(self._length(convention), self._length(convention, ranks.n_kept))
+            return kind.curve(values, self._length(convention),
+                              convention.n_in_cmc(ranks.n_good))[:length]
         return convention.curve_of_ranks(ranks, self._length(convention, ranks.n_kept))
 
     def _key(self, convention: Convention) -> tuple[Any, ...]:

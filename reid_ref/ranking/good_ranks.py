@@ -261,7 +261,9 @@ def first_ranks(ranks: GoodRanks) -> Integers:
 def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     """Return the ranks with equal distances in reversed order.
 
-    Where the first match is junk it stays, as its ties are not known.
+    Where the first match is junk it stays, as its ties are not known, unless another good image
+    comes before it. A junk match after the first good image is not known at all; only lists have
+    both.
 
     Examples
     --------
@@ -275,7 +277,10 @@ def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     order = np.lexsort((rank, ranks.query))  # nearer and tied are one value within a group
     is_junk = ranks.first_match != first_ranks(ranks)
     ranks = replace(ranks, rank=rank[order], image=ranks.image[order])
-    return replace(ranks, first_match=np.where(is_junk, ranks.first_match, first_ranks(ranks)))
+    first = first_ranks(ranks)
+    before_junk = (first > 0) & (first < ranks.first_match)
+    return replace(ranks, first_match=np.where(
+        is_junk & ~before_junk, ranks.first_match, first))
 
 
 def in_order(row: npt.NDArray[Any], ties: str) -> Integers:

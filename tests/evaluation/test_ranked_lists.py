@@ -88,6 +88,21 @@ def test_junk_does_not_count_in_a_list():
     assert result.ranks.rank.tolist() == [2] and result.ranks.image.tolist() == [2]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_n_good_of_a_query_that_is_not_loaded():
+    """Two gallery images have the second query's label, -1, on another camera."""
+    def of(convention):
+        return reid_ref.evaluate_ranked_lists(
+            [[0, 1], [2, 0]], Labels([7, -1], [1, 1]), Labels([7, -1, -1], [2, 2, 2]),
+            n_good=[2, 0], convention=convention)
+    result = of("torchreid")
+    assert result.per_query.status.tolist() == ["ok", "not loaded"]
+    assert result.mAP == .5 and result.counted == 1
+    for conventions in ("torchreid-function", ["torchreid", "matlab"]):
+        with pytest.raises(InputError, match="n_good: .*query 1"):
+            of(conventions)
+
+
 @pytest.mark.parametrize(("ranked", "n_good", "ap"), [
     ([1, 0], None, 1.0), ([1, 0], [2], 0.5), ([1, 0], [4], 0.25), ([0], [3], 0)])
 def test_good_images_from_outside_count_as_missed(ranked, n_good, ap):

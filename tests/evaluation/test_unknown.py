@@ -163,3 +163,13 @@ def test_matches_of_junk_images():
     assert listed(**both).per_query.first_match == [1]
     assert listed(**both, junk_match="never").per_query.first_match == [2]
     assert reverse_ties(from_index(**both)).first_match == [1]
+
+
+def test_a_good_image_that_reversed_ties_move_before_a_junk_match():
+    """All at one distance: 0 is wrong, 1 good and junk, 2 wrong, 3 good."""
+    distances, lists = [[2, 2, 2, 2]], IndexLists(good=[[1, 3]], junk=[[1]])
+    result = reid_ref.evaluate_distances(
+        distances, Labels([7], [1]), Labels([8, 7, 8, 7], [2] * 4), lists=lists,
+        convention=CONVENTIONS["veri"].replace(ties="reversed"))
+    assert result.per_query.first_match == [1]
+    assert result.ranks.rank == [1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, Labels
+from reid_ref import CONVENTIONS, IndexLists, Labels
 from reid_ref.metrics import Rows, identity_ranks
 from tests.proof import hand_cases
 
@@ -75,3 +75,35 @@ def test_single_gallery_shot_equals_all_draws(seed, convention, by_identity):
     record = CONVENTIONS[convention].replace(name="all ranks", cmc_length="gallery")
     found = reid_ref.evaluate_distances(distances, query, gallery, convention=record)
     np.testing.assert_allclose(found.cmc, np.mean(shares, axis=0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("cmc", [
+    "single-gallery-shot", "single-gallery-shot-other-cameras", "single-gallery-shot-draws"])
+@pytest.mark.parametrize("memory", [None, "20K"])
+def test_a_drawn_curve_that_is_cut_to_the_fewest_kept_images(cmc, memory):
+    """The first query keeps five images, the second four."""
+    query, gallery = Labels([1, 2], [1, 2]), Labels([1, 2, 2, 2, 3, 1], [2, 2, 2, 1, 3, 1])
+    distances = np.random.default_rng(5).random((2, 6))
+    record = CONVENTIONS["torchreid-function"].replace(name="whole", cmc=cmc, cmc_length="gallery")
+    whole, cut = reid_ref.evaluate_distances(
+        distances, query, gallery, max_memory=memory,
+        convention=[record, record.replace(name="cut", cmc_length="shortest")]).values()
+    assert len(whole.cmc) == 6 and len(cut.cmc) == 4
+    np.testing.assert_array_equal(cut.cmc, whole.cmc[:4])
+
+
+@pytest.mark.parametrize("identity", [[9, 8, 9, 8], [7, 8, 8, 7], [8, 8, 8, 8], [7, 7, 7, 7]])
+def test_draws_where_good_images_are_listed(identity):
+    """Images 0 and 2 are good, whatever their labels: of the others, one of each is drawn."""
+    distances, lists = np.array([[3., 1, 2, 4]]), IndexLists(good=[[0, 2]], junk=[[]])
+    labels = Labels([7], [1]), Labels(identity, [2] * 4)
+    record = CONVENTIONS["veri"].replace(name="drawn", cmc="single-gallery-shot-draws")
+    groups = {}
+    for place, image in enumerate([1, 2, 0, 3]):
+        groups.setdefault("good" if image in (0, 2) else identity[image], []).append(place)
+    random, ranks = np.random.RandomState(0), []
+    for _ in range(10):
+        drawn = {name: places[random.randint(0, len(places))] for name, places in groups.items()}
+        ranks.append(sum(place <= drawn["good"] for place in drawn.values()))
+    found = reid_ref.evaluate_distances(distances, *labels, convention=record, lists=lists)
+    assert found.cmc.tolist() == [sum(rank <= k for rank in ranks) / 10 for k in (1, 2, 3, 4)]

@@ -153,7 +153,10 @@ def check_functions_of_ranks():
     both = module.from_index([4, 9], good=[9], junk=[9])
     holds(both, first_match=[2])
     one = module.from_index([9, 4, 2], good=[9, 2], junk=[9])
-    holds(module.reverse_ties(one), first_match=[1])
+    apart = module.from_index([4, 9, 5, 2], good=[9, 2], junk=[9])
+    tied = replace(apart, nearer=np.array([0]), tied=np.array([3]))
+    for given, expected in ((one, [1]), (both, [2]), (apart, [2]), (tied, [1])):
+        holds(module.reverse_ties(given), first_match=expected)
     for given, expected in ((both, [0]), (ranks, [1, 0, 2]), (module.from_lists([[3]]), [3]),
                             (one, [2])):
         holds(module.forget_junk_matches(given), first_match=expected)
@@ -745,6 +748,7 @@ def check_curves():
             ({"cmc": "identities", "loads": "without label -1"}, [0, .5, .5]),
             ({"cmc": "single-gallery-shot"}, [0, .25, .5, .5, .5, .5]),
             ({"cmc": "single-gallery-shot", "loads": "without label -1"}, [0, .25, .5, .5, .5]),
+            ({"cmc": "single-gallery-shot", "cmc_length": "shortest"}, [0, .25, .5, .5, .5]),
             ({"cmc": "single-gallery-shot", "unmatched": "drop"}, [0, .5, 1, 1, 1, 1])):
         for memory in (None, 1):
             near(curve(distances, query, gallery, max_memory=memory, **changes), expected)
@@ -962,7 +966,8 @@ MUTANTS = {
         "inside = ranks.rank {{<= => <}} top_k", "ranks.first_match {{<= => <}} top_k, ranks",
         "np.where(ranks.found > {{0 => 1}}, start, -1)",
         "np.minimum(cut.tied, top_k{{ - cut.nearer => }})",
-        "{{np.where(is_junk, ranks.first_match, first_ranks(ranks)) => first_ranks(ranks)}}",
+        "is_junk{{ & ~before_junk => }}, ranks", "{{is_junk & => }} ~before_junk, ranks",
+        "{{(first > 0) & => }} (first < ranks",
         " ranks.nearer + ranks.tied {{+ 1  => }}- ranks.rank",
         "image=ranks.image{{[order] => }})", "array if own else array{{.copy() => }}, len",
         "np.diff(end {{// BLOCK => // 3}})) + 1",
@@ -1101,7 +1106,7 @@ MUTANTS = {
         "(before[:, -1] > 0) & (before[:, {{-2 => 0}}] > 0)",
         "beaten = ahead[:, {{:-1 => 1:}}] / ahead[:, -1:]",
         "number *= {{1 -  => }}chance[:, np.newaxis]", "{{.mean => .max}}(axis=0), 1.0)",
-        "n_images, np.argsort({{ => -}}first)", "names{{[order] => }} == rows.query",
+        "n_images, np.argsort({{ => -}}first)", "flatnonzero(order {{== 0 => == 1}}",
         "start[order] {{ => * 0 }}+ random.randint",
         "np.count_nonzero(drawn {{<= => <}} drawn[good])",
         "np.arange({{1, length + 1 => length}})).sum",
@@ -1132,7 +1137,9 @@ MUTANTS = {
         "{{self._random = {key: np.random.RandomState(0) for key in of_rows} => one = "
         "np.random.RandomState(0)\n        self._random = {key: one for key in of_rows}}}",
         "{{(*convention.ignored, *convention.curve.also_ignored) => convention.ignored}}",
-        "self._gallery.identity{{[loaded] => }}", "self._length(convention{{, ranks.n_kept => }})",
+        "self._gallery.identity{{[loaded] => }}",
+        "curve_of_ranks(ranks, self._length(convention{{, ranks.n_kept => }})",
+        "{{[:length] => }}\n        return convention.curve_of_ranks",
     ]),
     "conventions.convention": (RESULT, [
         "{{rule.float32 => rule.exact}} if self.arithmetic",

@@ -205,7 +205,7 @@ ADDED_PRINTS = """\
 step cosine 2
 my-reid's dump (features, one row per image), in a .npz file
 My-Set
-0.41666666666666663
+0.5
 """
 
 

@@ -2,6 +2,7 @@
 
 A list stands between two comments, which name it.
 """
+import json
 import re
 from itertools import groupby
 from pathlib import Path
@@ -42,13 +43,41 @@ def held():
     return "\n".join(rows)
 
 
+def recordings():
+    """Return what was recorded of test scripts: what is given, and the recordings."""
+    found = {}
+    for path in sorted((ROOT / "fixtures/test_scripts").glob("*.json")):
+        if not path.stem.endswith(".trials"):
+            recording = json.loads(path.read_text())
+            given = " ".join(f"--{key.replace('_', '-')} {value}" if value is not False else
+                             f"--no-{key}" for key, value in recording["given"].items()
+                             if value is not True)
+            given += " --normalize" * (recording["given"].get("normalize") is True)
+            found.setdefault(given, []).append(recording)
+    return found
+
+
+def from_features():
+    """Return the table of test scripts that were run from features on."""
+    rows = ["| `reid-ref evaluate FILE` with | test script | mAP of it |", "|---|---|--:|"]
+    for given, these in recordings().items():
+        for each in these:
+            numbers = ", ".join(f"{100 * answers['mAP']:.2f}"
+                                for answers in each["answers"].values() if "mAP" in answers)
+            rows.append(f"| `{given}` | {each['repository']} {each['commit'][:7]} | {numbers} |")
+    return "\n".join(rows)
+
+
 def not_held():
     """Return the names of the protocols that no recording holds."""
+    recorded = {each["given"].get("protocol") for these in recordings().values()
+                for each in these}
     return ", ".join(f"`{name}`" for name, record in PROTOCOLS.items()
-                     if not record.held.recordings)
+                     if not record.held.recordings and name not in recorded)
 
 
-LISTS = {"benchmarks": benchmarks, "held": held, "not-held": not_held}
+LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
+         "not-held": not_held}
 
 
 def written(text):

@@ -6,6 +6,7 @@ benchmark, the published figures that are of this protocol, and what holds it.
 import re
 
 from generated import command, table, write_pages
+from lists import recordings
 
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import FINGERPRINTS
@@ -137,12 +138,17 @@ def figures(name):
 
 def held(name):
     """Return what holds a protocol."""
-    held = PROTOCOLS[name].held
-    if not held.recordings:
-        return "No recording: the protocol follows the text of the code that it names.\n"
-    return (f"Recorded answers of the code, number by number; files: {held.recordings}. The "
-            f"largest difference is {held.double} in double, and {held.float32} where the code "
-            "answers in float32. [What is not held](../protocols.md#held-to-recorded-answers).\n")
+    held, rows = PROTOCOLS[name].held, []
+    if held.recordings:
+        rows = [f"Recorded answers of the code, number by number; files: {held.recordings}. The "
+                f"largest difference is {held.double} in double, and {held.float32} where the "
+                "code answers in float32."]
+    rows += [f"From features on: {each['repository']} {each['commit'][:7]}, {each['script']}."
+             for these in recordings().values() for each in these
+             if each["given"].get("protocol") == name]
+    return "\n\n".join(rows or ["No recording: the protocol follows the text of the code that "
+                                "it names."]) + "\n\n[What is not held](" \
+        "../protocols.md#what-is-not-held).\n"
 
 
 def index():

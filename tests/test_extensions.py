@@ -96,7 +96,7 @@ def test_the_command_line(site, tmp_path):
 
     assert "\nour-lab                         step" in run("conventions")
     assert "our-lab/reid, evaluate.py:12-40" in run("conventions", "our-lab")
-    assert "\nour-campus              one           day, night\n" in run("protocols")
+    assert "\nour-campus                    one           day, night\n" in run("protocols")
     assert "\nbenchmark   Our Campus\n" in run("protocols", "our_campus")
     assert '"our-campus"' in run("protocols", "--json")
     assert "signature convention:our-lab | ap:step" in run(

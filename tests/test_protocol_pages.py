@@ -28,7 +28,9 @@ def test_page(name):
     published = page.partition("## Published")[2]
     assert published.count("\n| ") == sum(each.protocol == name for each in load()) + (
         2 if published else 0)
-    assert ("No recording" in page) == (not protocol.held.recordings)
+    recorded = any(each["given"].get("protocol") == name
+                   for these in protocol_pages.recordings().values() for each in these)
+    assert ("No recording" in page) == (not protocol.held.recordings and not recorded)
 
 
 def test_lists():
@@ -71,7 +73,7 @@ def repository():
     return {**names, "np": np, "torch": SimpleNamespace(
         cat=lambda parts: np.concatenate(parts).view(Tensor)), "nquery": 24, "ngall": 48,
         "query_cam": np.arange(24) // 6 % 2 * 3 + 3, "gall_cam": np.array([1, 2, 4, 5] * 12),
-        "distmat7": rng.random((24, 48)), "similarity_all": rng.random((48, 24)).view(Tensor),
+        "distmat7": rng.random((24, 48)), "trial": 0, "similarity_all": rng.random((48, 24)).view(Tensor),
         "qs_camids": np.full(24, 1), "qd_camids": np.full(24, 2), "q_camids": np.arange(24) // 12,
         "g_camids": np.zeros(48, int),
         "txt_img_index": np.arange(24) * 2, "test_trial": 1,

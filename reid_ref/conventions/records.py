@@ -144,7 +144,7 @@ TOOLBOX_RECORDS = (
             "(ties='numpy-reversed' gives that order): either way",
             "That order puts NaN first; here NaN is the farthest: either way",
             "CMC is stored in float32, seven digits: last bits")),),
-            measure=Measure("dot", True, "test.py:237, evaluate_gpu.py:11")),
+            measure=Measure("dot", True, "test.py:237-238, evaluate_gpu.py:12")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
             Procedure(

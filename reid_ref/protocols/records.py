@@ -34,17 +34,28 @@ def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> Non
     """Warn once of other counts than the benchmark's, and of whose they are."""
     differences = []
     for part in parts:
-        expected, got = protocol.counts.get(part.name), protocol.ranked(part, sides)
-        if expected is None or expected == got:
-            continue
+        expected, got = _expected(protocol, part), protocol.ranked(part, sides)
         others = [other.name for other in PROTOCOLS.values()
-                  if other.name != protocol.name and got in other.counts.values()]
+                  if other.name != protocol.name and got in other.counts.values()
+                  and (expected or other.benchmark != protocol.benchmark)]
+        if not protocol.benchmark or got in expected or not (expected or others):
+            continue
+        known = " or ".join(f"{query:,} and {gallery:,}" for query, gallery in expected)
         differences.append(
-            f"part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images, where the "
-            f"benchmark has {expected[0]:,} and {expected[1]:,}"
+            f"part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images"
+            + (f", where the benchmark has {known}" if known else "")
             + (f"; these are the counts of {' and '.join(others)}" if others else ""))
     if differences:
         warn(f"{protocol.name}, {'; '.join(differences)}")
+
+
+def _expected(protocol: Protocol, part: Part) -> list[tuple[int, int]]:
+    """Return the queries and gallery images of a part, or of each setting of the benchmark."""
+    if part.name in protocol.counts:
+        return [protocol.counts[part.name]]
+    return [(images.query, images.gallery)
+            for images in (BENCHMARKS[protocol.benchmark].images if protocol.benchmark else ())
+            if images.protocol == protocol.name]
 
 
 def protocols_of(query: Labels, gallery: Labels) -> list[str]:

@@ -75,7 +75,8 @@ def calls(protocol):
     """Return the recipe, the command and the call in Python."""
     name, trials = protocol.name, protocol.trials
     given = trials.file if isinstance(trials, Given) else ""
-    splits = isinstance(trials, Given) and trials.n > 1 and not given
+    splits = 'f"trial' in protocol.save or (
+        isinstance(trials, Given) and trials.n > 1 and not given)
     file = "boxes.npz" if protocol.boxes else "trial*.npz" if splits else saved_by(name)
     return ["## From the arrays to the number\n", PROTOCOLS[name].save or ANY_FILE,
             *([POOLED] if name in TRACKLETS.split() else []), *([SPLITS] if splits else []),

@@ -53,8 +53,8 @@ def _expected(protocol: Protocol, part: Part) -> list[tuple[int, int]]:
     """Return the queries and gallery images of a part, or of each setting of the benchmark."""
     if part.name in protocol.counts:
         return [protocol.counts[part.name]]
-    return [(images.query, images.gallery)
-            for images in (BENCHMARKS[protocol.benchmark].images if protocol.benchmark else ())
+    benchmark = BENCHMARKS.get(protocol.benchmark)
+    return [(images.query, images.gallery) for images in (benchmark.images if benchmark else ())
             if images.protocol == protocol.name]
 
 

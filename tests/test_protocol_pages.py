@@ -73,7 +73,8 @@ def repository():
     return {**names, "np": np, "torch": SimpleNamespace(
         cat=lambda parts: np.concatenate(parts).view(Tensor)), "nquery": 24, "ngall": 48,
         "query_cam": np.arange(24) // 6 % 2 * 3 + 3, "gall_cam": np.array([1, 2, 4, 5] * 12),
-        "distmat7": rng.random((24, 48)), "trial": 0, "similarity_all": rng.random((48, 24)).view(Tensor),
+        "distmat7": rng.random((24, 48)), "trial": 0,
+        "similarity_all": rng.random((48, 24)).view(Tensor),
         "qs_camids": np.full(24, 1), "qd_camids": np.full(24, 2), "q_camids": np.arange(24) // 12,
         "g_camids": np.zeros(48, int),
         "txt_img_index": np.arange(24) * 2, "test_trial": 1,

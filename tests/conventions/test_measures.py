@@ -38,7 +38,8 @@ def squared(query, gallery):
 FORMULAS = {
     **dict.fromkeys(
         ("torchreid", "torchreid-cython", "cuhk03-single-shot", "cuhk03-single-shot-draws",
-         "open-reid", "simpleir", "sysu-mm01", "triplet-reid", "open-reid-allshots", "open-reid-cuhk03"),
+         "open-reid", "simpleir", "sysu-mm01", "triplet-reid", "open-reid-allshots",
+         "open-reid-cuhk03"),
         squared),
     **dict.fromkeys(
         ("BoT", "bag-of-tricks", "reid-strong-baseline", "AGW", "reid-survey", "TransReID",

@@ -1,5 +1,8 @@
 """Names of benchmarks, and the convention that papers print on them."""
+import json
 import re
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -126,7 +129,8 @@ def test_labels_unlike_those_of_market(labels, reason):
 
 @pytest.mark.parametrize(("labels", "names"), [
     (sides(100, 400), []), (sides(3803, 301, (3,), (1, 2)), ["sysu-mm01-python"]),
-    (sides(2060, 2060), ["regdb", "regdb-deen"]), (sides(5693, 800, identities=800), ["vehicleid"]),
+    (sides(2060, 2060), ["regdb", "regdb-deen"]),
+    (sides(5693, 800, identities=800), ["vehicleid"]),
     (sides(493, 7050), []), (sides(1052, 18290), ["cityflow"]),
     (sides(3368, 15913), ["market1501", "market1501-fast-reid"]),
     (sides(7166, 8680), ["llcm"]), (sides(6156, 3074), ["cuhk-pedes"]),
@@ -158,3 +162,41 @@ def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
     for words in (["--convention", "matlab"], ["--set", "ap=step"]):
         assert main(["evaluate", path, *words]) == 0
         assert capsys.readouterr().err == ""
+
+
+def test_no_benchmark_is_read_before_one_is_asked_for():
+    """Neither by the help of commands, nor by importing the package and its rooms."""
+    code = """
+import contextlib, sys
+import reid_ref.protocols, reid_ref.datasets, reid_ref.conventions
+from reid_ref.cli import main
+for command in ("evaluate", "protocols", "compare", "validate", "report"):
+    with contextlib.suppress(SystemExit):
+        main([command, "--help"])
+from reid_ref.datasets.records import tables
+print("read:", tables.cache_info().misses)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.endswith("read: 0\n"), done.stderr
+
+
+def test_ten_galleries_in_files_of_their_own_are_ten_trials(tmp_path, capsys):
+    """SYSU-MM01 as AGW and DEEN extract it; two files of a benchmark with one trial are none."""
+    rng = np.random.default_rng(0)
+    query = Labels(np.arange(40) % 8, np.repeat([3, 6], 20))
+    centres, files = rng.standard_normal((8, 16)), []
+    features = centres[query.identity] + rng.standard_normal((40, 16))
+    means = []
+    for trial in range(10):
+        gallery = Labels(np.repeat(np.arange(8), 4), np.tile([1, 2, 4, 5], 8))
+        of_gallery = centres[gallery.identity] + rng.standard_normal((32, 16))
+        files.append(str(tmp_path / f"A_{trial}.npz"))
+        save_features(files[-1], [features, of_gallery], query, gallery)
+        means.append(reid_ref.evaluate(features, of_gallery, query, gallery,
+                                       convention="sysu-mm01", metric="cosine").mAP)
+    assert main(["evaluate", *files, "--protocol", "sysu-mm01-python", "--part", "all",
+                 "--json"]) == 0
+    part, = json.loads(capsys.readouterr().out)["parts"]
+    assert part["mAP"] == pytest.approx(np.mean(means), abs=1e-15) and len(part["trials"]) == 10
+    assert main(["evaluate", *files[:2], "--protocol", "ltcc"]) == 2
+    assert "one result, for ltcc has one trial, got 2" in capsys.readouterr().err

@@ -22,8 +22,8 @@ TEXT_ONLY = {"veri-776-tracks", "atrw-wild", "cuhk02"}
 def rule_of(name):
     """The rule and the distance of a protocol, whatever it is called."""
     record = PROTOCOLS[name]
-    return (record.convention.replace(name="any", source="", also=(), oddities=()), record.convention.metric,
-            record.convention.normalize, record.parts, record.trials)
+    convention = record.convention.replace(name="any", source="", also=(), oddities=())
+    return convention, convention.metric, convention.normalize, record.parts, record.trials
 
 
 def is_held(name):

@@ -290,7 +290,8 @@ class TestCounts:
         return Labels(np.ones(n), np.resize(cameras, n))
 
     @pytest.mark.parametrize("query, gallery, names", [
-        ((3803, [3, 6]), (6775, [1, 2, 4, 5]), ["sysu-mm01", "sysu-mm01-python", "sysu-mm01-deen"]),
+        ((3803, [3, 6]), (6775, [1, 2, 4, 5]),
+         ["sysu-mm01", "sysu-mm01-python", "sysu-mm01-deen"]),
         ((3873 + 3543, [1] * 3873 + [2] * 3543), (3384, [0]), ["prcc", "prcc-single-shot"]),
         ((1980, [1]), (11310, [2]), ["mars"]), ((1980, [1]), (11311, [2]), [])])
     def test_whose_they_are(self, query, gallery, names):

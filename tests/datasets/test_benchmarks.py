@@ -159,7 +159,8 @@ def test_evaluate_says_it_in_one_line_under_its_default_alone(tmp_path, capsys):
         f"reid-ref: warning: query and gallery share no camera: mAP is {trapezoid} by the "
         f"trapezoid of matlab and {step} by the step rule of fast-reid; name the one that you "
         "print\n")
-    for words in (["--convention", "matlab"], ["--set", "ap=step"]):
+    for words in (["--convention", "matlab"], ["--convention", "fast-reid"],
+                  ["--set", "ap=step"]):
         assert main(["evaluate", path, *words]) == 0
         assert capsys.readouterr().err == ""
 

@@ -121,7 +121,7 @@ def _warn_of(args: argparse.Namespace, data: ResultFile, results: Mapping[str, R
     own = next(iter(results.values()))
     if args.convention is None and (hint := protocols.hint(data.query, data.gallery, own)):
         warn(hint)
-    elif other := results.get(OTHER):
+    elif args.convention is None and (other := results.get(OTHER)):
         warn(f"{unlike_market(data.query, data.gallery)}: mAP is {percent(own.mAP)} by the "
              f"trapezoid of matlab and {percent(other.mAP)} by the step rule of {OTHER}; name the "
              "one that you print")

@@ -28,6 +28,7 @@ class ProtocolRecord(NamedTuple):
     needs: list[str]
     convention: str
     counts: dict[str, list[int]]
+    detections: str
     note: str
 
 
@@ -43,7 +44,8 @@ def record_of(protocol: Protocol) -> ProtocolRecord:
         protocol.name, _benchmark(protocol), protocol.source, protocol.prepare,
         {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol)[1],
         list(protocol.shots), list(protocol.needs), protocol.convention.name,
-        {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note)
+        {name: list(counts) for name, counts in protocol.counts.items()},
+        protocol.boxes.detections if protocol.boxes else "", protocol.note)
 
 
 def _benchmark(protocol: Protocol) -> str:
@@ -120,6 +122,9 @@ def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tu
         yield "part", f"{name}: {words}" + (
             f"; the benchmark has {size[0]:,} queries and {size[1]:,} gallery images"
             if size else "")
+    if record.detections:
+        yield "boxes", (f"{record.detections}, unless --min-score or --boxes-per-image say "
+                        "otherwise")
     convention = protocol.convention
     yield "counted", (f"AP: {convention.ap}; query without a match: "
                       f"{UNMATCHED[convention.unmatched].words}; CMC: {convention.curve.words}")

@@ -53,6 +53,13 @@ class BoxRule(NamedTuple):
     words: dict[str, str]
     min_score: float | None = None
 
+    @property
+    def detections(self) -> str:
+        """Which detections are kept, in words."""
+        if self.min_score is None:
+            return "all detections are kept"
+        return f"detections of score {self.min_score:g} or more are kept"
+
 
 # ---------------------------------------------------------------- galleries
 

@@ -95,10 +95,26 @@ def as_text(protocol: Protocol, method: Method, ranks: Sequence[int]) -> str:
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]
     text = [*row("protocol", ": ".join(filter(None, (protocol.name, protocol.source)))),
-            *row("input", names(method.files)), "", *lines(["percent", *heads], cells, indent=16),
+            *row("input", names(method.files)), *_boxes(protocol, results), "",
+            *lines(["percent", *heads], cells, indent=16),
             "", *(line for note in notes for line in row("note", note))]
     return "\n".join([*text, *signature_lines(
         {name: str(part.signature) for name, part in results.items()})])
+
+
+def _boxes(protocol: Protocol, results: Mapping[str, Result]) -> list[str]:
+    """Return the line of person search: which detections are kept, and what keeps others."""
+    if protocol.boxes is None:
+        return []
+    kept = list(dict.fromkeys(part.signature["detections"] for part in results.values()))
+    scores = [each.removeprefix("score ") for each in kept if each.startswith("score ")]
+    if scores:
+        words = f"detections of score {', '.join(scores)} or more are kept"
+    else:
+        numbers = ", ".join(each.removesuffix(" boxes") for each in kept)
+        words = "all detections are kept" if kept == ["all"] else (
+            f"{numbers} boxes per image are kept, those of the highest scores")
+    return row("boxes", f"{words}; --min-score or --boxes-per-image keeps others")
 
 
 def _cells(numbers: Mapping[str, float], heads: Sequence[str]) -> list[str]:

@@ -39,7 +39,8 @@ FORMULAS = {
     **dict.fromkeys(
         ("torchreid", "torchreid-cython", "cuhk03-single-shot", "cuhk03-single-shot-draws",
          "open-reid", "MMT", "SpCL", "cluster-contrast", "cluster-contrast-reid", "CamStyle",
-         "CORE-ReID", "BAU", "simpleir", "sysu-mm01", "triplet-reid", "open-reid-allshots", "open-reid-cuhk03"),
+         "CORE-ReID", "BAU", "simpleir", "sysu-mm01", "triplet-reid", "open-reid-allshots",
+         "open-reid-cuhk03"),
         squared),
     **dict.fromkeys(
         ("BoT", "bag-of-tricks", "reid-strong-baseline", "AGW", "reid-survey", "TransReID",

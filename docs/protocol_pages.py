@@ -127,8 +127,10 @@ def images(key):
 def figures(name):
     """Return the published figures of a protocol, the newest first."""
     rows = [(each.method + (", re-ranked" if each.rerank not in ("", "no") else ""),
-             ", ".join(filter(None, (each.part, each.split))), each.rank1, each.mAP, each.mINP,
-             each.year, f"{each.source_repo} {each.source_commit[:7]}, {each.source_path}")
+             ", ".join(filter(None, (each.part, each.split,
+                                     each.min_score and f"score {each.min_score}"))),
+             each.rank1, each.mAP, each.mINP, each.year,
+             f"{each.source_repo} {each.source_commit[:7]}, {each.source_path}")
             for each in sorted(load(), key=lambda each: each.year, reverse=True)
             if each.protocol == name]
     return ["## Published\n",

@@ -22,7 +22,8 @@ from reid_ref.text import named_rows, wrap
 
 #: Fields whose name is not what a reader calls them.
 _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source_path": "file",
-          "source_commit": "commit", "n_query": "queries", "label_minus_1": "label -1"}
+          "source_commit": "commit", "n_query": "queries", "label_minus_1": "label -1",
+          "min_score": "least score"}
 
 
 #: What a verdict says of the rows below it.
@@ -123,10 +124,11 @@ def _counts(images: Images) -> list[str]:
 
 
 def protocol_of(figure: Published) -> str:
-    """Return the protocol of a figure, and its part where it is one of several."""
+    """Return the protocol of a figure, its part where it is one of several, and the score."""
     record = PROTOCOLS.get(figure.protocol)
     is_one = not figure.part or record is not None and len(record.parts) == 1
-    return (figure.protocol or "not stated") + ("" if is_one else f", {figure.part}")
+    score = f", score {figure.min_score or 'not stated'}" if record and record.boxes else ""
+    return (figure.protocol or "not stated") + ("" if is_one else f", {figure.part}") + score
 
 
 def _cell(text: str) -> str:

@@ -161,7 +161,7 @@ def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str], tr
                              common.how(args, ()), part=args.part, trials=trials, shots=shots,
                              later=later)
     return ProtocolResult({name: replace(part, signature=common.signed(args, part.signature))
-                           for name, part in result.items()}, result.also)
+                           for name, part in result.items()}, result.also, protocol.means)
 
 
 def _searched(args: argparse.Namespace, protocol: Protocol,

@@ -233,10 +233,18 @@ IGNORED = MappingProxyType({
         "the query's identity in the query's view",
         "Images of the query's identity in its own view are ignored: either way, mostly lower",
         short="same view"),
+    "same identity, other view": ChoiceValue(
+        "the query's identity in another view",
+        "Images of the query's identity in another view are ignored: either way, mostly higher",
+        short="other view"),
     "same identity, same video": ChoiceValue(
         "the query's identity in the query's video or tracklet",
         "Images of the query's identity in its own video are ignored: either way, mostly lower",
         short="same video"),
+    "same identity, other video": ChoiceValue(
+        "the query's identity in another video or tracklet",
+        "Images of the query's identity in another video are ignored: either way, mostly higher",
+        short="other video"),
     "same identity, same frame": ChoiceValue(
         "the query's identity in the query's frame, or the image that a caption describes",
         "Images of the query's identity and frame are ignored: either way, mostly lower",

@@ -524,6 +524,9 @@ class Published:
     protocol, part : str
         What it is made of: a name of `reid_ref.protocols.PROTOCOLS` and one of its parts, or else
         a name of `reid_ref.CONVENTIONS`. Empty where the source does not say enough.
+    min_score : str
+        Of person search: the least score of the detections that the code keeps; empty where it is
+        not known.
     rank1, rank5, rank10, rank20, mAP, mINP : str
         Percent, with the digits that were printed.
     evaluator : str
@@ -545,6 +548,7 @@ class Published:
     setting: str
     protocol: str
     part: str
+    min_score: str
     rerank: str
     rank1: str
     rank5: str

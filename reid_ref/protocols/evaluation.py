@@ -177,7 +177,8 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
             check_counts(record, parts, sides)
         return ProtocolResult({each.name: _of_part(
             record, each, ranked, sides, how, trials, shots) for each in parts},
-            _also(record, ranked, sides, how) if later and trials is None else None)
+            _also(record, ranked, sides, how) if later and trials is None else None,
+            record.means)
 
 
 def _also(record: Protocol, ranked: Input, sides: Sides, how: How) -> Also | None:

@@ -41,7 +41,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
         Of "cuhk-sysu": "50" to "4000", or "whole". Default: the galleries that `boxes` has, or
         the whole where it has none.
     min_score : float or sequence of float, optional
-        Detections of at least this score are kept; a result for each. Default: the code's own,
+        Detections of at least this score are kept; a result for each. Default: that of SeqNet,
         0.5, or all of them for "prw-matlab".
     boxes_per_image : float or sequence of float, optional
         In its place: so many detections are kept, those of the highest scores of all images.

@@ -211,6 +211,8 @@ class Protocol:
         What papers do under this name, and what no recording holds.
     boxes : BoxRule, optional
         Of person search: how detections become ranks.
+    means : dict of str to tuple of str
+        Means over parts that the benchmark prints, each with its parts.
     later : Later, optional
         The protocol whose number is printed below this one's.
     save : str
@@ -235,6 +237,7 @@ class Protocol:
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     note: str = ""
     boxes: BoxRule | None = None
+    means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     later: Later | None = None
     save: str = field(default="", repr=False)
     held: Held = Held()

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,8 @@ from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
 from reid_ref.protocols.expectation import Expected, sd_of_draws
 from reid_ref.protocols.record import Later, Protocol
-from reid_ref.result import STATUSES, Counts, Fingerprints, PerQuery, Result
+from reid_ref.result import (
+    STATUSES, Counts, Fingerprints, PerQuery, Result, headline)
 from reid_ref.result.means import NO_RANKS, Expectation, over_trials, weighted_means
 from reid_ref.signature import Signature, measured_as
 
@@ -48,6 +50,11 @@ class Also(NamedTuple):
     result: Result
 
 
+def _mean_of(every: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean over parts of each of their numbers, by name."""
+    return {name: sum(each[name] for each in every) / len(every) for name in every[0]}
+
+
 class ProtocolResult(Mapping[str, Result]):
     """The results of a protocol's parts by name; with one part it has that part's attributes.
 
@@ -58,10 +65,15 @@ class ProtocolResult(Mapping[str, Result]):
     parts : mapping of str to Result
     also : Also, optional
         The result of `Protocol.later`, where it was asked for.
+    means : mapping of str to tuple of str
+        Means over parts, each with its parts; `means` of the result has their numbers.
     """
 
-    def __init__(self, parts: Mapping[str, Result], also: Also | None = None) -> None:
+    def __init__(self, parts: Mapping[str, Result], also: Also | None = None,
+                 means: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
         self._parts, self.also = dict(parts), also
+        self.means = {name: _mean_of([headline(self._parts[part]) for part in of_mean])
+                      for name, of_mean in means.items() if {*of_mean} <= self._parts.keys()}
 
     def __getitem__(self, name: str) -> Result:
         return self._parts[name]

@@ -17,7 +17,8 @@ _WORDS = {str: "a text", bool: "true or false", int: "whole numbers", dict: "tab
 #: The fields of each table, with the type of a value, or that of a list's values in a list.
 _PROTOCOL = {"name": str, "source": str, "convention": object, "prepare": str, "parts": [dict],
              "trials": object, "shots": [int], "needs": [str], "cameras": [int], "columns": object,
-             "tracks": bool, "average": object, "counts": object, "boxes": object, "later": object,
+             "tracks": bool, "average": object, "counts": object, "boxes": object, "means": object,
+             "later": object,
              "note": str, "save": str, "held": object}
 _PART = {"name": str, "query": object, "gallery": object, "ignored": [str], "unmatched": bool}
 _ROWS = {"side": object, "where": object, "drawn": bool}
@@ -80,6 +81,7 @@ def protocol_from(table: Any, benchmark: str = "", name: str = "the file") -> Pr
         "convention": _convention(values.get("convention"), values.get("name", "")),
         "parts": parts, "trials": _trials(values.get("trials", {"kind": "given"}), len(tables)),
         "shots": values.get("shots") or (1,), "counts": _counts(values.get("counts", {}), names),
+        "means": _means(values.get("means", {}), names),
         "boxes": _boxes(values["boxes"]) if "boxes" in values else None,
         "later": _later(values["later"]) if "later" in values else None,
         "held": Held(**checked_table(values.get("held", {}), "held", _HELD))})
@@ -134,6 +136,17 @@ def _counts(value: Any, parts: list[str]) -> dict[str, tuple[int, int]]:
             raise InputError("counts", f"queries and gallery images of part {part}, as [10, 100]",
                              repr(list(images)))
     return counts
+
+
+def _means(value: Any, parts: list[str]) -> dict[str, tuple[str, ...]]:
+    """Return the parts of each mean over parts."""
+    if not isinstance(value, Mapping):
+        raise InputError("means", "a table of lists of parts", type(value).__name__)
+    means = checked_table(value, "means", dict.fromkeys(value, [str]))
+    for of_mean in means.values():
+        for part in of_mean:
+            check_choice(part, "means", parts)
+    return means
 
 
 def _later(value: Any) -> Later:

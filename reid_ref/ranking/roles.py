@@ -26,6 +26,8 @@ OF_IDENTITY: dict[str, dict[str, Callable[[Integers, Integers], Mask]]] = {
     "same identity, same camera": {"camera": np.equal},
     "same identity, same clothes": {"clothes": np.equal},
     "same identity, other clothes": {"clothes": np.not_equal},
+    "same identity, other view": {"view": np.not_equal},
+    "same identity, other video": {"video": np.not_equal},
     "same identity, same view": {"view": np.equal},
     "same identity, same video": {"video": np.equal},
     "same identity, same frame": {"frame": np.equal},

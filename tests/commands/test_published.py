@@ -232,6 +232,29 @@ def test_the_list_names_a_protocol_wherever_it_changes():
     assert "  protocol not stated  " in run("--dataset", "cargo")[1]
 
 
+def test_person_search_has_the_score_of_the_detections():
+    """Figures of unlike scores stand under unlike headings; QEEPS states none."""
+    scores = {}
+    for row in load():
+        if row.protocol in PERSON_SEARCH:
+            scores.setdefault((row.source_repo, row.protocol), set()).add(row.min_score)
+        else:
+            assert row.min_score == "", row
+    assert {key: value for key, value in scores.items() if value != {"0.5"}} == {
+        ("daodaofr/AlignPS", "cuhk-sysu"): {"0.2"}, ("daodaofr/AlignPS", "prw"): {"0.15"},
+        ("JialeCao001/PSTR", "cuhk-sysu"): {"0.25"}, ("JialeCao001/PSTR", "prw"): {"0.3"},
+        **{("munjalbharti/Query-guided-End-to-End-Person-Search", name): {""}
+           for name in ("cuhk-sysu", "prw")}}
+    heading = ""
+    for line in run("--protocol", "prw")[1].splitlines():
+        if line.startswith("  protocol "):
+            heading = line
+        elif line.startswith("  prw/"):
+            score = by_key(line.split()[0]).min_score or "not stated"
+            assert heading.startswith(f"  protocol prw, score {score} "), line
+    assert re.search(r"^least score 0.15$", run("prw/alignps")[1], re.M)
+
+
 def test_figures_with_many_decimals_are_shortened_in_the_list_only():
     line = next(line for line in run("--method", "spcl")[1].splitlines() if "  market" in line)
     assert line.split() == ["market1501/spcl-gom", "89.5190", "76.0478"]

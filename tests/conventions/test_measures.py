@@ -38,13 +38,14 @@ def squared(query, gallery):
 FORMULAS = {
     **dict.fromkeys(
         ("torchreid", "torchreid-cython", "cuhk03-single-shot", "cuhk03-single-shot-draws",
-         "open-reid", "simpleir", "sysu-mm01", "triplet-reid", "open-reid-allshots",
-         "open-reid-cuhk03"),
+         "open-reid", "CORE-ReID", "BAU", "simpleir", "sysu-mm01", "triplet-reid",
+         "open-reid-allshots", "open-reid-cuhk03"),
         squared),
     **dict.fromkeys(
         ("BoT", "bag-of-tricks", "reid-strong-baseline", "AGW", "reid-survey", "TransReID",
          "CLIP-ReID", "SOLIDER", "SOLIDER-REID", "OpenUnReID", "AlignedReID++",
-         "AlignedReID-Re-Production-Pytorch", "MMT", "SpCL", "cluster-contrast",
+         "AlignedReID-Re-Production-Pytorch", "TOP-ReID", "DeMo",
+         "PersonViT", "VersReID", "Pose2ID", "LSTKC", "MMT", "SpCL", "cluster-contrast",
          "cluster-contrast-reid", "CamStyle"),
         lambda query, gallery: squared(unit(query), unit(gallery))),
     **dict.fromkeys(("fast-reid", "fast-reid-cython", "light-reid"),

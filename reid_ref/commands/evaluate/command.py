@@ -169,8 +169,9 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     results, intervals = confidence.find(args, results, request.intervals)
     if not several:
         _write(args, result)
-    also = made.also if isinstance(made, ProtocolResult) else None
-    method = Method(name, files, layout, sizes, benchmark, results, intervals, also)
+    method = Method(name, files, layout, sizes, benchmark, results, intervals)
+    if isinstance(made, ProtocolResult):
+        method = method._replace(also=made.also, means=made.means)
     return FileAnswer(method, findings, more, status)
 
 

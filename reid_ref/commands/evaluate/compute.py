@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from reid_ref.console.answers import Origin, dataset_of
@@ -35,6 +36,8 @@ class Method(NamedTuple):
         By convention and metric.
     also : Also, optional
         Of a protocol: the number that other papers print.
+    means : mapping of str to mapping of str to float
+        Of a protocol: means over parts, by name.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Method(NamedTuple):
     results: dict[str, Result]
     intervals: dict[str, dict[str, Interval]] | None = None
     also: Also | None = None
+    means: Mapping[str, Mapping[str, float]] = MappingProxyType({})
 
 
 def by_row(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:

@@ -40,6 +40,16 @@ class PartNumbers(Details, TrialNumbers):
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeanNumbers(Ranks):
+    """A mean over parts that the benchmark prints."""
+
+    name: str
+    parts: list[str]
+    mAP: Share
+    mINP: Share
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlsoNumbers(Ranks):
     """The number that other papers print on the same files."""
 
@@ -58,6 +68,7 @@ class ProtocolAnswer(NamedTuple):
     chosen: str
     files: list[str]
     parts: list[PartNumbers]
+    means: list[MeanNumbers]
     also: AlsoNumbers | None
 
 
@@ -72,7 +83,10 @@ def as_answer(protocol: Protocol, method: Method, length: int | None, more: Deta
                     intervals=(method.intervals or {}).get(name),
                     trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
                     signature=str(part.signature), **vars(more), **_numbers(part))
-        for name, part in method.results.items()], also)
+        for name, part in method.results.items()], [
+        MeanNumbers(name=name, parts=list(protocol.means[name]), **{
+            key.replace("-", "_"): value for key, value in numbers.items()})
+        for name, numbers in method.means.items()], also)
 
 
 def _numbers(result: Result) -> dict[str, Any]:
@@ -104,6 +118,9 @@ def as_text(protocol: Protocol, method: Method, ranks: Sequence[int], chosen: st
         notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}"
                      .format(part=name, **_first(part))
                      + (", in the first trial." if len(part.trials) > 1 else "."))
+    for name, numbers in method.means.items():
+        cells.append([name, *_cells(numbers, heads)])
+        notes.append(f"{name}: the mean of {', '.join(protocol.means[name])}.")
     if not all(part.trials for part in results.values()):
         notes.append("sd of one draw: how far the number of a single gallery is from the "
                      f"expectation, from {N_DRAWS} galleries drawn by seed 0.")

@@ -7,6 +7,7 @@ import re
 from itertools import groupby
 from pathlib import Path
 
+from reid_ref.conventions import CONVENTIONS, NAMES
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import PROTOCOLS
@@ -76,8 +77,25 @@ def not_held():
                      if not record.held.recordings and name not in recorded)
 
 
+def reranking():
+    """Return the table of the toolboxes' re-ranking."""
+    rows = ["| `--convention` | variant | k1 | k2 | lambda | features | where |",
+            "|---|---|--:|--:|--:|---|---|"]
+    groups = {}
+    for name in NAMES:
+        record = CONVENTIONS[name]
+        if record.reranking is not None and not name.endswith("-function"):
+            normalized = record.normalize or record.metric == "cosine"
+            groups.setdefault((record.reranking, normalized), []).append(name)
+    for (own, normalized), names in groups.items():
+        rows.append(f"| {', '.join(f'`{name}`' for name in sorted(names, key=str.casefold))} | "
+                    f"{own.variant} | {own.k1} | {own.k2} | {own.lambda_} | "
+                    f"{'normalised' if normalized else 'raw'} | {own.source} |")
+    return "\n".join(rows)
+
+
 LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
-         "not-held": not_held}
+         "not-held": not_held, "reranking": reranking}
 
 
 def written(text):

@@ -67,7 +67,7 @@ def as_page(convention: Convention) -> str:
         ("junk match", JUNK_MATCH[convention.junk_match].words),
         ("CMC", f"{convention.curve.words}; ends {ends}"),
         ("arithmetic", ARITHMETIC[convention.arithmetic].words),
-        ("features", _measure(convention)), ("", ""),
+        ("features", _measure(convention)), ("re-ranking", _reranking(convention)), ("", ""),
         *([("differs", "from matlab, and what that does to the numbers:")]
           if convention.differences else []),
         *(("", difference) for difference in convention.differences)], 12))
@@ -79,6 +79,11 @@ def _measure(convention: Convention) -> str:
     if convention.metric != "cosine":
         words += f" of {'normalised' if convention.normalize else 'raw'} features"
     return words + (f" ({convention.measure})" if convention.measure else "")
+
+
+def _reranking(convention: Convention) -> str:
+    own = convention.reranking
+    return "none of its own" if own is None else f"{own} ({own.source})"
 
 
 def add(command: argparse.ArgumentParser) -> None:

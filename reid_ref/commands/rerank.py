@@ -11,11 +11,12 @@ from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import Origin, dataset_of, show_answer
 from reid_ref.console.files import evaluate_file
-from reid_ref.conventions import Convention
+from reid_ref.conventions import Convention, Reranking
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
+from reid_ref.reranking.settings import origin_of
 from reid_ref.result import RANKS, Numbers, Result, headline, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, signed_percent, source
@@ -40,9 +41,11 @@ def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = 
     """Return one column per result; the first is what the others are compared with."""
     numbers = [headline(result, ranks) for result in results.values()]
     counts = next(iter(results.values())).counts
-    first, *after = results
+    (first, _), *others = results.items()
+    after = dict(others)
     text = row("input", source)
     text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery")
+    text += [line for result in after.values() for line in _words(result)]
     heads = ["percent", first, *(head for name in after for head in (name, "change"))]
     text += ["", *lines(heads, [
         [name, percent(original), *(cell for column in numbers[1:] for cell in (
@@ -54,21 +57,36 @@ def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = 
     return "\n".join(text)
 
 
+def _words(result: Result) -> list[str]:
+    """Return the row that says how this result is re-ranked, and whose re-ranking that is."""
+    said = result.signature
+    if "rerank" not in said:
+        return []
+    reranked = Reranking(said["rerank"], int(said["k1"]), int(said["k2"]), float(said["lambda"]))
+    return row("re-ranked", f"{reranked}, {origin_of(reranked, result.convention)}")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Print Rank-k, mAP and mINP of a result file, and next to them the numbers after k-reciprocal
     re-ranking, or with multiple queries.
 
-    FILE is any with features that reid-ref evaluate reads.
+    FILE is any with features that reid-ref evaluate reads. The re-ranking is that of the
+    convention's own toolbox, in its own variant, with its k1, k2, lambda and distance; the options
+    below change it. A toolbox without re-ranking is re-ranked as matlab does.
     """
     common.add_files(command)
     command.add_argument("--variant", metavar="NAME",
-                         help=f"whose re-ranking: {', '.join(VARIANTS)}; default matlab")
+                         help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the "
+                              "convention's toolbox (matlab: matlab)")
     command.add_argument("--k1", type=int, metavar="N",
-                         help="size of the k-reciprocal neighbourhood; default 20")
+                         help="size of the k-reciprocal neighbourhood; default: the toolbox's "
+                              "(matlab: 20; TransReID, CLIP-ReID: 50)")
     command.add_argument("--k2", type=int, metavar="N",
-                         help="neighbours whose vectors are averaged; default 6")
+                         help="neighbours whose vectors are averaged; default: the toolbox's "
+                              "(matlab: 6; TransReID, CLIP-ReID: 15)")
     command.add_argument("--lambda", dest="lambda_", type=float, metavar="X",
-                         help="share of the original distance, 0 to 1; default 0.3")
+                         help="share of the original distance, 0 to 1; default: the toolbox's "
+                              "(0.3 in all of them)")
     command.add_argument("--multi-query", metavar="FILE",
                          help="multiple queries instead of re-ranking: a file with mquery_f, "
                               "mquery_label and mquery_cam, pooled for each query by their mean "
@@ -114,21 +132,23 @@ def _check(args: argparse.Namespace) -> dict[str, Any]:
     if args.multi_query is not None:
         common.refuse(args, ("--variant", "--k1", "--k2", "--lambda"), "re-ranking",
                       "--multi-query; the drivers never re-rank multiple queries")
-    check_choice(args.variant or "matlab", "--variant", VARIANTS)
+    if args.variant is not None:
+        check_choice(args.variant, "--variant", VARIANTS)
     return {name: value for name, value in numbers.items() if value is not None}
 
 
 def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention,
               numbers: dict[str, Any]) -> Result:
-    variant = args.variant or "matlab"
     with common.progress_bar(len(data.query)) as bar:
         how = common.how(args, [convention], bar=bar)
         result = evaluate_reranked(
-            data.query_features, data.gallery_features, data.query, data.gallery, variant=variant,
-            normalize=how.distance()[1], convention=convention, progress=how.progress, **numbers)
+            data.query_features, data.gallery_features, data.query, data.gallery,
+            variant=args.variant, normalize=how.distance()[1], convention=convention,
+            progress=how.progress, **numbers)
     left_out = len(data.gallery) - result.counts.gallery
-    if left_out:
-        warn(f"{variant} re-ranks a gallery without label -1: {left_out:,} images left out")
+    if left_out and convention.loads == "all images":
+        warn(f"{result.signature['rerank']} re-ranks a gallery without label -1: {left_out:,} "
+             "images left out")
     return result
 
 

@@ -7,4 +7,4 @@ methods.
 from reid_ref.compat.strong_baseline import eval_func_of, ignite_metrics
 
 eval_func = eval_func_of("reid_survey", "reid-survey-function", "mAP", "mINP")
-__getattr__ = ignite_metrics("reid_survey", "r1_mAP_mINP", "on", eval_func)
+__getattr__ = ignite_metrics("reid_survey", "reid-survey", "r1_mAP_mINP", "on", eval_func)

@@ -8,4 +8,4 @@ __all__ = ["R1_mAP_eval", "eval_func"]
 class R1_mAP_eval(transreid.R1_mAP_eval):
     """SOLIDER's `R1_mAP_eval`: TransReID's, with k1=20, k2=6 where it re-ranks."""
 
-    reranking_k = 20, 6
+    toolbox = "SOLIDER"

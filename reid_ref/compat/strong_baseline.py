@@ -73,13 +73,15 @@ class Collected:
 
     Notes
     -----
-    A class with "reranking" in its name re-ranks with k1=20, k2=6, lambda 0.3.
+    A class with "reranking" in its name re-ranks as the toolbox does: k1=20, k2=6, lambda 0.3.
     """
 
-    # Of each class: the value of `feat_norm` for unit features, and the toolbox's function.
+    # Of each class: the value of `feat_norm` for unit features, the toolbox's function, whose
+    # re-ranking it has, and whether it re-ranks.
     normalized: Any = True
     eval_func: Any
-    k1, k2 = 0, 0
+    toolbox = ""
+    reranking = False
 
     def __init__(self, num_query: int, max_rank: int = 50, feat_norm: Any = None, *,
                  convention: Choice = None) -> None:
@@ -111,8 +113,8 @@ class Collected:
 
     def five(self, query: Any, gallery: Any) -> tuple[Array, Array, Array, Array, Array]:
         """Return distances and labels, as an `eval_func` takes them."""
-        distances = (rerank(query, gallery, self.k1, self.k2, 0.3, "strong-baseline",
-                            normalize=False) if self.k1 else squared_distances(query, gallery))
+        distances = (rerank(query, gallery, normalize=False, convention=self.toolbox)
+                     if self.reranking else squared_distances(query, gallery))
         n, pids, camids = self.num_query, np.asarray(self.pids), np.asarray(self.camids)
         return distances, pids[:n], pids[n:], camids[:n], camids[n:]
 
@@ -121,16 +123,17 @@ class Collected:
         return self.eval_func(*self.five(*self.sides()), convention=self.convention)
 
 
-def ignite_metrics(toolbox: str, plain: str, normalized: str,
+def ignite_metrics(toolbox: str, convention: str, plain: str, normalized: str,
                    eval_func: Callable[..., Any]) -> Callable[[str], Any]:
     """Return a module's ``__getattr__`` for its metrics: the plain one, and one that re-ranks."""
     metric = type(plain, (Collected,), {
-        "normalized": normalized, "eval_func": staticmethod(eval_func)})
-    reranking = type(f"{plain}_reranking", (metric,), {"k1": 20, "k2": 6})
+        "normalized": normalized, "eval_func": staticmethod(eval_func), "toolbox": convention})
+    reranking = type(f"{plain}_reranking", (metric,), {"reranking": True})
     return partial(
         class_of_module, f"reid_ref.compat.{toolbox}", library="ignite.metrics", base="Metric",
         classes={each.__name__: each for each in (metric, reranking)}, otherwise=object)
 
 
 eval_func = eval_func_of("strong_baseline", "reid-strong-baseline-function", "mAP")
-__getattr__ = ignite_metrics("strong_baseline", "R1_mAP", "yes", eval_func)
+__getattr__ = ignite_metrics(
+    "strong_baseline", "reid-strong-baseline", "R1_mAP", "yes", eval_func)

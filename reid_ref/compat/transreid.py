@@ -26,14 +26,12 @@ class R1_mAP_eval(Collected):
     """
 
     eval_func = staticmethod(eval_func)
-    reranking_k = 50, 15
+    toolbox = "TransReID"
 
     def __init__(self, num_query: int, max_rank: int = 50, feat_norm: bool = True,
                  reranking: bool = False, *, convention: Choice = None) -> None:
         super().__init__(num_query, max_rank, bool(feat_norm), convention=convention)
         self.reranking = reranking
-        if reranking:
-            self.k1, self.k2 = self.reranking_k
 
     def update(self, output: Any) -> None:
         """Take a batch: features, identities, cameras."""

@@ -51,6 +51,43 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
+class Reranking:
+    """How a toolbox's own test code re-ranks by default.
+
+    Features are normalised where the toolbox's distances are of normalised features.
+
+    Parameters
+    ----------
+    variant : str
+        A key of `reid_ref.reranking.k_reciprocal.VARIANTS`.
+    k1, k2 : int
+        Sizes of neighbourhoods, as for `reid_ref.rerank`.
+    lambda_ : float
+        Weight of the original distance, 0 to 1.
+    source : str
+        File and line.
+    """
+
+    variant: str
+    k1: int = 20
+    k2: int = 6
+    lambda_: float = 0.3
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("variant", "source"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(f"reranking: {name}", "text", repr(getattr(self, name)))
+        for name in ("k1", "k2"):
+            check_count(getattr(self, name), f"reranking: {name}")
+        if not (isinstance(self.lambda_, (int, float)) and 0 <= self.lambda_ <= 1):
+            raise InputError("reranking: lambda", "a number from 0 to 1", repr(self.lambda_))
+
+    def __str__(self) -> str:
+        return f"{self.variant}, k1 {self.k1}, k2 {self.k2}, lambda {self.lambda_}"
+
+
+@dataclass(frozen=True)
 class Convention:
     """How a toolbox turns distances and labels into numbers: its loader and its evaluator.
 
@@ -89,6 +126,8 @@ class Convention:
         Whether the toolbox divides features by their 2-norm by default.
     measure : str
         File and line of these defaults.
+    reranking : Reranking, optional
+        The toolbox's own re-ranking, or its fields by name. None: it has none.
 
     Raises
     ------
@@ -128,6 +167,7 @@ class Convention:
     metric: str = field(default="euclidean", compare=False)
     normalize: bool = field(default=True, compare=False)
     measure: str = field(default="", repr=False, compare=False)
+    reranking: Reranking | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -138,6 +178,10 @@ class Convention:
             if choice not in ("ignored", "cmc_length"):
                 check_choice(getattr(self, choice), choice, known)
         check_choice(self.metric, "metric", METRICS)
+        if isinstance(self.reranking, Mapping):
+            object.__setattr__(self, "reranking", Reranking(**{
+                "lambda_" if key == "lambda" else key: value
+                for key, value in self.reranking.items()}))
         if not isinstance(self.normalize, bool):
             raise InputError("normalize", "true or false", repr(self.normalize))
         for rule in self.ignored:
@@ -246,7 +290,7 @@ class Convention:
 
 #: Fields that do not change the numbers.
 NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base", "metric", "normalize",
-              "measure")
+              "measure", "reranking")
 
 
 def loaded_images(identity: Integers, loads: str) -> Mask:

@@ -17,7 +17,7 @@ import numpy as np
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
-from reid_ref.conventions.convention import Convention
+from reid_ref.conventions.convention import Convention, Reranking
 from reid_ref.disk import rows_of_table
 from reid_ref.labels import JUNK, Labels
 
@@ -40,11 +40,19 @@ class Copy(NamedTuple):
     names: tuple[str, ...]
     source: str
     measure: Measure
+    reranking: Reranking | None = None
+
+
+def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
+    """Return the re-ranking in a row of copies.csv; None where its columns are empty."""
+    return Reranking(row["variant"], int(row["k1"]), int(row["k2"]), float(row["lambda"]),
+                     row["reranking"]) if row["variant"] else None
 
 
 #: The rows of copies.csv.
 COPIES = [Copy(row["evaluator"], tuple(row["names"].split(";")), row["source"],
-               Measure(row["metric"], row["normalize"] == "yes", row["measure"]))
+               Measure(row["metric"], row["normalize"] == "yes", row["measure"]),
+               _reranking_of(row))
           for row in rows_of_table("conventions/copies.csv")]
 
 
@@ -85,6 +93,8 @@ class Toolbox:
         Differences of the loader that are not reproduced here, with the direction.
     measure : Measure
         Its distances between features.
+    reranking : Reranking, optional
+        Its own re-ranking, if it has one.
     """
 
     repository: str
@@ -92,6 +102,7 @@ class Toolbox:
     loader: str = ""
     loader_oddities: tuple[str, ...] = ()
     measure: Measure = Measure("euclidean", True, "")
+    reranking: Reranking | None = None
 
 
 _ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
@@ -126,12 +137,17 @@ def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities:
 
 
 _OF_TORCHREID = _raw("torchreid/engine/engine.py:124-125")
+_RERANKING_OF_TORCHREID = Reranking(
+    "torchreid", source="torchreid/engine/engine.py:400-404, torchreid/utils/rerank.py:31,43")
 
 TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
         Procedure("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
                             "al., ICCV 2015)"),),
-            measure=_unit("evaluation/Market_1501_evaluation.m:41-59")),
+            measure=_unit("evaluation/Market_1501_evaluation.m:41-59"),
+            reranking=Reranking(
+                "matlab", source="evaluation/Market_1501_evaluation.m:18-20,68, "
+                "utils/re_ranking.m")),
     Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
         Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),),
             measure=_unit("utils/process_box_feat.m:12, test_mars.m:70")),
@@ -144,7 +160,8 @@ TOOLBOX_RECORDS = (
             "(ties='numpy-reversed' gives that order): either way",
             "That order puts NaN first; here NaN is the farthest: either way",
             "CMC is stored in float32, seven digits: last bits")),),
-            measure=Measure("dot", True, "test.py:237-238, evaluate_gpu.py:12")),
+            measure=Measure("dot", True, "test.py:237-238, evaluate_gpu.py:12"),
+            reranking=Reranking("layumi", source="evaluate_rerank.py:66-70, re_ranking.py:40")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
             Procedure(
@@ -157,7 +174,8 @@ TOOLBOX_RECORDS = (
                     "Its CMC buffer is not cleared, which is not reproduced here: a query that "
                     "keeps fewer than 50 images gets the end of the curve of the query before: "
                     "CMC either way"))),
-        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID),
+        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID,
+        reranking=_RERANKING_OF_TORCHREID),
     Toolbox(
         "Cysu/open-reid 3293ca7", (
             *_by_scikit_learn(
@@ -194,7 +212,8 @@ TOOLBOX_RECORDS = (
                 "cuhk03-single-shot-draws", "torchreid/metrics/rank.py, eval_cuhk03 after "
                 "numpy.random.seed(0)",
                 {**_EVAL_MARKET1501, "cmc": "single-gallery-shot-draws"}, (_ARGSORT,))),
-        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID),
+        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID,
+        reranking=_RERANKING_OF_TORCHREID),
     Toolbox("wuancong/SYSU-MM01 0499112", (
         Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
                   {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
@@ -254,7 +273,7 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
         fields: dict[str, Any] = dict(
             evaluator.choices, source=f"{toolbox.repository}, {evaluator.file}",
             also=tuple(f"{', '.join(copy.names)} ({copy.source})" for copy in COPIES
-                       if copy.evaluator == evaluator.name), **_fields_of(toolbox.measure))
+                       if copy.evaluator == evaluator.name), **_fields_of(toolbox))
         if toolbox.loader:
             conventions.append(Convention(
                 evaluator.name, **fields, loads="without label -1",
@@ -266,12 +285,15 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
     return conventions
 
 
-def _fields_of(measure: Measure) -> dict[str, Any]:
-    return dict(metric=measure.metric, normalize=measure.normalize, measure=measure.source)
+def _fields_of(toolbox: Toolbox | Copy) -> dict[str, Any]:
+    measure = toolbox.measure
+    return dict(metric=measure.metric, normalize=measure.normalize, measure=measure.source,
+                reranking=toolbox.reranking)
 
 
 class _Conventions(dict[str, Convention]):
-    """The records by name; under a further name a record has that name, and its distances.
+    """The records by name; under a further name a record has that name, its distances and its
+    re-ranking.
 
     Under another name it is that of an installed package, which is no part of lists and `all`.
     """
@@ -280,7 +302,7 @@ class _Conventions(dict[str, Convention]):
         if name not in NAMES and (record := extensions.find("convention", name, Convention)):
             return record
         return replace(self[NAMES[name]], name=name,
-                       **_fields_of(_MEASURES[name.removesuffix("-function")]))
+                       **_fields_of(_COPY_NAMED[name.removesuffix("-function")]))
 
 
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_Conventions(
@@ -326,7 +348,7 @@ def left_out(query: Labels, gallery: Labels) -> dict[str, str]:
 #: Further names, and the record that each means.
 ALIASES = MappingProxyType({alias: copy.evaluator for copy in COPIES for alias in copy.names})
 
-_MEASURES = {alias: copy.measure for copy in COPIES for alias in copy.names}
+_COPY_NAMED = {alias: copy for copy in COPIES for alias in copy.names}
 
 #: Every name, those of bare functions too, and the record that it means.
 NAMES = MappingProxyType({

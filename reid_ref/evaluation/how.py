@@ -147,7 +147,7 @@ class How:
         scalings = self.scalings
         if len(scalings) == 1:
             return [self]
-        progress = _each(self.progress, len(scalings))
+        progress = shared_progress(self.progress, len(scalings))
         return [replace(self, progress=progress, conventions=tuple(
             convention for convention in self.conventions if self.scaling(convention) == scaling))
             for scaling in scalings]
@@ -176,7 +176,7 @@ class How:
         return self.lists and self.lists.of_queries(queries)
 
 
-def _each(progress: Progress | None, count: int) -> Progress | None:
+def shared_progress(progress: Progress | None, count: int) -> Progress | None:
     """Return what reports a query once it has been ranked `count` times."""
     if progress is None:
         return None

@@ -1,7 +1,8 @@
 """The published re-ranking codes; neighbours to sparse encodings, encodings to Jaccard distances.
 
-All codes are k-reciprocal re-ranking with k1=20, k2=6, lambda=0.3, but they compute different
-distances. Each record is tested against recorded answers of its code (`fixtures/peers/rerank`).
+All codes are k-reciprocal re-ranking, but they compute different distances. `Convention.reranking`
+says which toolbox runs which, with which k1, k2 and lambda. Each record is tested against recorded
+answers of its code (`fixtures/peers/rerank`).
 
 Sets of neighbours are rows of a sparse matrix, images x images; unions, intersections and their
 sizes are products of such matrices. Sums have the order and the precision of the published codes,
@@ -60,9 +61,10 @@ class Variant:
     itself : int
         1: the first k1 + 1 neighbours of an image are used, itself included; 0: the first k1.
     scaled : bool
-        Distances are divided by the largest of their row. If not, the original distance in the
-        final sum is 1 - cosine for normalised features, else the squared Euclidean distance, and
-        a Jaccard distance below 0 (rounding) becomes 0.
+        Distances are divided by the largest of their row. If not, a Jaccard distance below 0
+        (rounding) becomes 0.
+    cosine : bool
+        The original distance in the final sum is 1 - cosine where features are normalised.
     precision : str
         That of features and distances; "features": that of the given features.
     stored : str
@@ -76,6 +78,7 @@ class Variant:
     window: Callable[[int], int] = half_to_even
     itself: int = 1
     scaled: bool = True
+    cosine: bool = False
     precision: str = "float32"
     stored: str = "float32"
     junk: str = "out"
@@ -96,11 +99,15 @@ VARIANTS = {
         "layumi/Person_reID_baseline_pytorch re_ranking.py, fed with dot products, as "
         "evaluate_rerank.py does", distance="cosine-fourth", junk="in"),
     "strong-baseline": Variant(
-        "michuanhaohao/reid-strong-baseline utils/re_ranking.py (ReID-Survey's is the same)",
+        "michuanhaohao/reid-strong-baseline utils/re_ranking.py (the same in ReID-Survey, "
+        "TransReID, CLIP-ReID, SOLIDER, AlignedReID++ and CamStyle)",
         stored="float16"),
     "fast-reid": Variant(
         "JDAI-CV/fast-reid fastreid/utils/compute_dist.py and evaluation/reid_evaluation.py",
-        itself=0, scaled=False),
+        itself=0, scaled=False, cosine=True),
+    "openunreid": Variant(
+        "open-mmlab/OpenUnReID openunreid/core/utils/compute_dist.py and apis/test.py, with its "
+        "default dist_metric euclidean", itself=0, scaled=False),
 }
 
 

@@ -10,28 +10,31 @@ encoding, CVPR 2017.
 """
 from __future__ import annotations
 
+import contextlib
 import numbers
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, as_array, blocks_of, check_choice, check_count, scipy_module)
+    InputError, as_array, blocks_of, check_count, ignored, scipy_module, warnings_to)
 from reid_ref.arrays.stored import as_rows
-from reid_ref.conventions import Convention, find_conventions
+from reid_ref.conventions import Convention, find_convention, find_conventions
 from reid_ref.distances import working_precision
 from reid_ref.evaluation.engine import as_requested, results_of
-from reid_ref.evaluation.how import How, Progress, by_convention
+from reid_ref.evaluation.how import How, Progress, by_convention, shared_progress
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels)
 from reid_ref.reranking.encoding import VARIANTS, Variant, encode, invert, jaccard
 from reid_ref.reranking.neighbours import Pairs, joined_features, pairs_of
+from reid_ref.reranking.settings import (
+    Settings, by_settings, measured_by, settings_of, signed_reranking)
 from reid_ref.result import Result
 
 __all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
@@ -45,10 +48,13 @@ BLOCK_BYTES = 64 * 2**20
 KEPT_BYTES = 256 * 2**20
 
 
-def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
-           lambda_: float = 0.3, variant: str = "matlab", *, normalize: bool = True,
-           mahalanobis: Any = None) -> npt.NDArray[np.float32]:
+def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
+           k2: int | None = None, lambda_: float | None = None, variant: str | None = None, *,
+           normalize: bool | None = None, mahalanobis: Any = None,
+           convention: str | Convention = "matlab") -> npt.NDArray[np.float32]:
     """Return re-ranked distances; `evaluate_reranked` evaluates them.
+
+    What is not given is what the convention's toolbox does in its own test code.
 
     Parameters
     ----------
@@ -58,19 +64,22 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
         says whether the published code includes them.
-    k1 : int
-        Neighbours that may be reciprocal: 1 to the number of all images less one.
-    k2 : int
+    k1 : int, optional
+        Neighbours that may be reciprocal: 1 to the number of all images less one. matlab: 20.
+    k2 : int, optional
         Neighbours whose encodings are averaged: 1 (no averaging) to the number of all images.
-    lambda_ : float
-        Weight of the original distance, 0 to 1.
-    variant : str
-        A key of `VARIANTS`.
-    normalize : bool
-        Divide each feature by its 2-norm first: the default of all published codes except
-        torchreid's.
+        matlab: 6.
+    lambda_ : float, optional
+        Weight of the original distance, 0 to 1. matlab: 0.3.
+    variant : str, optional
+        A key of `VARIANTS`. matlab: "matlab".
+    normalize : bool, optional
+        Divide each feature by its 2-norm first. matlab does.
     mahalanobis : array_like, shape (d, d), optional
         M of MahDist, symmetric, for features that are already projected (XQDA).
+    convention : str or Convention
+        Whose defaults these are: a name in `reid_ref.CONVENTIONS`, or a record of your own. A
+        toolbox without re-ranking has those of matlab, with a warning.
 
     Returns
     -------
@@ -97,8 +106,8 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
     >>> rerank(features[:1], features[1:], k1=2, k2=1, normalize=False).round(3)
     array([[0.014, 0.034, 0.97 , 0.973, 1.   ]], dtype=float32)
     """
-    job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
-                   mahalanobis)
+    job = _checked(query_features, gallery_features, settings_of(
+        find_convention(convention), variant, k1, k2, lambda_, normalize), mahalanobis)
     distances = np.empty(job.shape, np.float32)
     kept = distances if job.pairs.features.dtype == distances.dtype else None
     done = 0
@@ -110,14 +119,16 @@ def rerank(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6
 
 @by_convention
 def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                      *, k1: int = 20, k2: int = 6, lambda_: float = 0.3, variant: str = "matlab",
-                      normalize: bool = True, mahalanobis: Any = None,
+                      *, k1: int | None = None, k2: int | None = None,
+                      lambda_: float | None = None, variant: str | None = None,
+                      normalize: bool | None = None, mahalanobis: Any = None,
                       convention: str | Convention = "matlab",
                       progress: Progress | None = None) -> Result:
-    """Re-rank and evaluate: Rank-k, mAP, mINP.
+    """Re-rank and evaluate as a toolbox does: Rank-k, mAP, mINP.
 
-    For a variant whose published code re-ranks a gallery without label -1 (`Variant.junk` is
-    "out"), these images are left out; counts and signature are those of the remaining gallery.
+    Gallery images labelled -1 are left out where the convention's loader leaves them out, or the
+    published code of the variant re-ranks a gallery without them (`Variant.junk` is "out");
+    counts and signature are those of the remaining gallery.
 
     Parameters
     ----------
@@ -125,7 +136,8 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         As for `rerank`.
     query, gallery : Labels
     convention : str or Convention, or several of them
-        As for `reid_ref.evaluate`, except those that need index lists.
+        As for `reid_ref.evaluate`, except those that need index lists. Each is re-ranked by its
+        own defaults; those that share them are re-ranked once.
     progress : callable, optional
         Called with the number of queries done since the last call.
 
@@ -149,7 +161,6 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     >>> round(result.mAP, 4), result.signature["rerank"], result.signature["k1"]
     (0.7083, 'matlab', '2')
     """
-    check_choice(variant, "variant", VARIANTS)
     conventions = find_conventions(convention)
     for record in conventions:
         if record.needs_lists:
@@ -158,31 +169,45 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     query_features = as_rows(query_features, "query_features")
     gallery_features = as_rows(gallery_features, "gallery_features")
     check_feature_shapes(query_features, gallery_features, query, gallery)
+    groups = by_settings(conventions, variant, k1, k2, lambda_, normalize)
+    report = shared_progress(progress, len(groups))
+    results: dict[int, Result] = {}
+    for k, (settings, records) in enumerate(groups.items()):
+        how = How(tuple(measured_by(settings, record) for record in records),
+                  normalize=settings.normalize, progress=report)
+        with warnings_to(ignored) if k else contextlib.nullcontext():  # of the first alone
+            found = _evaluated(query_features, gallery_features, query, gallery, settings,
+                               mahalanobis, how)
+        results.update(zip(map(id, records), found))
+    return as_requested([results[id(record)] for record in conventions], convention)
+
+
+def _evaluated(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+               settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
     kept = gallery.identity != JUNK
-    if VARIANTS[variant].junk == "out" and not kept.all():
+    if settings.without_junk and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
         check_labels(query, gallery)
-    blocks = rerank_blocks(query_features, gallery_features, k1, k2, lambda_, variant,
-                           normalize=normalize, mahalanobis=mahalanobis)
-    provenance = {"rerank": variant, "k1": str(k1), "k2": str(k2), "lambda": str(lambda_)}
+    job = _checked(query_features, gallery_features, settings, mahalanobis)
+    provenance = signed_reranking(settings)
     if mahalanobis is not None:
         matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
         provenance["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
-    how = How(tuple(conventions), normalize=normalize, progress=progress)
     measured = features_provenance(query_features, gallery_features, how)
     provenance.update((key, measured[key]) for key in ("normalize", "features"))
-    return as_requested(results_of(Blocks(blocks, provenance), query, gallery, how), convention)
+    return results_of(Blocks(_blocks(job, None), provenance), query, gallery, how)
 
 
-def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: int = 6,
-                  lambda_: float = 0.3, variant: str = "matlab", *, normalize: bool = True,
-                  mahalanobis: Any = None, block_size: int | None = None,
-                  ) -> Iterator[npt.NDArray[np.float32]]:
+def rerank_blocks(query_features: Any, gallery_features: Any, k1: int | None = None,
+                  k2: int | None = None, lambda_: float | None = None,
+                  variant: str | None = None, *, normalize: bool | None = None,
+                  mahalanobis: Any = None, convention: str | Convention = "matlab",
+                  block_size: int | None = None) -> Iterator[npt.NDArray[np.float32]]:
     """Yield the distances of `rerank` in blocks of consecutive queries.
 
     Parameters
     ----------
-    query_features, gallery_features, k1, k2, lambda_, variant, normalize, mahalanobis
+    query_features, gallery_features, k1, k2, lambda_, variant, normalize, mahalanobis, convention
         As for `rerank`.
     block_size : int, optional
         Queries in a block.
@@ -203,8 +228,8 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int = 20, k2: 
     >>> [block.shape for block in rerank_blocks(features[:5], features[5:], block_size=2)]
     [(2, 25), (2, 25), (1, 25)]
     """
-    job = _checked(query_features, gallery_features, k1, k2, lambda_, variant, normalize,
-                   mahalanobis)
+    job = _checked(query_features, gallery_features, settings_of(
+        find_convention(convention), variant, k1, k2, lambda_, normalize), mahalanobis)
     if block_size is not None:
         check_count(block_size, "block_size")
     return _blocks(job, block_size)
@@ -216,65 +241,65 @@ class _Job:
 
     pairs: Pairs
     n_query: int
-    k1: int
-    k2: int
-    lambda_: float
-    variant: Variant
-    normalize: bool
+    settings: Settings
+
+    @property
+    def variant(self) -> Variant:
+        return VARIANTS[self.settings.variant]
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.n_query, len(self.pairs) - self.n_query
 
 
-def _checked(query_features: Any, gallery_features: Any, k1: int, k2: int, lambda_: float,
-             variant: str, normalize: bool, mahalanobis: Any) -> _Job:
-    check_choice(variant, "variant", VARIANTS)
+def _checked(query_features: Any, gallery_features: Any, settings: Settings,
+             mahalanobis: Any) -> _Job:
     scipy_module("sparse", "re-ranking")  # which `encode` needs, after long work
-    record = VARIANTS[variant]
+    record, lambda_ = VARIANTS[settings.variant], settings.lambda_
     query = as_rows(query_features, "query_features")
     gallery = as_rows(gallery_features, "gallery_features")
     check_features(query, gallery, *(
         Labels(*np.zeros((2, *features.shape[:1]))) for features in (query, gallery)))
     size = len(query) + len(gallery)
-    check_count(k1, "k1", 1, size - 1, "the number of images less one")
-    check_count(k2, "k2", 1, size, "the number of images")
-    if not (isinstance(lambda_, numbers.Real) and 0 <= lambda_ <= 1):
+    check_count(settings.k1, "k1", 1, size - 1, "the number of images less one")
+    check_count(settings.k2, "k2", 1, size, "the number of images")
+    if not (isinstance(lambda_, numbers.Real) and 0 <= float(lambda_) <= 1):
         raise InputError("lambda_", "a number from 0 to 1", repr(lambda_),
                          "it is the weight of the original distance")
     matrix = _checked_matrix(mahalanobis, query.shape[1])
     dtype = (np.dtype(np.float32) if record.precision == "float32" else
              np.result_type(*(working_precision(side[:0]) for side in (query, gallery))))
-    pairs = pairs_of(joined_features(query, gallery, dtype, normalize),
+    pairs = pairs_of(joined_features(query, gallery, dtype, settings.normalize),
                      None if matrix is None else matrix.astype(dtype), record.distance)
-    return _Job(pairs, len(query), k1, k2, float(lambda_), record, normalize)
+    return _Job(pairs, len(query), replace(settings, lambda_=float(lambda_)))
 
 
 def _blocks(job: _Job, block_size: int | None,
             kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
     """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
     variant, n_query, dtype = job.variant, job.n_query, job.pairs.features.dtype
+    settings, lambda_ = job.settings, job.settings.lambda_
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        index, farthest = job.pairs.nearest(max(job.k1 + variant.itself, job.k2), kept)
+        index, farthest = job.pairs.nearest(max(settings.k1 + variant.itself, settings.k2), kept)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
-    V = encode(job.pairs, index, scale, job.k1, job.k2, variant)
+    V = encode(job.pairs, index, scale, settings.k1, settings.k2, variant)
     inverted = invert(V, n_query, variant.stored)
-    if not variant.scaled and job.normalize:
+    if variant.cosine and settings.normalize:
         scale = scale + 1  # 1 - cosine is half of the squared distance
     gallery = slice(n_query, len(job.pairs))
     for rows in blocks_of(n_query, block_size or BLOCK_BYTES // (job.shape[1] * 4)):
         original = kept[rows] if kept is not None else job.pairs.tile(rows, gallery)
         original /= scale[rows, np.newaxis]
-        original *= job.lambda_
+        original *= lambda_
         block = original.astype(np.float32, copy=False)
         for k, row in enumerate(block, rows.start):
             distances = jaccard(V, k, inverted)
             if not variant.scaled:
                 np.maximum(distances, 0, out=distances)
-            row += distances * (1 - job.lambda_)
+            row += distances * (1 - lambda_)
         del original
         yield block
         del block  # to free the memory before the next block

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from operator import index
 from typing import Any, NamedTuple
 
@@ -656,7 +656,7 @@ class Result(Value):
         queries["counted"] = in_mean(self)
         return {
             "schema": SAVED, **self.to_dict(None), "labels": self.fingerprints._asdict(),
-            "convention": asdict(self.convention),
+            "convention": plain(self.convention),
             "queries": {
                 **{name: values.tolist() for name, values in queries.items()},
                 "first_match": [rank or None for rank in self.per_query.first_match.tolist()],

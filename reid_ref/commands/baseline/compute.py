@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from reid_ref import metric_learning
 from reid_ref.arrays import InputError, Integers, blocks_of
-from reid_ref.conventions import find_conventions
+from reid_ref.conventions import CONVENTIONS, find_conventions
 from reid_ref.datasets.driver_files import DRIVERS, Driver, Images, Inputs, Method
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
@@ -39,6 +39,7 @@ from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.reranking.k_reciprocal import rerank_blocks
+from reid_ref.reranking.settings import settings_of, signed_reranking
 from reid_ref.signature import signature
 from reid_ref.text.plain import Share
 
@@ -96,7 +97,7 @@ class Baseline:
         reranked = any(method.reranked for method in driver.methods.values())
         return str(signature(
             {"driver": self.name, "convention": driver.convention, "features": driver.dtype,
-             **({"rerank": "matlab", "k1": "20", "k2": "6", "lambda": "0.3"} if reranked else {}),
+             **(signed_reranking(settings_of(CONVENTIONS["matlab"])) if reranked else {}),
              **({"seed": str(self.seed), "train": str(len(train))} if train else {})},
             self.inputs.query.labels, self.inputs.gallery.labels))
 

@@ -259,7 +259,7 @@ def test_imagined_units():
     gains, weights = np.zeros(10), np.array([1., 7.] * 5)  # of root mean square 5
     for changed, rate in ((0, 1), (1, 1), (2, .8), (4, .3), (5, .25), (10, .25)):
         gains[:changed] = weights[:changed] / 4
-        near(paired._largest_gain(units.UnitSums(gains, weights)), 5 * rate, 1e-14)
+        near(paired.largest_gain(units.UnitSums(gains, weights)), 5 * rate, 1e-14)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])

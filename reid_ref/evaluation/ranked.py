@@ -99,8 +99,8 @@ class Ranked(Value):
         return [how]
 
     def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
-        """Return all pairs; ranked lists have none that can be measured."""
-        raise InputError("data", "features or distances", self.noun)
+        """Return all pairs."""
+        raise NotImplementedError
 
     def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
         """Return what ranks parts of it often without measuring distances anew."""
@@ -382,7 +382,7 @@ class Lists(Ranked):
         raise InputError("data", "features or distances", "ranked lists",
                          "give the features or the distances that were ranked")
 
-    rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
+    rows = exact_blocks = by_product = rankings = sample = sample_bytes = pairs = exact_rows
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""

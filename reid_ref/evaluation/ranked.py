@@ -382,7 +382,12 @@ class Lists(Ranked):
         raise InputError("data", "features or distances", "ranked lists",
                          "give the features or the distances that were ranked")
 
-    rows = exact_blocks = by_product = rankings = sample = sample_bytes = pairs = exact_rows
+    rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
+
+    def pairs(self, *_: Any) -> Pairs:
+        """Ranked lists have no distances."""
+        pairs: Pairs = self.exact_rows()
+        return pairs
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""

@@ -142,7 +142,8 @@ def _offset(query: Integers, gallery: Integers) -> int | None:
     if len(wanted) < 5 or len(of_gallery) < len(wanted):
         return None
     # Python's whole numbers, since a difference of two of 64 bits may need more.
-    numbers, known = wanted.tolist(), of_gallery.tolist()
+    numbers: list[int] = wanted.tolist()
+    known: list[int] = of_gallery.tolist()
     for offset in {known[k] - numbers[k] for k in (0, -1)}:
         if offset and {number + offset for number in numbers} <= {*known}:
             return offset

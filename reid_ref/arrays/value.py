@@ -6,6 +6,7 @@ different from itself, and makes copies that can be written to.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -99,7 +100,7 @@ def _same_arrays(value: Any, other: Any) -> bool:
     numbers = value.dtype.kind in "fc"
     if not (is_lazy(value) or is_lazy(other)):
         return np.array_equal(value, other, equal_nan=numbers)
-    step = _BLOCK // max(1, value.dtype.itemsize * int(np.prod(value.shape[1:])))
+    step = _BLOCK // max(1, value.dtype.itemsize * math.prod(value.shape[1:]))
     return all(np.array_equal(read_rows(value, block.start, block.stop),
                               read_rows(other, block.start, block.stop), equal_nan=numbers)
                for block in blocks_of(value.shape[0], step))
@@ -108,7 +109,7 @@ def _same_arrays(value: Any, other: Any) -> bool:
 def _in_memory(value: Any, name: str) -> Any:
     if not is_lazy(value):
         return value
-    check_fits(int(np.prod(value.shape)) * value.dtype.itemsize, name,
+    check_fits(math.prod(value.shape) * value.dtype.itemsize, name,
                f"an array of shape {tuple(value.shape)} and dtype {value.dtype}",
                "name the file to another process, and read it there")
     return read_rows(value, name=name)

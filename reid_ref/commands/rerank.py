@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     numbers = _check(args)
     options = confidence.check(args)
     data = common.read_files(args)
-    data.features("data")
+    data.features("data", remedy="give the features of query and gallery")
     with each_warning_once():
         results = {"original": evaluate_file(args, data, [convention], None)[convention.name]}
         results.update({"re-ranked": _reranked(args, data, convention, numbers)}

@@ -99,8 +99,8 @@ class Ranked(Value):
         return [how]
 
     def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
-        """Return all pairs; ranked lists have none that can be measured."""
-        raise InputError("data", "features or distances", self.noun)
+        """Return all pairs."""
+        raise NotImplementedError
 
     def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
         """Return what ranks parts of it often without measuring distances anew."""
@@ -383,6 +383,11 @@ class Lists(Ranked):
                          "give the features or the distances that were ranked")
 
     rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
+
+    def pairs(self, *_: Any) -> Pairs:
+        """Ranked lists have no distances."""
+        pairs: Pairs = self.exact_rows()
+        return pairs
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Return the ranks in the lists; each list is read once."""

@@ -128,7 +128,7 @@ def _difference(sums: UnitSums, alpha: float, resamples: int, seed: int) -> Diff
         int(np.count_nonzero(np.sign(sums.value) == sign)) for sign in (1, -1, 0))
     changed = better + worse
     detectable = (DETECTABLE * se * math.sqrt(max(1, CHANGES / changed)) if changed else
-                  CHANGES * _largest_gain(sums) / sums.total)
+                  CHANGES * largest_gain(sums) / sums.total)
     return Difference(sums.mean, low, high, se, p, better, worse, same, detectable, trials)
 
 
@@ -139,14 +139,14 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     The test of a gain d flips the signs of what each unit gained beyond d, and counts the choices
     whose sum is at least as large as that of the signs as they are. The interval has every d that
     the test does not reject, so p and interval never contradict each other. Two imagined units
-    are flipped with the rest, one that gained (`_largest_gain`) and one that lost as much: without
+    are flipped with the rest, one that gained (`largest_gain`) and one that lost as much: without
     them a few units that changed make the interval too narrow.
 
     Every choice of the units that changed is tried where there are no more than `resamples`; else
     one is added to both counts, for the signs as they are (Phipson and Smyth, 2010).
     """
     moved = gains.value != 0
-    imagined = _largest_gain(gains)
+    imagined = largest_gain(gains)
     sums = np.concatenate([gains.value[moved], [imagined, -imagined], gains.value[~moved]])
     weights = np.concatenate([gains.weight[moved], [0, 0], gains.weight[~moved]])
     every, tried = flipped_sums(np.stack([sums, weights]), int(np.count_nonzero(moved)) + 2,
@@ -172,7 +172,7 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     return low, high, (count + extra) / (len(beyond) + extra), len(beyond)
 
 
-def _largest_gain(gains: UnitSums) -> float:
+def largest_gain(gains: UnitSums) -> float:
     """Return what a unit that was not drawn may have gained, or lost.
 
     Per query, that is the most that any unit changed. Few units that changed do not tell how much
@@ -223,7 +223,7 @@ def least_p(weight: Doubles) -> float:
     if len(weight) < 2:
         return 1.0
     gains = UnitSums(weight, weight)
-    most = _largest_gain(gains) + ZERO * gains.total
+    most = largest_gain(gains) + ZERO * gains.total
     choices = Counter({0.0: 1})  # by what is lost; whole numbers of Python's, of any size
     for lost in weight.tolist():
         choices.update({before + lost: n for before, n in choices.items()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles
-from reid_ref.statistics.paired import Difference, _largest_gain
+from reid_ref.statistics.paired import Difference, largest_gain
 from reid_ref.statistics.units import (
     MOST_RESAMPLES, RESAMPLES, UnitSums, choices_of_signs, unit_sums,
     without_rounding)
@@ -66,7 +66,7 @@ def _as_large(pairs: Sequence[tuple[Any, Any, Any]], unit: Any, flips: int,
     rows = [(row[id(before)], row[id(after)]) for before, after, _ in pairs]
     gains = [without_rounding(sums[after].value - sums[before].value, weight)
              for before, after in rows]
-    imagined = [np.rint(scale * _largest_gain(UnitSums(gain, weight))) for gain in gains]
+    imagined = [np.rint(scale * largest_gain(UnitSums(gain, weight))) for gain in gains]
     # Equal sums may differ by half a step for each unit of each system.
     least = [abs(columns[after].sum() - columns[before].sum()) - 2 * len(weight)
              for before, after in rows]

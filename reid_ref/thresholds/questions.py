@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +95,12 @@ def at_rate(impostors: Impostors, far: float) -> tuple[float, Mask]:
     return float(value), impostors.overlap(value, value)
 
 
+def _times(counts: Integers, number: int) -> npt.NDArray[Any]:
+    """Return products of two numbers of pairs, as Python's where 64 bits may be too few."""
+    fits = int(counts.max(initial=0)) * number < 2**63
+    return (counts if fits else counts.astype(object)) * number
+
+
 def equal_error(impostors: Impostors, genuine: Genuine) -> tuple[float, Mask]:
     """Return the smallest threshold at which FAR is at least the share of genuine pairs rejected.
     """
@@ -102,8 +108,8 @@ def equal_error(impostors: Impostors, genuine: Genuine) -> tuple[float, Mask]:
     n_genuine = int(genuine.up_to[-1])
 
     def is_reached(side: int, values: Doubles) -> Mask:
-        missed = (n_genuine - genuine.below(values)) * impostors.number
-        reached: Mask = impostors.below(values)[side] * n_genuine >= missed
+        missed = _times(n_genuine - genuine.below(values), impostors.number)
+        reached: Mask = _times(impostors.below(values)[side], n_genuine) >= missed
         return reached
 
     last, first = (_first(partial(is_reached, side), grid) for side in (0, 1))
@@ -141,7 +147,8 @@ def crossing(impostors: Impostors, genuine: Genuine) -> tuple[float, Mask]:
     """Return the smallest threshold at which TAR - FAR is largest: there the densities cross."""
     n_genuine = int(genuine.up_to[-1])
     low, high = impostors.below(genuine.values)
-    least, most = (genuine.up_to * impostors.number - count * n_genuine for count in (high, low))
+    least, most = (_times(genuine.up_to, impostors.number) - _times(count, n_genuine)
+                   for count in (high, low))
     best = least.max()
     candidates = genuine.values[most >= best]
     open_ = genuine.values[(most >= best) & (low != high)]

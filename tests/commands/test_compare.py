@@ -306,6 +306,7 @@ def test_over_too_few_identities_there_is_no_letter_and_a_note(identities, tmp_p
     text = " ".join(table("compare", *files, *options).split())
     assert ("too few to tell by mAP" in text) == (identities == 8)
     assert ("takes at least 9 units" in text) == (identities == 8)
+    assert ("smallest detectable" in text) == (identities == 9)
     latex = table("compare", *files, *options, "--format", "latex")
     assert ("too few to tell" in latex, r"\textsuperscript{b" in latex) == (
         identities == 8, identities == 9)
@@ -349,6 +350,9 @@ def test_a_smallest_p_comes_with_its_reason(many):
     assert "<0.0001 0.0025" in text
     assert "10,000 drawn or all if there are fewer, 224,400 where p < 0.002" in text
     assert "the smallest possible p of 224,400 flips is 4.5e-06, adjusted 0.0025" in text
+    detectable = [f"{100 * one.detectable:.2f}" for one in found.comparisons]
+    low, high = (find(detectable, key=float) for find in (min, max))
+    assert f"smallest detectable differences: {low} to {high} points" in text
     two = reid_ref.compare(many["s0"], many["s33"], metrics=["Rank-1"])
     assert "adjusted" not in as_text(two, {})
 

@@ -1,5 +1,6 @@
 """The doctor: a made file for each finding, and nothing on what is sound."""
 import json
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -154,6 +155,17 @@ def test_labels_that_cannot_be_meant(key, severity, evidence, said, changes):
     found, = findings(relabelled(**changes))
     assert (found.key, found.severity) == (f"doctor:{key}", severity)
     assert evidence.items() <= found.evidence.items() and said in found.sentence
+
+
+@pytest.mark.parametrize("column", ["identity", "camera"])
+def test_labels_further_apart_than_64_bits_hold(column):
+    lowest = np.int64(-2**63)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = {one.key: one.evidence for one in findings(relabelled(**{
+            f"query_{column}": lambda one: lowest + one,
+            f"gallery_{column}": lambda one: 2**62 + one}))}
+    assert found[f"doctor:{column}-offset"]["offset"] == 2**62 + 2**63
 
 
 def test_one_image_per_identity_needs_no_cameras():

@@ -343,6 +343,7 @@ def test_options_that_lists_refuse(options, message):
                                    "plot rank-lists lists.npz -o x.svg",
                                    "plot distances lists.npz -o x.svg", "doctor lists.npz",
                                    "explain lists.npz", "report lists.npz -o x.svg",
+                                   "thresholds lists.npz",
                                    "validate --published 50/40 lists.npz"])
 def test_what_needs_distances_says_what_to_give(words, tmp_path):
     np.savez(tmp_path / "lists.npz", I=[[1, 0]], q_pids=[7], q_camids=[0], g_pids=[7, 8],
@@ -351,6 +352,14 @@ def test_what_needs_distances_says_what_to_give(words, tmp_path):
                           "lists.npz: expected features or distances, got ranked lists; give the "
                           "features or the distances that were ranked")
     assert not (tmp_path / "x.svg").exists()
+
+
+def test_reranking_takes_features_alone(tmp_path):
+    labels = {"q_pids": [7], "q_camids": [0], "g_pids": [7, 8], "g_camids": [1, 1]}
+    for name, array in (("lists", {"I": [[1, 0]]}), ("distances", {"distmat": [[.1, .2]]})):
+        np.savez(tmp_path / f"{name}.npz", **array, **labels)
+        assert_one_line_error(command("rerank", f"{name}.npz", cwd=tmp_path),
+                              f"{name}.npz: expected features, got .*; give the features")
 
 
 def test_n_good_and_per_query_on_the_command_line(tmp_path):

@@ -255,11 +255,26 @@ def test_one_changed_query_does_not_narrow_the_interval(weights):
     assert paired.difference(before, after, unit).p < .05
 
 
+@pytest.mark.parametrize("n", [2, 5, 10, 20, 50, 63, 200, 750])
+def test_one_changed_query_narrows_the_interval_by_a_step_at_most(n):
+    """Choices of signs are counted, so that the ends of the interval move in steps."""
+    rng = np.random.default_rng(n)
+    for weights in (np.ones(n, int), rng.integers(1, 7, n), np.where(rng.random(n) < .8, 1, 30),
+                    np.minimum(200, 1 + rng.pareto(1, n)).astype(int)):
+        unit = np.repeat(np.arange(n), weights)
+        before, after = np.zeros((2, len(unit)))
+        none = paired.difference(before, after, unit)
+        for query, gain in ((0, 1), (len(unit) // 2, .5), (-1, .01)):
+            after[:], after[query] = 0, gain
+            one = paired.difference(before, after, unit)
+            assert one.high - one.low > .9 * (none.high - none.low)
+
+
 def test_imagined_units():
     gains, weights = np.zeros(10), np.array([1., 7.] * 5)  # of root mean square 5
     for changed, rate in ((0, 1), (1, 1), (2, .8), (4, .3), (5, .25), (10, .25)):
         gains[:changed] = weights[:changed] / 4
-        near(paired._largest_gain(units.UnitSums(gains, weights)), 5 * rate, 1e-14)
+        near(paired.largest_gain(units.UnitSums(gains, weights)), 5 * rate, 1e-14)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int64])

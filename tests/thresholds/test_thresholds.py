@@ -13,7 +13,7 @@ from reid_ref.ranking import exact_distances
 from reid_ref.ranking.exact_distances import pair_products
 from reid_ref.ranking.roles import find_roles
 from reid_ref.thresholds import impostors, search
-from reid_ref.thresholds.questions import likely
+from reid_ref.thresholds.questions import Genuine, crossing, equal_error, likely
 from tests import nightly
 from tests.cases import market_like, special
 from tests.shared import shared
@@ -339,6 +339,35 @@ def test_by_hand():
     assert found.open_set is None
     # Of the distances in descending order, .6 has a third of the genuine pairs.
     assert found.fastreid_tpr_at_fpr == {1e-4: 0, 1e-3: 0, 1e-2: 0}
+
+
+class Known:
+    """Impostors of which every distance is known, each so many times."""
+
+    def __init__(self, distances, times):
+        self._values, self._times = np.sort(distances), times
+        self.number = len(distances) * times
+
+    def below(self, values, side="right"):
+        count = np.searchsorted(self._values, values, side=side) * self._times
+        return count, count
+
+    def edges(self):
+        return np.append(self._values, np.inf)
+
+    def overlap(self, *_):
+        return np.zeros(1, bool)
+
+
+@pytest.mark.parametrize("question", [equal_error, crossing])
+@pytest.mark.parametrize("seed", range(5))
+def test_numbers_of_pairs_whose_product_has_more_than_64_bits(question, seed):
+    """10^5 queries and 10^6 images: 10^11 impostor pairs, and 10^8 genuine ones."""
+    rng = np.random.default_rng(seed)
+    genuine, wrong = Genuine.of(rng.random(20).round(1)), rng.random(100) + .3
+    few, many = (question(Known(wrong, times), genuine._replace(up_to=genuine.up_to * times))
+                 for times in (1, 2**31))
+    assert few[0] == many[0]
 
 
 def test_index_lists_say_which_pairs_are_genuine():

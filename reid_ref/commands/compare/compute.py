@@ -264,9 +264,10 @@ def _flips(resamples: Any, tests: int) -> tuple[int, int]:
     drawn = RESAMPLES if resamples is None else check_count(resamples, "resamples", 1)
     flips = flips_for(tests, SIGNIFICANT) if resamples is None else drawn
     if tests >= SIGNIFICANT * (flips + 1) - 1e-9:
+        adjusted = f" adjusted for {tests:,} comparisons" if tests > 1 else ""
         raise InputError(
-            "resamples", f"at least {math.floor(tests / SIGNIFICANT + 1e-9):,} flips, for p "
-            f"adjusted for {tests:,} comparisons to be below {SIGNIFICANT:g}", f"{flips:,}")
+            "resamples", f"at least {math.floor(tests / SIGNIFICANT + 1e-9):,} flips, for p"
+            f"{adjusted} to be below {SIGNIFICANT:g}", f"{flips:,}")
     return drawn, flips
 
 

@@ -16,6 +16,8 @@ from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 FEW = 10
 #: How many of the queries that changed most a table names.
 SHOWN = 3
+#: Of more comparisons by a metric, the detectable differences are a range.
+MOST_NAMED = 10
 #: Marks after a number whose adjusted p is below these.
 MARKS = {.01: "**", SIGNIFICANT: "*"}
 _FIELDS = [field.name for field in fields(Comparison) if field.name not in ("gains", "losses")]
@@ -120,8 +122,12 @@ def _remarks(answer: Comparisons, metric: str, changes: list[Comparison]) -> lis
         # At a rank queries change by 1, or not at all.
         if not letters and not metric.startswith("Rank-"):
             text += _extremes(change)
-    *first, last = (percent(change.detectable) for change in changes)
-    points = " and ".join([*filter(None, [", ".join(first)]), last])
+    if metric in answer.too_few:  # no difference is
+        return text
+    detectable = [change.detectable for change in changes]
+    *first, last = map(percent, detectable)
+    points = (" and ".join([*filter(None, [", ".join(first)]), last]) if len(changes) <= MOST_NAMED
+              else f"{percent(min(detectable))} to {percent(max(detectable))}")
     return text + wrap(f"smallest detectable difference{'s' * bool(first)}: {points} points (at "
                        "5 %, power 80 %)", "  ", "    ")
 

@@ -141,8 +141,11 @@ def _offset(query: Integers, gallery: Integers) -> int | None:
     wanted, of_gallery = np.unique(query), np.unique(gallery)
     if len(wanted) < 5 or len(of_gallery) < len(wanted):
         return None
-    for offset in {int(of_gallery[0] - wanted[0]), int(of_gallery[-1] - wanted[-1])}:
-        if offset and np.isin(wanted + offset, of_gallery).all():
+    # Python's whole numbers, since a difference of two of 64 bits may need more.
+    numbers: list[int] = wanted.tolist()
+    known: list[int] = of_gallery.tolist()
+    for offset in {known[k] - numbers[k] for k in (0, -1)}:
+        if offset and {number + offset for number in numbers} <= {*known}:
             return offset
     return None
 
@@ -170,14 +173,14 @@ def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
             "swapped.", {**evidence, "identities": _identities(query, gallery)},
             "Check which of the two label arrays is which.")
     elif not np.intersect1d(of_query, of_gallery).size:
-        shift = int(of_gallery[0] - of_query[0])
-        if len(of_query) == len(of_gallery) > 1 and (of_query + shift == of_gallery).all():
+        shifts = {other - camera for camera, other in zip(of_query.tolist(), of_gallery.tolist())}
+        if len(of_query) == len(of_gallery) > 1 == len(shifts):
             yield Finding(
                 "doctor:camera-offset", "warning",
                 f"The cameras of the queries ({_range(of_query)}) are those of the gallery "
                 f"({_range(of_gallery)}) but for a constant: numbered for each folder apart, they "
                 "never meet, and same-camera images are not ignored.",
-                {**evidence, "offset": shift}, "Number the cameras of both sides alike.")
+                {**evidence, "offset": shifts.pop()}, "Number the cameras of both sides alike.")
         else:
             yield Finding(
                 "doctor:disjoint-cameras", "note",

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     numbers = _check(args)
     options = confidence.check(args)
     data = common.read_files(args)
-    data.features("data")
+    data.features("data", remedy="give the features that were ranked")
     with each_warning_once():
         results = {"original": evaluate_file(args, data, [convention], None)[convention.name]}
         results.update({"re-ranked": _reranked(args, data, convention, numbers)}

@@ -38,6 +38,7 @@ Array = npt.NDArray[Any]
 Arrays = Iterator[Array]
 #: Bytes of a stored array that are read at a time, to take some of its rows.
 _BLOCK = 2**26
+_GIVE = "give the features or the distances that were ranked"
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Ranked(Value):
 
     def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
         """Return all pairs; ranked lists have none that can be measured."""
-        raise InputError("data", "features or distances", self.noun)
+        raise InputError("data", "features or distances", self.noun, _GIVE)
 
     def measured(self, query: Labels, gallery: Labels, how: How) -> Ranked:
         """Return what ranks parts of it often without measuring distances anew."""
@@ -379,8 +380,7 @@ class Lists(Ranked):
 
     def exact_rows(self, *_: Any) -> Any:
         """Ranked lists have no distances."""
-        raise InputError("data", "features or distances", "ranked lists",
-                         "give the features or the distances that were ranked")
+        raise InputError("data", "features or distances", "ranked lists", _GIVE)
 
     rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
 

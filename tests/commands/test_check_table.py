@@ -229,6 +229,15 @@ def test_a_column_without_a_metric_is_not_unread():
     assert (len(row.row.numbers), row.row.unread) == (2, ())
 
 
+def test_cells_that_a_form_describes_are_unread():
+    page = ["Form: Rank-1 (mAP)", "", "| M | Params | Market | Duke |", RULE,
+            "| a | 2,2 | 94,2 (84,1) | 9 (8) |", "| b | 2.2 | 9 (8) | 90.1 80.2 70.3 |"]
+    rows = [row for row, *_ in check_page(page)[0]]
+    assert [len(row.numbers) for row in rows] == [2, 2]
+    assert [row.unread for row in rows] == [
+        (("Rank-1/mAP", "94,2 (84,1)"),), (("Rank-1/mAP", "90.1 80.2 70.3"),)]
+
+
 def test_a_table_of_which_nothing_was_read_is_named(tmp_path, capsys):
     """Beside a table that was read it was left out without a word."""
     text = table("| a | 90.11 | 70.1 |") + "\n\n| Set | images |\n|--|--|\n| Market | 9 |\n"
@@ -331,6 +340,9 @@ RULE = "|--|--|--|--|--|"
      ["veri776", "unknown"]),
     (["# MARS", "| Pre-trained | R-1 |", RULE, "| MSMT17 | 9 |"], ["mars"]),
     (["# MARS", "| Source | Target | R-1 |", RULE, "| Duke | CUHK03-NP | 9 |"], ["cuhk03-np"]),
+    (["# MARS", "| Source -> Target | R-1 |", RULE, "| Market → Duke | 9 |", "| MSMT2Market | 8 |",
+      "| M → MS | 7 |", "| Mine | 6 |"], ["dukemtmc", "market1501", "msmt17", "unknown"]),
+    (["# MARS", "| Training → testing | R-1 |", RULE, "| Duke | 9 |"], ["dukemtmc"]),
     (["| | M | R-1 |", RULE, "| Market | a | 9 |", "| | b | 8 |", "| Duke | | |", "| | c | 7 |"],
      ["market1501", "market1501", "dukemtmc"]),
     (["| | Market | Duke |", RULE, "| R-1 | 9 | 8 |"], ["market1501", "dukemtmc"]),

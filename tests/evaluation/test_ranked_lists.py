@@ -328,7 +328,8 @@ def test_options_that_lists_refuse(options, message):
                                    "plot rank-lists lists.npz -o x.svg",
                                    "plot distances lists.npz -o x.svg", "doctor lists.npz",
                                    "explain lists.npz", "report lists.npz -o x.svg",
-                                   "validate --published 50/40 lists.npz"])
+                                   "validate --published 50/40 lists.npz",
+                                   "thresholds lists.npz"])
 def test_what_needs_distances_says_what_to_give(words, tmp_path):
     np.savez(tmp_path / "lists.npz", I=[[1, 0]], q_pids=[7], q_camids=[0], g_pids=[7, 8],
              g_camids=[1, 1])
@@ -336,6 +337,13 @@ def test_what_needs_distances_says_what_to_give(words, tmp_path):
                           "lists.npz: expected features or distances, got ranked lists; give the "
                           "features or the distances that were ranked")
     assert not (tmp_path / "x.svg").exists()
+
+
+def test_rerank_says_what_to_give(tmp_path):
+    np.savez(tmp_path / "lists.npz", I=[[1, 0]], q_pids=[7], q_camids=[0], g_pids=[7, 8],
+             g_camids=[1, 1])
+    assert_one_line_error(command("rerank", "lists.npz", cwd=tmp_path),
+                          "lists.npz: expected features, got ranked lists .*; give the features")
 
 
 def test_n_good_and_per_query_on_the_command_line(tmp_path):

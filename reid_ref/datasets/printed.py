@@ -27,9 +27,9 @@ SEVERAL, UNKNOWN = "several", "unknown"
 _WORDS = re.compile("[a-z]+")
 _WORD = re.compile(r"[^\W_]+")
 _INTEGER = re.compile("[0-9]+")
-#: mAP50 and mAP@0.5 are of detectors; R50 is a network.
+#: mAP50 and mAP@0.5 are of detectors; R50, R-50 and R-101 are networks.
 _METRIC = re.compile(
-    r"(?<![a-z])(?:(map|minp)(?![a-z]|[@ ]?[0-9])|(?:rank|cmc|top|r(?!18|34|50|101|152))"
+    r"(?<![a-z])(?:(map|minp)(?![a-z]|[@ ]?[0-9])|(?:rank|cmc|top|r(?![-_ ]?(?:18|34|50|101|152)))"
     r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))",
     re.IGNORECASE)
 _RANKS = {"rank", "cmc", "top", "r"}

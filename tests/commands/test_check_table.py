@@ -229,6 +229,16 @@ def test_a_column_without_a_metric_is_not_unread():
     assert (len(row.row.numbers), row.row.unread) == (2, ())
 
 
+def test_a_network_is_no_rank(tmp_path, capsys):
+    """The parameters of R-50 were its Rank-50, below its Rank-1, and so impossible."""
+    text = "## Market-1501\n\n| Backbone | Params | Rank-1 |\n|--|--|--|\n" + "\n".join(
+        f"| {name} | {params} | 94.5 |" for name, params in (
+            ("R-50", 25.6), ("R 101", "44,6"), ("R_152-ibn", 60.2)))
+    assert [len(numbers) for _, numbers in read(*text.splitlines())] == [1, 1, 1]
+    status, lines, summary = check(text, tmp_path, capsys)
+    assert (status, lines) == (0, []) and "unread" not in summary
+
+
 def test_cells_that_a_form_describes_are_unread():
     page = ["Form: Rank-1 (mAP)", "", "| M | Params | Market | Duke |", RULE,
             "| a | 2,2 | 94,2 (84,1) | 9 (8) |", "| b | 2.2 | 9 (8) | 90.1 80.2 70.3 |"]

@@ -259,6 +259,15 @@ def test_a_table_of_which_nothing_was_read_is_named(tmp_path, capsys):
     assert done.returncode == 2 and "line 11: expected a number for Rank-1" in done.stderr
 
 
+def test_what_is_in_a_comment_is_on_no_page():
+    """`<!-- | M | mAP |` was a header with one more column: each number was its neighbour's."""
+    old = ["<!-- | M | R-1 | mAP |", RULE, "| a | 9 | 8 |", "| b | 7 | 6 | -->"]
+    new = ["| M | R-1 | mAP |", RULE, "| c | 5 <!-- 55 --> | 4 |"]
+    (row, *_), = check_page(["# Market", *old, *new])[0]
+    assert (row.line, row.name) == (8, "c") and [one.printed for one in row.numbers] == ["5", "4"]
+    assert len(check_page(["text <!-- without end", new[0], new[1], "| c | 5 | 4 |"])[0]) == 1
+
+
 def test_where_tables_are():
     page = ["x | mAP", "--|--", "a | 1.5", "", "| y | mAP |", "text", "```", "x | mAP", "--|--",
             "b | 1.5", "```", "  ~~~md", "x | mAP", "--|--", "c | 1.5", "  ~~~", "| x | mAP |",
@@ -520,7 +529,7 @@ HOSTILE = {
     "signatures": f"| {'convention:' * N} | 3 | 4 |",
     "benchmarks": f"| {'market to ' * N} | 3 | 4 |", "digits": f"| a | {'9' * N} | {'9.' * N} |",
     "arrows": f"| Market Duke {'-' * N} | 3 | 4 |", "tags": "<table>" + "<" * N,
-    "comments": "<table>" + "<!--" * N,
+    "comments": "<table>" + "<!--" * N, "shut comments": "<!-->-->" * N,
     "marked": "<table>" + "<![" * N, "quotes": "<table><a " + "='\"" * N,
     "cells": "<table><tr>" + "<td colspan=99 rowspan=99999999999>" * N,
     "character": "<table><tr><td>&#" + "9" * N, "pipes": "|" * N,

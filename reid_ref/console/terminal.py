@@ -9,7 +9,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from reid_ref.text import visible
 
@@ -25,9 +26,14 @@ OPTIONS = {
     "lists": "--index-lists", "names": "--map", "key": "KEY"}
 
 
-def names_of_arguments(files: Iterable[str]) -> dict[str, str]:
-    """Return what a user knows the library's arguments by: options, and the files of a result."""
-    return {**OPTIONS, "data": ", ".join(files) or "data"}
+def names_of_arguments(files: Sequence[str]) -> dict[str, str]:
+    """Return what a user knows the library's arguments by: options, and the files of a result.
+
+    A result has the name of its file, which may be that of an argument: seed.npz.
+    """
+    results = {Path(file).stem for file in files}
+    return {**{name: option for name, option in OPTIONS.items() if name not in results},
+            "data": ", ".join(files) or "data"}
 
 
 BOLD, GREEN, RED, PLAIN = "\x1b[1m", "\x1b[1;32m", "\x1b[1;31m", "\x1b[0m"

@@ -27,9 +27,9 @@ SEVERAL, UNKNOWN = "several", "unknown"
 _WORDS = re.compile("[a-z]+")
 _WORD = re.compile(r"[^\W_]+")
 _INTEGER = re.compile("[0-9]+")
-#: mAP50 and mAP@0.5 are of detectors; R50 is a network.
+#: mAP50 and mAP@0.5 are of detectors; R50, R-50 and R-101 are networks.
 _METRIC = re.compile(
-    r"(?<![a-z])(?:(map|minp)(?![a-z]|[@ ]?[0-9])|(?:rank|cmc|top|r(?!18|34|50|101|152))"
+    r"(?<![a-z])(?:(map|minp)(?![a-z]|[@ ]?[0-9])|(?:rank|cmc|top|r(?![-_ ]?(?:18|34|50|101|152)))"
     r"[ @_=.-]{0,3}([1-9][0-9]{0,2}(?:\s*[/,]\s*-?[1-9][0-9]{0,2})*)(?![0-9]))",
     re.IGNORECASE)
 _RANKS = {"rank", "cmc", "top", "r"}
@@ -371,8 +371,10 @@ def _below(columns: list[Column], cells: Sequence[str], section: str | None) -> 
 
 def _column(text: str) -> Column:
     words = set(_WORDS.findall(text.casefold()))
+    # "Source -> Target" and "Train / Test" are of both.
+    sources = set() if words & _TESTS else _SOURCES
     return Column(metrics_in(text), benchmark_in(text), bool(words & _DATASETS),
-                  bool(words & (_OTHER | _SOURCES)),
+                  bool(words & (_OTHER - _TRAINED | sources)),
                   next((name for word, name in _BOXES.items() if word in words), ""))
 
 
@@ -422,8 +424,10 @@ def _numbers(cells: Sequence[str], columns: Sequence[Column], nearest: Sequence[
                 key = f"cuhk03-np-{column.boxes}"
             for metric, value in zip(metrics, values):
                 yield Number(metric, key, value, Decimal(value), spread or row in _AVERAGES)
-        if said and _LIKE_A_NUMBER.match(cell) and (not values or len(values) != len(metrics)):
-            yield "/".join(said), cell
+        # A form is of the columns of benchmarks; others have numbers, too.
+        named = said or (metrics if column.benchmark else [])
+        if named and _LIKE_A_NUMBER.match(cell) and (not values or len(values) != len(metrics)):
+            yield "/".join(named), cell
 
 
 def _in_percent(numbers: tuple[Number, ...]) -> tuple[Number, ...]:

@@ -137,13 +137,26 @@ def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
         return StoredArray.refused(_damaged(where, "an array as numpy.savez writes it", error))
     if dtype.hasobject:
         return StoredArray.refused(pickled(where))
-    return StoredArray(where, shape, dtype, partial(_read_npz_array, path, entry.filename))
+    return StoredArray(where, shape, dtype, partial(_read_npz_array, path, entry.filename),
+                       head=partial(_read_npz_rows, path, entry.filename))
 
 
 def _read_npz_array(path: Path, name: str) -> Any:
     with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
           archive.open(name) as file):
         return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _read_npz_rows(path: Path, name: str, n: int) -> Any:
+    """Return the first rows; None where the array is stored by columns."""
+    with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
+          archive.open(name) as file):
+        read = {(1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0}[np.lib.format.read_magic(file)]
+        shape, by_columns, dtype = read(file)
+        rows = (min(n, shape[0]), *shape[1:])
+        return None if by_columns else np.frombuffer(
+            file.read(math.prod(rows) * dtype.itemsize), dtype).reshape(rows)
 
 
 def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:

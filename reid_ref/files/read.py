@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref import extensions
-from reid_ref.arrays import InputError, check_choice, check_finite_rows, warn
+from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.disk import check_different, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
@@ -22,6 +22,7 @@ from reid_ref.files.layouts import (
 from reid_ref.files.lists import lists_of_array
 from reid_ref.files.roles import Fields, fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
+from reid_ref.files.unread import warn_of_unread
 from reid_ref.labels import FURTHER, check_distances, check_feature_shapes
 
 #: The sides whose images are the rows, or rows and columns, of each matrix.
@@ -182,30 +183,21 @@ def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> Resul
         if fields.used.isdisjoint(value.where for value in part.values.values()):
             raise InputError(path, f"a file that belongs to the {fields.title}",
                              ", ".join(part.values), "rename it, or leave it out")
-    if "query_features" in fields.arrays and names.keys().isdisjoint(fields.arrays):
-        _name_distances(files, fields)
     title = f"{layout.title if layout else fields.title}, in {contents.format}"
     formats = {part.format for part in files.values()}
     if several and "ranked_lists" not in fields.arrays:
         title = SEPARATE["distances" if "distances" in fields.arrays else
                          "npy" if formats <= {NPY, TEXT} else "features"]
-    return _result(
+    result = _result(
         title, {role: array.T if layout and layout.columns and role in _SIDES else array
                 for role, array in fields.arrays.items()},
         any(part.transposable for part in files.values()) or not layout and MAT in formats,
         () if several else tuple(key for key, value in contents.values.items()
                                  if value.where not in fields.used))
-
-
-def _name_distances(files: Mapping[Path, Contents], fields: Fields) -> None:
-    """Warn of a matrix of distances beside features, which may say something else."""
-    sizes = {n for role in FEATURES for n in fields.arrays[role].shape}
-    for contents in files.values():
-        for key, value in contents.values.items():
-            if (value.where not in fields.used and role_of(key) == "distances"
-                    and len(value.shape) == 2 and sizes.issuperset(value.shape)):
-                warn(f"{value.where} is not read: the features beside it are ranked; "
-                     f"names={{'distances': {key!r}}} (--map distances={key}) ranks the matrix")
+    if names.keys().isdisjoint(fields.arrays):
+        warn_of_unread(result, {key: value for part in files.values() for key, value in
+                                part.values.items() if value.where not in fields.used})
+    return result
 
 
 def _fields_of_layout(path: Path, contents: Contents, layout: Layout) -> Fields:

@@ -21,6 +21,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.stored import in_rows
 from reid_ref.labels import Labels
 
+_SMALL = 2**26        # bytes of an array that is read whole, though some rows are needed
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
 
 
@@ -43,8 +44,8 @@ class StoredArray:
 
     `where` is "path: key", for messages. `read` returns the array in `stored_shape`; `refusal`
     says why it cannot be read. `size`: the bytes that this takes, where more than the shape says.
-    `dataset` gives rows without reading the whole. `turned`: the array is the transpose of what
-    is stored.
+    `dataset` gives rows without reading the whole, and `head` the first ones, or None. `turned`:
+    the array is the transpose of what is stored.
     """
 
     where: str
@@ -55,6 +56,7 @@ class StoredArray:
     size: int = 0
     dataset: Any = None
     turned: bool = False
+    head: Callable[[int], Any] = lambda n: None
 
     @classmethod
     def refused(cls, error: InputError) -> StoredArray:
@@ -116,6 +118,15 @@ class StoredArray:
         read = self.read()
         value: npt.NDArray[Any] = read.T if self.turned else read
         return in_rows(value) if value.nbytes < memory.free_bytes() else value
+
+    def first(self, n: int) -> npt.NDArray[Any] | None:
+        """Return the first rows; None where a large array would be read for them."""
+        if self.in_parts:
+            return np.asarray(self.lazy()[:n])
+        rows = None if self.turned else self.head(n)
+        if rows is None and math.prod(self.shape) * self.dtype.itemsize <= _SMALL:
+            rows = self.load()[:n]
+        return rows
 
     def lazy(self) -> Any:
         """Return the dataset, where it gives rows; otherwise read the whole array."""

@@ -45,7 +45,7 @@ class Grid(NamedTuple):
 
 
 def tables_of(page: Sequence[str]) -> list[Grid]:
-    r"""Return the tables of a page, in the order of its lines; blocks of code are left out.
+    r"""Return the tables of a page, in the order of its lines, without code and comments.
 
     Examples
     --------
@@ -55,7 +55,8 @@ def tables_of(page: Sequence[str]) -> list[Grid]:
     >>> tables_of([r"\begin{tabular}{lc}", r"ours & \textbf{84.1} \\", r"\end{tabular}"])[0].rows
     [(2, ['ours', '84.1'])]
     """
-    lines = [_LONG_REFERENCE.sub("", line) for line in _without_code(page)]
+    shown = _without_comments(_without_code(page))
+    lines = [_LONG_REFERENCE.sub("", line) for line in shown]
     html = _HtmlTables()
     if any("<table" in line.lower() for line in lines):
         with suppress(AssertionError):  # of the parser: "<![" and no name, where reading ends
@@ -89,6 +90,15 @@ def _without_code(lines: Sequence[str]) -> list[str]:
             fence, line = "", ""
         text.append("" if fence else line)
     return text
+
+
+def _without_comments(lines: Sequence[str]) -> list[str]:
+    """Return the lines without what is in HTML's comments, which no reader sees."""
+    text, kept, end = "\n".join(lines), list[str](), 0
+    while (start := text.find("<!--", end)) >= 0 and (after := text.find("-->", start)) >= 0:
+        kept += [text[end:start], "\n" * text.count("\n", start, after)]
+        end = after + 3
+    return "".join([*kept, text[end:]]).split("\n")
 
 
 def _add_what_is_above(grids: list[Grid], lines: Sequence[str]) -> None:

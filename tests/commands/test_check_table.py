@@ -229,6 +229,25 @@ def test_a_column_without_a_metric_is_not_unread():
     assert (len(row.row.numbers), row.row.unread) == (2, ())
 
 
+def test_a_network_is_no_rank(tmp_path, capsys):
+    """The parameters of R-50 were its Rank-50, below its Rank-1, and so impossible."""
+    text = "## Market-1501\n\n| Backbone | Params | Rank-1 |\n|--|--|--|\n" + "\n".join(
+        f"| {name} | {params} | 94.5 |" for name, params in (
+            ("R-50", 25.6), ("R 101", "44,6"), ("R_152-ibn", 60.2)))
+    assert [len(numbers) for _, numbers in read(*text.splitlines())] == [1, 1, 1]
+    status, lines, summary = check(text, tmp_path, capsys)
+    assert (status, lines) == (0, []) and "unread" not in summary
+
+
+def test_cells_that_a_form_describes_are_unread():
+    page = ["Form: Rank-1 (mAP)", "", "| M | Params | Market | Duke |", RULE,
+            "| a | 2,2 | 94,2 (84,1) | 9 (8) |", "| b | 2.2 | 9 (8) | 90.1 80.2 70.3 |"]
+    rows = [row for row, *_ in check_page(page)[0]]
+    assert [len(row.numbers) for row in rows] == [2, 2]
+    assert [row.unread for row in rows] == [
+        (("Rank-1/mAP", "94,2 (84,1)"),), (("Rank-1/mAP", "90.1 80.2 70.3"),)]
+
+
 def test_a_table_of_which_nothing_was_read_is_named(tmp_path, capsys):
     """Beside a table that was read it was left out without a word."""
     text = table("| a | 90.11 | 70.1 |") + "\n\n| Set | images |\n|--|--|\n| Market | 9 |\n"
@@ -238,6 +257,15 @@ def test_a_table_of_which_nothing_was_read_is_named(tmp_path, capsys):
     (tmp_path / "a.md").write_text(text + "\n" + table("| a | 90,11 | 70,1 |"))
     done = command("check-table", tmp_path / "a.md")
     assert done.returncode == 2 and "line 11: expected a number for Rank-1" in done.stderr
+
+
+def test_what_is_in_a_comment_is_on_no_page():
+    """`<!-- | M | mAP |` was a header with one more column: each number was its neighbour's."""
+    old = ["<!-- | M | R-1 | mAP |", RULE, "| a | 9 | 8 |", "| b | 7 | 6 | -->"]
+    new = ["| M | R-1 | mAP |", RULE, "| c | 5 <!-- 55 --> | 4 |"]
+    (row, *_), = check_page(["# Market", *old, *new])[0]
+    assert (row.line, row.name) == (8, "c") and [one.printed for one in row.numbers] == ["5", "4"]
+    assert len(check_page(["text <!-- without end", new[0], new[1], "| c | 5 | 4 |"])[0]) == 1
 
 
 def test_where_tables_are():
@@ -331,6 +359,9 @@ RULE = "|--|--|--|--|--|"
      ["veri-776", "unknown"]),
     (["# MARS", "| Pre-trained | R-1 |", RULE, "| MSMT17 | 9 |"], ["mars"]),
     (["# MARS", "| Source | Target | R-1 |", RULE, "| Duke | CUHK03-NP | 9 |"], ["cuhk03-np"]),
+    (["# MARS", "| Source -> Target | R-1 |", RULE, "| Market → Duke | 9 |", "| MSMT2Market | 8 |",
+      "| M → MS | 7 |", "| Mine | 6 |"], ["dukemtmc", "market1501", "msmt17", "unknown"]),
+    (["# MARS", "| Training → testing | R-1 |", RULE, "| Duke | 9 |"], ["dukemtmc"]),
     (["| | M | R-1 |", RULE, "| Market | a | 9 |", "| | b | 8 |", "| Duke | | |", "| | c | 7 |"],
      ["market1501", "market1501", "dukemtmc"]),
     (["| | Market | Duke |", RULE, "| R-1 | 9 | 8 |"], ["market1501", "dukemtmc"]),
@@ -498,7 +529,7 @@ HOSTILE = {
     "signatures": f"| {'convention:' * N} | 3 | 4 |",
     "benchmarks": f"| {'market to ' * N} | 3 | 4 |", "digits": f"| a | {'9' * N} | {'9.' * N} |",
     "arrows": f"| Market Duke {'-' * N} | 3 | 4 |", "tags": "<table>" + "<" * N,
-    "comments": "<table>" + "<!--" * N,
+    "comments": "<table>" + "<!--" * N, "shut comments": "<!-->-->" * N,
     "marked": "<table>" + "<![" * N, "quotes": "<table><a " + "='\"" * N,
     "cells": "<table><tr>" + "<td colspan=99 rowspan=99999999999>" * N,
     "character": "<table><tr><td>&#" + "9" * N, "pipes": "|" * N,

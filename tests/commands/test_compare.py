@@ -157,6 +157,18 @@ def test_the_legend_has_the_words_of_its_unit():
         *words, "--unit", "query")
 
 
+def test_a_result_named_as_an_argument_is_not_taken_for_an_option(tmp_path):
+    """The message of a file lists.npz began with --index-lists."""
+    distances, query, gallery = cases.market_like(5, n_query=60, n_gallery=150, identities=25)
+    for name, n in (("lists", 60), ("seed", 59)):
+        labels = {f"{side}_{column}": getattr(images, column) for side, images in (
+            ("query", query[:n]), ("gallery", gallery)) for column in ("identity", "camera")}
+        np.savez(tmp_path / f"{name}.npz", distances=distances[:n], **labels)
+    names = tmp_path / "lists.npz", tmp_path / "seed.npz"
+    assert refusal("compare", *names).startswith("seed: expected 60 queries, as in lists, got 59")
+    assert refusal("compare", *names[::-1]).startswith("lists: expected 59 queries, as in seed")
+
+
 def test_bad_input(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("matlab", "torchreid", "mars"):

@@ -193,6 +193,33 @@ def test_a_double_that_is_off_is_not_said_to_be_a_float32():
         as_text(check).split())
 
 
+@pytest.mark.parametrize("third", [
+    lambda ap, mAP: (ap,), lambda ap, mAP: (ap, np.zeros(3)), lambda ap, mAP: (0.0,),
+    lambda ap, mAP: (mAP,), lambda ap, mAP: (np.float32(mAP),)])
+@pytest.mark.parametrize("unmatched", [False, True])
+def test_a_third_value_that_is_no_minp(third, unmatched):
+    """AG-VPReID and PersonViT return the list of APs there, VersReID 0."""
+    def evaluator(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
+        cmc, mAP = made()(distmat, q_pids, g_pids, q_camids, g_camids)
+        aps = [made()(distmat[[k]], q_pids[[k]], g_pids, q_camids[[k]], g_camids)[1]
+               for k in range(len(q_pids))
+               if ((g_pids == q_pids[k]) & (g_camids != q_camids[k])).any()]
+        return cmc, mAP, *third(aps, mAP)
+
+    check = crosscheck(evaluator, *data(unmatched=unmatched))
+    assert (check.verdict, check.follows, check.mINP) == ("equal", "torchreid-function", None)
+    assert check.queries.compared == check.queries.equal > 10
+
+
+def test_of_the_conventions_with_its_aps_the_closest_has_the_nearest_curve():
+    """A Rank-1 that misses two hits is no draw of single images."""
+    def two_hits_less(cmc, mAP):
+        cmc[0] -= .02
+        return cmc, mAP
+    check = crosscheck(changing(two_hits_less), *data(unmatched=False))
+    assert (check.verdict, check.closest) == ("different", "torchreid-function")
+
+
 # ------------------------------------------------------------------ which of several names
 def test_every_convention_has_a_place():
     names = {TOOLBOXES_OF.get(name, name) for name in reid_ref.CONVENTIONS}
@@ -284,8 +311,9 @@ def test_ap_of_one_convention_and_cmc_of_another(n_query):
                          for name in ("mars", "open-reid-allshots-function"))
         return SimpleNamespace(mAP=first.mAP, cmc=second.cmc, per_query=first.per_query)
     check = crosscheck(evaluator, *data(n_query=n_query, unmatched=False))
-    assert (check.verdict, check.closest) == ("different", "matlab")
-    assert any("open-reid-allshots" in text and "both" in text for text in check.remarks)
+    # Of all with these APs it has the nearest curve.
+    assert (check.verdict, check.closest) == ("different", "open-reid-allshots-sklearn-0.18")
+    assert any("open-reid-allshots-function" in text and "both" in text for text in check.remarks)
 
 
 def test_conventions_requested():

@@ -83,7 +83,8 @@ def test_which_queries_are_counted(convention, counted, status):
 
 
 @pytest.mark.parametrize("text, written", [
-    ("=1+1", "'=1+1"), ("+a", "'+a"), ("-x.npz", "'-x.npz"), ("@SUM(A1)", "'@SUM(A1)"),
+    ("=1+1", "'=1+1"), ("＝1+1", "'＝1+1"), ("+a", "'+a"), ("-x.npz", "'-x.npz"),
+    ("@SUM(A1)", "'@SUM(A1)"),
     ("\t=1", "'\t=1"), ("-1.07", "-1.07"), ("-", "-"), ("a=1", "a=1"), ("", "")])
 def test_no_cell_is_a_formula(text, written):
     assert csv_text([text, "x"], [[text, -1.07]]) == f"{written},x\n{written},-1.07"

@@ -67,8 +67,8 @@ class Match(Value):
         Queries of which both have an AP, or should have; those that agree.
     tolerance : float64, shape (n_query,)
         What rounding in float32 may cost the AP of a query.
-    away : float
-        Mean difference of the APs, so rounded that float32 is no difference.
+    away, curve_away : float
+        Mean difference of the APs, and of the CMC, so rounded that float32 is no difference.
     """
 
     result: Result
@@ -77,6 +77,7 @@ class Match(Value):
     equal: npt.NDArray[np.bool_]
     tolerance: Doubles
     away: float
+    curve_away: float
 
     @property
     def name(self) -> str:
@@ -169,7 +170,8 @@ def _sorted(matches: list[Match], expected: str | None) -> list[Match]:
         differing = sum(match.level(quantity) == DIFFERS for quantity in match.agreement)
         return (not match.agrees, match.agrees and means >= 2, match.agrees and other,
                 -int(match.equal.sum()), differing, max(means, 1), max(match.level("cmc"), 1),
-                0.0 if match.agrees else match.away, other, match.level("ap"), *_preferred(match))
+                *((0.0, 0.0) if match.agrees else (match.away, match.curve_away)), other,
+                match.level("ap"), *_preferred(match))
     return sorted(matches, key=merit)
 
 
@@ -191,10 +193,12 @@ def _match(answer: Answer, result: Result) -> Match:
     for name in ("mAP", "mINP"):
         if (mean := getattr(answer, name)) is not None:
             agreement[name] = _agreement(mean, getattr(result, name), 4 + 4 * len(ours)**0.5)
+    curves = same_ranks(answer, result)
     if len(answer.curve):
-        agreement["cmc"] = _agreement(*same_ranks(answer, result), 4.0)
+        agreement["cmc"] = _agreement(*curves, 4.0)
     return Match(result, agreement, compared, compared & (away <= tolerance), tolerance,
-                 round(float(away[compared].sum() / max(1, compared.sum())), 5))
+                 round(float(away[compared].sum() / max(1, compared.sum())), 5),
+                 round(float(_differences(*curves).sum() / max(1, len(curves[0]))), 5))
 
 
 def same_ranks(answer: Answer, result: Result) -> tuple[Doubles, Doubles]:

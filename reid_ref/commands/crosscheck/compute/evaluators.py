@@ -245,10 +245,15 @@ def _read(value: Any) -> Answer:
     if not isinstance(value, (tuple, list)) or len(value) < 2:
         raise InputError("", got=f"it returned {_short(value)}", remedy="expected (cmc, mAP), "
                          "(cmc, mAP, mINP), (cmc, all_AP, all_INP) or a Result")
+    third: Any = value[2] if len(value) > 2 else None
     ap = value[1] if ap is None and np.ndim(value[1]) == 1 else ap
     cmc, mAP, mINP = _numbers(value[0], "cmc", 1), _mean(value[1], "mAP"), None
     with suppress(Exception):  # what follows (cmc, mAP) may be anything
-        mINP = _mean(value[2], "mINP")
+        mINP = _mean(third, "mINP")
+        if ap is None and abs(mINP - mAP) <= 1e-6 * abs(mAP):  # the AP of each query, or mAP again
+            ap, mINP = third if np.ndim(third) == 1 else None, None
+        elif np.ndim(third) == 0 and mINP == 0:  # as a mean of INP never is: a place filled
+            mINP = None
     return Answer(mAP, cmc.astype(np.float64), mINP, ap=None if ap is None else _numbers(
         ap, "AP of each query", 1).astype(np.float64))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, check_name
+from reid_ref.arrays.value import Value
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
     UNMATCHED, Curve, Mask, as_text)
@@ -50,8 +51,8 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
     yield differs["arithmetic"]
 
 
-@dataclass(frozen=True)
-class Reranking:
+@dataclass(frozen=True, eq=False)
+class Reranking(Value):
     """How a toolbox's own test code re-ranks by default.
 
     Features are normalised where the toolbox's distances are of normalised features.

@@ -571,8 +571,8 @@ def test_rules_of_clothes_are_named(part):
     clothed = [Labels(side.identity, side.camera, clothes=rng.integers(0, 3, len(side)))
                for side in sides]
     check = crosscheck(evaluator, distances, *clothed)
-    assert check.verdict == "equal" and check.follows == f"ltcc-{part}"
-    assert any(f"ltcc ({part}), ccvid ({part})" in text for text in check.remarks)
+    assert check.verdict == "equal" and check.follows == f"ccvid-{part}"
+    assert any(f"ccvid ({part}), ltcc ({part})" in text for text in check.remarks)
     # The rule of identity and camera is none of these.
     assert crosscheck(made(), distances, *clothed).follows == "torchreid-function"
 

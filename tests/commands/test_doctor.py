@@ -96,7 +96,7 @@ def test_nothing_on_the_fixtures(name):
 
 @pytest.mark.parametrize(("name", "noise", "dimension"), [
     ("market1501", 4, 64), ("dukemtmc", 4, 64), ("mars", 4, 64), ("msmt17", 2, 9),
-    ("veri776", 3, 64), ("occluded-duke", 1, 64)])
+    ("veri-776", 3, 64), ("occluded-duke", 1, 64)])
 def test_nothing_on_benchmarks(name, noise, dimension):
     query, gallery = read_real(name)
     data = of_features(query, gallery, *features(query, gallery, 0, noise, dimension))

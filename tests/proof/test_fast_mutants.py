@@ -962,7 +962,7 @@ MUTANTS = {
         "start = np.cumsum(self.found){{ - self.found => }}",
         "=rank{{ - 1 => }}, tied=np.ones_like(rank), image=-", "[[row[0], row[{{-1 => 0}}]] if",
         "np.cumsum(~is_junk){{ - ~is_junk => }}", "[(1 + before[is_good{{ & ~is_junk => }}])",
-        "(is_junk), 1 + before[is_good{{ =>  & ~is_junk}}]", "], {{np.size(good) => None}},",
+        "(is_junk)), 1 + before[is_good{{ =>  & ~is_junk}}]", "], {{np.size(good) => None}},",
         "inside = ranks.rank {{<= => <}} top_k", "ranks.first_match {{<= => <}} top_k, ranks",
         "np.where(ranks.found > {{0 => 1}}, start, -1)",
         "np.minimum(cut.tied, top_k{{ - cut.nearer => }})",

@@ -12,7 +12,8 @@ import numpy as np
 from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_count, check_real_distances)
 from reid_ref.arrays.value import Value
-from reid_ref.commands.crosscheck.compute.candidates import RULES, Candidates, applying
+from reid_ref.commands.crosscheck.compute.candidates import (
+    Candidates, applying, rules_of_protocols)
 from reid_ref.commands.crosscheck.compute.child import Child, Outcome
 from reid_ref.commands.crosscheck.compute.comparison import (
     DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects,
@@ -352,9 +353,10 @@ def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
     remarks = [f"called with a sample of {len(queries):,} of {n_query:,} queries"
                ] if len(queries) < n_query else []
-    if matches and (base := matches[0].result.convention.base) in RULES:
+    if matches and (
+            base := matches[0].result.convention.base) in rules_of_protocols():
         remarks.append(f"{base} is no convention but a rule of protocols: "
-                       f"{', '.join(RULES[base][1])}")
+                       f"{', '.join(rules_of_protocols()[base][1])}")
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP")

@@ -1,6 +1,7 @@
 """Which conventions an answer is compared with, and which is named where several agree."""
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from reid_ref.conventions import CHOICES, CONVENTIONS, TOOLBOXES, Convention, left_out
@@ -10,7 +11,7 @@ from reid_ref.ranking.roles import OF_IDENTITY
 
 #: Of conventions that give the same numbers, the first of these is named: those of the data sets'
 #: authors; then toolboxes, those with the most copies first; then settings and other forms of
-#: them. Rules of protocols come after all of these.
+#: them. Rules of protocols come after all of these, by their names.
 PREFERENCE = (
     "sysu-mm01", "matlab", "mars", "veri", "oxford", "cuhk03-single-shot",
     "torchreid", "layumi", "open-reid", "light-reid", "simpleir", "trec-eval", "triplet-reid",
@@ -25,7 +26,8 @@ def _rule(convention: Convention) -> tuple[Any, ...]:
     return tuple(getattr(convention, name) for name in (*CHOICES, "top_k") if name != "cmc_length")
 
 
-def _rules_of_protocols() -> dict[str, tuple[Convention, list[str]]]:
+@cache
+def rules_of_protocols() -> dict[str, tuple[Convention, list[str]]]:
     """Return rules that no convention has, by name, with the protocols whose rules they are."""
     known = set(map(_rule, CONVENTIONS.values()))
     rules: dict[tuple[Any, ...], tuple[Convention, list[str]]] = {}
@@ -40,15 +42,15 @@ def _rules_of_protocols() -> dict[str, tuple[Convention, list[str]]]:
     return {rule.name: (rule, names) for rule, names in rules.values()}
 
 
-#: Rules of protocols that no convention has: name to rule, and the protocols.
-RULES = _rules_of_protocols()
-_PLACES = {name: place for place, name in enumerate((*PREFERENCE, *RULES))}
+@cache
+def _places() -> dict[str, int]:
+    return {name: place for place, name in enumerate((*PREFERENCE, *rules_of_protocols()))}
 
 
 def place(convention: Convention) -> tuple[int, bool]:
     """Return its place among those that give the same numbers: the first one is named."""
     name = convention.base
-    return _PLACES.get(TOOLBOXES.get(name, name), len(_PLACES)), name in TOOLBOXES
+    return _places().get(TOOLBOXES.get(name, name), len(_places())), name in TOOLBOXES
 
 
 class Candidates(NamedTuple):
@@ -74,7 +76,7 @@ def applying(query: Labels, gallery: Labels, requested: list[Convention] | None)
     columns = {"camera", "clothes"} if has_clothes else {"camera"}
     return Candidates(
         [*(c for c in every if not why_not[c.name]),
-         *(rule for rule, _ in RULES.values() if _columns(rule) <= columns)],
+         *(rule for rule, _ in rules_of_protocols().values() if _columns(rule) <= columns)],
         [c for c in every if why_not[c.name] and not c.needs_lists],
         {TOOLBOXES.get(name, name): why for name, why in why_not.items() if why})
 

@@ -506,9 +506,10 @@ def _measured(part: Part, goods: Goods, levels: Levels, of_goods: Integers, quer
         value = part.exact(query, image)
     else:
         lowest, value = part.within(query, image)
-        is_open = (np.searchsorted(of_goods, levels(query, lowest)[0])
-                   < np.searchsorted(of_goods, levels(query, value)[1]))
-        value[is_open] = part.exact(query[is_open], image[is_open])
+        low, high = levels(query, lowest)[0], levels(query, value)[1]
+        some = np.flatnonzero(low < high)  # a good image of some query is as far: few pairs
+        some = some[np.searchsorted(of_goods, low[some]) < np.searchsorted(of_goods, high[some])]
+        value[some] = part.exact(query[some], image[some])
     known = goods.among(place[is_good])
     return Goods(*map(np.concatenate, (
         (query, known.query), (part.images.start + image, known.image), (value, known.value)))
@@ -551,12 +552,14 @@ def _count_among(goods: Goods, of_good: Integers, among: Goods, levels: Levels,
     counts = nearer_alone(np.searchsorted(np.sort(high), of_good, side="right")
                           - earlier_queries[goods.query])
     numbers = np.sort(of_good)
-    place = np.searchsorted(numbers, low)
-    tied = np.flatnonzero((low < high) & (np.append(numbers, -1)[place] == low))
+    tied = np.flatnonzero(low < high)  # the distance is that of some good image
+    place = np.searchsorted(numbers, low[tied])
+    of_query = np.append(numbers, -1)[place] == low[tied]  # of one of this query
+    tied, place = tied[of_query], place[of_query]
     if len(tied) == n_good and (np.diff(numbers) > 0).all():  # each good image with itself
         return counts
     width = 1 + int(max(goods.image.max(initial=0), among.image.max(initial=0)))
-    key = np.sort(place[tied] * width + among.image[tied])
+    key = np.sort(place * width + among.image[tied])
     row = np.searchsorted(numbers, of_good) * width
     first, before, last = (np.searchsorted(key, edge) for edge in (
         row, row + goods.image, row + width))

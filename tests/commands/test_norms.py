@@ -102,9 +102,9 @@ def norms_of(data):
 
 
 @pytest.mark.parametrize(("gallery", "shown", "numbers"), [
-    (RAW_IS_WORSE, "25 % of the pairs, normalised in 0 %",
+    (RAW_IS_WORSE, "25 % of the pairs, normalised in 0.0 %",
      {"spread": .5424, "wrong_raw": .25, "wrong_normalised": 0}),
-    (RAW_IS_BETTER, "0 % of the pairs, normalised in 50 %",
+    (RAW_IS_BETTER, "0.0 % of the pairs, normalised in 50 %",
      {"spread": .5371, "wrong_raw": 0, "wrong_normalised": .5})])
 def test_a_note_either_way(gallery, shown, numbers):
     found, = norms_of(made(gallery))
@@ -137,7 +137,7 @@ def file(tmp_path):
 
 
 WARNING = ("Features are ranked as they are ({}): in a sample, a wrong image is nearer than a "
-           "good one in 25 % of the pairs; divided by their 2-norms, in 0 %. Codes that "
+           "good one in 25 % of the pairs; divided by their 2-norms, in 0.0 %. Codes that "
            "normalise print another number. (doctor:norms-vary)")
 
 

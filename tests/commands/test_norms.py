@@ -8,7 +8,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.commands.doctor.compute import doctor, findings_of_conventions
-from reid_ref.commands.doctor.compute.norms import ERRORS, SampleFeatures, WrongShares
+from reid_ref.commands.doctor.compute.norms import SampleFeatures, WrongShares
 from reid_ref.commands.doctor.compute.sample import draw_sample, scores_of
 from reid_ref.evaluation.how import How
 from tests.cases import save_features
@@ -16,8 +16,8 @@ from tests.commands.common import command
 from tests.commands.test_doctor import (
     RNG, features, labels, of_distances, of_features, sound)
 
-#: Three equal queries of identity 1 on camera 1; good first, then wrong ones.
-QUERY = [[1, 0]] * 3
+#: Equal queries of identity 1 on camera 1, as many as show something; good first, then wrong ones.
+QUERY = [[1, 0]] * 5
 #: Cosines 1, .7, .7, 0, 0. Squared distances 1, .82, 13, 2, 5: the second image is nearer. Dot
 #: products 2, .9, 3, 0, 0: the third is.
 RAW_IS_WORSE = [[2, 0], [.9, .9], [3, 3], [0, 1], [0, 2]]
@@ -54,13 +54,13 @@ def shares_of(data, metric="euclidean"):
     (RAW_IS_BETTER, "euclidean", 0, 1 / 2), (RAW_IS_BETTER, "dot", 1 / 2, 1 / 2)])
 def test_shares_by_hand(gallery, metric, raw, normalised):
     shares = shares_of(made(gallery), metric)
-    assert shares == WrongShares(raw, normalised, 0)
+    assert shares == WrongShares(raw, normalised, 5 * (raw > normalised), 5 * (raw < normalised))
     assert (shares.falls, shares.rises) == (raw > normalised, raw < normalised)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "dot"])
 def test_shares_are_those_of_all_pairs(metric):
-    data = scaled(sound(n_query=20, n_gallery=100, identities=10), .2)
+    data = scaled(sound(n_query=40, n_gallery=100, identities=10), .03)
     of_query = {"raw": [], "normalised": []}
     for query, identity, camera in zip(data.query_features, data.query.identity,
                                        data.query.camera):
@@ -75,24 +75,33 @@ def test_shares_are_those_of_all_pairs(metric):
         for name, (of_good, of_wrong) in (("raw", distance), ("normalised", cosine)):
             of_query[name].append((of_wrong < of_good[:, np.newaxis]).mean())
     change = np.subtract(of_query["raw"], of_query["normalised"])
-    np.testing.assert_allclose(shares_of(data, metric), [
-        np.mean(of_query["raw"]), np.mean(of_query["normalised"]),
-        change.std(ddof=1) / len(change) ** .5], rtol=0, atol=1e-12)
+    shares = shares_of(data, metric)
+    np.testing.assert_allclose(shares[:2], [np.mean(of_query["raw"]), np.mean(
+        of_query["normalised"])], rtol=0, atol=1e-12)
+    assert shares[2:] == ((change > 1e-12).sum(), (change < -1e-12).sum())
+    assert min(shares[2:]) > 0
 
 
 @pytest.mark.parametrize(("raw", "normalised", "falls", "rises"), [
     (.12, .1, True, False), (.119, .1, False, False), (1e-5, 0, True, False),
     (.1, .12, False, True), (.1, .119, False, False), (0, 0, False, False)])
 def test_from_a_ratio_of_1_2_on_either_way(raw, normalised, falls, rises):
-    shares = WrongShares(raw, normalised, 0)
+    shares = WrongShares(raw, normalised, 5 * (raw > normalised), 5 * (raw < normalised))
     assert (shares.falls, shares.rises) == (falls, rises)
-    unsure = WrongShares(raw, normalised, abs(raw - normalised) / ERRORS)
-    assert (unsure.falls, unsure.rises) == (False, False)
 
 
-def test_one_query_shows_nothing():
-    data = made(RAW_IS_WORSE, QUERY[:1])
-    assert shares_of(data) is None and "doctor:norms-vary" not in [one.key for one in doctor(data)]
+@pytest.mark.parametrize(("gain", "lose", "falls"), [
+    (5, 0, True), (4, 0, False), (1, 0, False), (10, 3, False), (11, 3, True), (3, 11, False),
+    (0, 0, False)])
+def test_clearly_more_queries_gain_than_lose(gain, lose, falls):
+    """By more than two standard errors: 5 > 2 * 5 ** .5, 4 = 2 * 4 ** .5, 7 < 2 * 13 ** .5."""
+    assert WrongShares(.2, .1, gain, lose).falls == falls
+    assert WrongShares(.1, .2, lose, gain).rises == falls
+
+
+def test_few_queries_show_nothing():
+    data = made(RAW_IS_WORSE, QUERY[:4])
+    assert shares_of(data) == WrongShares(.25, 0, 4, 0) and norms_of(data) == []
 
 
 # ---------------------------------------------------------------- the doctor

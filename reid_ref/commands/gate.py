@@ -132,7 +132,7 @@ def parse_tolerance(text: str) -> Decimal:
 def examine(args: argparse.Namespace, data: ResultFile,
             conventions: Iterable[Convention]) -> Findings:
     """Return what the doctor finds; warn of it where no other warning says it."""
-    findings = findings_of_conventions(data, conventions,
+    findings = findings_of_conventions(data, common.how(args, conventions),
                                        common.max_memory(args) or bytes_of(None))
     for finding in findings:
         if finding.key not in WARNED_OF:

@@ -13,6 +13,7 @@ import pytest
 from reid_ref import Labels
 from reid_ref.commands.doctor.compute import findings_of_conventions
 from reid_ref.conventions import CONVENTIONS
+from reid_ref.evaluation.how import How
 from tests.cases import save, save_features
 from tests.commands.test_doctor import of_distances, on_one_camera, sound
 from tests.commands.common import MARKET, MARS, assert_one_line_error, command, table
@@ -218,7 +219,7 @@ def test_a_sample_that_does_not_fit_is_not_taken(reversed_file, tmp_path):
     assert gate("--strict", "--max-memory", "64K", file=reversed_file)[0] == 0
     data = sound()
     data = replace(data, query_features=-data.query_features)
-    matlab = [CONVENTIONS["matlab"]]
+    matlab = How((CONVENTIONS["matlab"],))
     assert [one.key for one in findings_of_conventions(data, matlab, 2**21)] == ["doctor:reversed"]
     assert findings_of_conventions(data, matlab, 2**20) == []
 
@@ -249,10 +250,10 @@ def test_what_no_rule_ignores_is_no_finding(tmp_path):
     """Where no image is ignored for its camera, one camera is no mistake."""
     one = on_one_camera()
     matlab = CONVENTIONS["matlab"]
-    assert [found.key for found in findings_of_conventions(one, [matlab])] \
+    assert [found.key for found in findings_of_conventions(one, How((matlab,)))] \
         == ["doctor:single-camera"]
-    assert findings_of_conventions(one, [matlab.replace(ignored=("label -1",))]) == []
-    assert findings_of_conventions(one, [CONVENTIONS["veri"]]) == []
+    for other in (matlab.replace(ignored=("label -1",)), CONVENTIONS["veri"]):
+        assert findings_of_conventions(one, How((other,))) == []
 
 
 def test_ranked_lists_have_labels_alone(tmp_path):

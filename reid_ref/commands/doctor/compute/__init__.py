@@ -1,12 +1,11 @@
 """Checks for known mistakes in a result file."""
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from reid_ref.arrays import InputError
 from reid_ref.commands.doctor.compute.labels import SEVERITIES, Finding, check_labels
+from reid_ref.commands.doctor.compute.norms import raw_features
 from reid_ref.commands.doctor.compute.values import check_values
-from reid_ref.conventions import Convention
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 
 #: With an evaluation, which is quick, the sample is smaller.
@@ -61,16 +60,16 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     return sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity))
 
 
-def findings_of_conventions(data: ResultFile, conventions: Iterable[Convention],
+def findings_of_conventions(data: ResultFile, how: How,
                             max_memory: int | None = None) -> list[Finding]:
-    """Return warnings and errors that concern one of these conventions, from a small sample."""
-    rules = {rule for convention in conventions for rule in convention.ignored}
+    """Return warnings and errors that concern one of its conventions, from a small sample."""
+    rules = {rule for convention in how.conventions for rule in convention.ignored}
     if rules == {"listed as junk"}:
         return []  # labels decide nothing
     findings = list(check_labels(data.query, data.gallery))
     # Arrays that are computed or unpacked block by block would be read a second time.
     if not data.input.is_stored:
-        findings += check_values(data, seed=12345, size=SMALL_SAMPLE, max_memory=max_memory)
+        findings += check_values(data, 12345, SMALL_SAMPLE, max_memory, raw_features(how))
     by_camera = any("camera" in rule or "location" in rule for rule in rules)
     return [finding for finding in findings if finding.severity != "note"
             and (by_camera or finding.key not in OF_CAMERAS)]

@@ -1,54 +1,36 @@
 """What a sample of features or distances shows: no separation, reversed order, copies."""
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers
-from reid_ref.commands.doctor.compute.labels import Finding, has_match
-from reid_ref.evaluation.ranked import lengths
+from reid_ref.arrays import Doubles
+from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute.norms import SampleFeatures, norms_vary
+from reid_ref.commands.doctor.compute.sample import SAMPLE, Sample, draw_sample, scores_of
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import JUNK, Labels
 
 Array = npt.NDArray[Any]
-#: Queries and wrong gallery images in the sample.
-SAMPLE = 300, 2000
 #: A ranking by chance puts a good image before a wrong one half of the time.
 CHANCE, HARDLY = 0.5, 0.55
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
 #: benchmarks have some wrong labels, too.
 MIN_PAIRS, MISLABELLED = 300, 0.05
-#: A note where raw features change the score of a query by more than a point on average.
-NORMS = 0.01
 #: Fewer queries than these say nothing about a model.
 MIN_QUERIES = 100
 
 
-class Sample(NamedTuple):
-    """Some queries with all their good images, and some images of other identities.
-
-    Parameters
-    ----------
-    query : int64, shape (n,)
-        Which queries, ascending.
-    image : int64, shape (m,)
-        Which gallery images, ascending: the good ones of these queries, and others.
-    good, wrong : bool, shape (n, m)
-        Same identity on another camera; another identity.
-    """
-
-    query: Integers
-    image: Integers
-    good: npt.NDArray[np.bool_]
-    wrong: npt.NDArray[np.bool_]
-
-
 def check_values(data: ResultFile, seed: int, size: tuple[int, int] = SAMPLE,
-                 max_memory: int | None = None) -> Iterator[Finding]:
-    """Yield what a sample of the features or distances shows; nothing where it does not fit."""
+                 max_memory: int | None = None,
+                 of_norms: Callable[[SampleFeatures], Iterator[Finding]] = norms_vary,
+                 ) -> Iterator[Finding]:
+    """Yield what a sample of the features or distances shows; nothing where it does not fit.
+
+    `of_norms` yields what normalising the features changes.
+    """
     sample = draw_sample(data.query, data.gallery, seed, size)
     given = data.input
     if sample is None or max_memory is not None and given.sample_bytes(
@@ -58,40 +40,17 @@ def check_values(data: ResultFile, seed: int, size: tuple[int, int] = SAMPLE,
     for distances in values.given:
         yield from _not_a_number(distances)
         yield from _identical_distances(distances, sample)
+    scores = scores_of(values.distances, sample)
     for query, gallery in values.features:
         yield from _constant_columns(query, gallery)
-        yield from _norms(query, gallery, values.distances, sample)
+        yield from of_norms(SampleFeatures(query, gallery, values.distances, sample, scores))
         yield from _copies(query, gallery, data, sample)
-    yield from _separation(values.distances, sample, given.noun, given.if_reversed)
+    yield from _separation(scores, given.noun, given.if_reversed)
     yield from _two_modes(values.distances, sample)
 
 
-def draw_sample(query: Labels, gallery: Labels, seed: int,
-                size: tuple[int, int] = SAMPLE) -> Sample | None:
-    """Draw queries that have a match, by a seeded permutation; None where there is none."""
-    matched = np.flatnonzero(has_match(query, gallery) & (query.identity != JUNK))
-    if not len(matched):
-        return None
-    generator = np.random.PCG64(seed)
-    chosen = np.sort(matched[_first(generator, len(matched), size[0])])
-    images = np.flatnonzero(gallery.identity != JUNK)
-    own = images[np.isin(gallery.identity[images], query.identity[chosen])]
-    others = np.setdiff1d(images, own, assume_unique=True)
-    image = np.union1d(own, others[_first(generator, len(others), size[1])])
-    same = query.identity[chosen, np.newaxis] == gallery.identity[image]
-    return Sample(chosen, image,
-                  same & (query.camera[chosen, np.newaxis] != gallery.camera[image]), ~same)
-
-
-def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp]:
-    """Return at most so many of n places, drawn without replacement."""
-    return np.argsort(generator.random_raw(n), kind="stable")[:most]
-
-
-def _separation(distances: Array, sample: Sample, noun: str,
-                if_reversed: str) -> Iterator[Finding]:
+def _separation(scores: Doubles, noun: str, if_reversed: str) -> Iterator[Finding]:
     """How often a good image is nearer than a wrong one: 0.5 is chance, less is reversed."""
-    scores = _scores(distances, sample)
     if len(scores) < 2:
         return
     auc = float(np.mean(scores))
@@ -138,20 +97,6 @@ def _two_modes(distances: Array, sample: Sample) -> Iterator[Finding]:
             "that every image was read.")
 
 
-def _scores(distances: Array, sample: Sample) -> Doubles:
-    """Return `_nearer` of each query that has a wrong image."""
-    return np.array([_nearer(row[good], row[wrong]) for row, good, wrong in zip(
-        distances.real, sample.good, sample.wrong) if wrong.any()])
-
-
-def _nearer(good: Array, wrong: Array) -> float:
-    """Return the share of pairs in which the good image is nearer; a tie is half."""
-    wrong = np.sort(wrong)
-    before = (np.searchsorted(wrong, good, side="left")
-              + np.searchsorted(wrong, good, side="right"))
-    return float((2 * len(wrong) - before).sum() / (2 * len(wrong) * len(good)))
-
-
 def _constant_columns(query: Array, gallery: Array) -> Iterator[Finding]:
     n_columns = query.shape[1]
     n_dead = int(((query == query[0]).all(axis=0) & (gallery == query[0]).all(axis=0)).sum())
@@ -161,27 +106,6 @@ def _constant_columns(query: Array, gallery: Array) -> Iterator[Finding]:
             f"{n_dead:,} of {n_columns:,} columns of the features are the same number on all "
             "images of the sample.", {"columns": n_columns, "constant": n_dead},
             "Check the layer that features are taken from, and that each image was read.")
-
-
-def _norms(query: Array, gallery: Array, distances: Doubles, sample: Sample) -> Iterator[Finding]:
-    """Norms that differ so much that raw features rank otherwise; distances are minus the cosine.
-    """
-    of_query, norms = lengths(query), lengths(gallery)
-    scores = _scores(distances, sample)
-    raw = _scores(norms * (norms + 2 * of_query[:, np.newaxis] * distances), sample)
-    change = float(abs(raw - scores).mean()) if len(raw) else 0.0
-    if change > NORMS:
-        spread = float(norms.std() / norms.mean())
-        yield Finding(
-            "doctor:norms-vary", "note",
-            f"The norms of the gallery's features vary by {100 * spread:.1f} % (standard "
-            "deviation over mean), and raw features rank otherwise: a good image is nearer than a "
-            f"wrong one in {100 * raw.mean():.1f} % of the pairs, normalised in "
-            f"{100 * scores.mean():.1f} %.",
-            {"spread": round(spread, 4), "raw": round(float(raw.mean()), 4),
-             "normalised": round(float(scores.mean()), 4)},
-            "torchreid and open-reid rank raw features by default, matlab, BoT and TransReID "
-            "normalised ones: print the signature with the number.")
 
 
 def _copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> Iterator[Finding]:

@@ -101,7 +101,7 @@ LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
 def written(text):
     """Return the text of a page with its lists, and the number of protocols, as they are now."""
     text = _LIST.sub(lambda match: f"{match[1]}\n{LISTS[match[2]]()}\n\n{match[3]}", text)
-    return re.sub(r"\[\d+ such protocols\]", f"[{len(PROTOCOLS)} such protocols]", text)
+    return re.sub(r"\[\d+ such(\s)protocols\]", rf"[{len(PROTOCOLS)} such\1protocols]", text)
 
 
 def pages():

@@ -324,7 +324,8 @@ def test_table_of_an_impossible_figure():
 def test_table_of_a_truncated_figure():
     status, out, _ = run(MARKET, "--published", "45.8/40.1", "--convention", "matlab,mars")
     assert status == 1
-    assert "No convention reproduces the figure.\nBy far the closest: matlab (0.06; the" in out
+    assert ("No convention reproduces the figure.\n"
+            "By far the closest: matlab, features normalised (0.06; the") in out
     assert "\n\nOne possibility: reproduced only if the digits were cut off" in out
     assert "Not tried" not in out
     # 46.6 is 21 of 45 cut off; of 48 it is nothing.
@@ -600,8 +601,9 @@ def test_the_share_of_accidents_is_that_of_figures_drawn_at_random():
 def test_several_figures_name_what_is_by_far_the_closest():
     words = "--convention", "matlab,torchreid", "--published", "45.8/40.1"
     first, second = run(MARKET, *words, "45.9/40.3")[1].splitlines()
-    assert "by far the closest matlab (0.06; the next " in first and first.endswith("; or cut off")
-    assert "by far the closest matlab (0.14; the next " in second
+    assert "by far the closest matlab, features normalised (0.06; the next " in first
+    assert first.endswith("; or cut off")
+    assert "by far the closest matlab, features normalised (0.14; the next " in second
     answer = answer_of(*words)["closest"]
     assert answer["conventions"] == ["matlab"] and 0 < answer["accidents"] < .01
     assert answer_of("--published", "45.83/40.16")["closest"] is None

@@ -78,6 +78,8 @@ class Closest(NamedTuple):
     ----------
     conventions : tuple of str
         Several where they print the same digits.
+    features : tuple of str
+        What they rank: keys of `Features.rankings`, or "distances".
     difference, next : float
         Of these and of the nearest other numbers, as `Candidate.difference`.
     accidents : float
@@ -86,6 +88,7 @@ class Closest(NamedTuple):
     """
 
     conventions: tuple[str, ...]
+    features: tuple[str, ...]
     difference: float
     next: float
     accidents: float
@@ -329,10 +332,11 @@ def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Close
     is_same = np.abs(points - points[0]).max(axis=1) < float(max(map(unit_of, printed))) / 2
     if is_same.all() or ordered[is_same.argmin()].difference < 2 * MOVED:
         return None
-    names = {way.convention for candidate, same in zip(ordered, is_same) if same
-             for way in candidate.ways}
+    ways = [way for candidate, same in zip(ordered, is_same) if same for way in candidate.ways]
+    names = {way.convention for way in ways}
     nearest = ordered[0].difference
-    return Closest(tuple(sorted(names, key=[*CONVENTIONS, *sorted(names)].index)), nearest,
+    return Closest(tuple(sorted(names, key=[*CONVENTIONS, *sorted(names)].index)),
+                   tuple(dict.fromkeys(way.features for way in ways)), nearest,
                    ordered[is_same.argmin()].difference,
                    _share_near(points, np.array(printed, dtype=float), nearest))
 

@@ -136,7 +136,10 @@ _POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits we
 def _closest(closest: Closest) -> str:
     names = ", ".join(closest.conventions[:3])
     more = len(closest.conventions) - 3
-    return (f"{names}{f' and {more} more' * (more > 0)} ({closest.difference:.2f}; the next "
+    of = "" if closest.features == ("distances",) else ", " + " or ".join(
+        f"features {each}" if each == "normalised" else f"raw features, {each}"
+        for each in closest.features)
+    return (f"{names}{f' and {more} more' * (more > 0)}{of} ({closest.difference:.2f}; the next "
             f"{closest.next:.2f})")
 
 

@@ -85,8 +85,8 @@ def _benchmark(key: str, table: Mapping[str, Any]) -> Benchmark:
 
 
 #: Key to benchmark; those of `FINGERPRINTS` have the same key.
-BENCHMARKS: Mapping[str, Benchmark] = OnFirstUse(lambda: {
-    key: _benchmark(key, table) for key, table in tables().items()})
+BENCHMARKS: Mapping[str, Benchmark] = OnFirstUse(
+    lambda: {key: (key, table) for key, table in tables().items()}, lambda pair: _benchmark(*pair))
 
 
 @cache

@@ -99,16 +99,17 @@ class Recognised:
         return f"{self.fingerprint.name}: every count agrees"
 
 
-def _fingerprint(name: str, table: Mapping[str, Any]) -> Fingerprint:
+def _fingerprint(benchmark: Mapping[str, Any]) -> Fingerprint:
+    table = benchmark["fingerprint"]
     counts = {field.name: table[field.name] for field in fields(SetCounts)}
-    return Fingerprint(name, SetCounts(**counts), table["source"],
+    return Fingerprint(benchmark["name"], SetCounts(**counts), table["source"],
                        table.get("queries_in_gallery", False))
 
 
 #: Key to the counts of a data set.
-FINGERPRINTS: Mapping[str, Fingerprint] = OnFirstUse(lambda: {
-    key: _fingerprint(table["name"], table["fingerprint"])
-    for key, table in tables().items() if "fingerprint" in table})
+FINGERPRINTS: Mapping[str, Fingerprint] = OnFirstUse(
+    lambda: {key: table for key, table in tables().items() if "fingerprint" in table},
+    _fingerprint)
 
 _WORDS = {
     "query": "queries", "gallery": "gallery", "query_identities": "identities of queries",

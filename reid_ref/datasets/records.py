@@ -10,37 +10,40 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 Record = TypeVar("Record")
 
 
 class OnFirstUse(Mapping[str, Record]):
-    """A mapping whose records are read when one is first asked for.
+    """A mapping that reads its keys when it is first used, and makes each record when asked for.
 
     Examples
     --------
-    >>> names = OnFirstUse(lambda: {"a": 1})
+    >>> names = OnFirstUse(lambda: {"a": "1"}, int)
     >>> names["a"], list(names), len(names)
     (1, ['a'], 1)
     """
 
-    def __init__(self, read: Callable[[], Mapping[str, Record]]) -> None:
-        self._read = read
+    def __init__(self, read: Callable[[], Mapping[str, Any]],
+                 make: Callable[[Any], Record]) -> None:
+        self._read, self._make = read, make
+        self._by_key: dict[str, Record] = {}
 
     @cached_property
-    def _records(self) -> Mapping[str, Record]:
-        return MappingProxyType(dict(self._read()))
+    def _values(self) -> Mapping[str, Any]:
+        return dict(self._read())
 
     def __getitem__(self, key: str) -> Record:
-        return self._records[key]
+        if key not in self._by_key:
+            self._by_key[key] = self._make(self._values[key])
+        return self._by_key[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._records)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._records)
+        return len(self._values)
 
 
 @cache

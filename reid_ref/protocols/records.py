@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from reid_ref import extensions
 from reid_ref.arrays import InputError, errors_at, warn
@@ -18,16 +19,20 @@ from reid_ref.result import Result
 from reid_ref.signature import fields_of
 
 
-def _read() -> Iterator[Protocol]:
-    for benchmark in BENCHMARKS.values():
-        for table in benchmark.protocols:
-            with errors_at(f"{benchmark.key}.toml"):
-                yield protocol_from(table, benchmark.key)
+def _tables() -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return the benchmark of each protocol, and its table, by the protocol's name."""
+    return {table["name"]: (benchmark.key, table) for benchmark in BENCHMARKS.values()
+            for table in benchmark.protocols}
+
+
+def _protocol(of_benchmark: tuple[str, Mapping[str, Any]]) -> Protocol:
+    key, table = of_benchmark
+    with errors_at(f"{key}.toml"):
+        return protocol_from(table, key)
 
 
 #: Name to protocol.
-PROTOCOLS: Mapping[str, Protocol] = OnFirstUse(lambda: {
-    protocol.name: protocol for protocol in _read()})
+PROTOCOLS: Mapping[str, Protocol] = OnFirstUse(_tables, _protocol)
 
 
 def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> None:
@@ -70,7 +75,9 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
     ['mars-torchreid']
     """
     sides, names = {"query": query, "gallery": gallery}, []
-    for protocol in (each for each in PROTOCOLS.values() if each.counts):
+    for protocol in (PROTOCOLS[name] for name, (_, table) in _tables().items() if any(
+            sum(counts) <= len(query) + len(gallery)  # others need no record
+            for counts in table.get("counts", {}).values())):
         with contextlib.suppress(InputError):  # cameras or columns that are not the benchmark's
             named = {side: protocol.labelled(labels, side) for side, labels in sides.items()}
             if any(protocol.ranked(part, named) == protocol.counts.get(part.name)

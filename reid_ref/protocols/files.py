@@ -29,7 +29,7 @@ def read_protocol(path: PathLike) -> Protocol:
     table of `side`, `drawn` and `where`; `trials` is a table of `kind` (given, seeded, exact),
     `n`, `seed`, `unit`, `draw` and `file`; `counts` has queries and gallery images by part. What
     is left out is as in `Protocol`. A file may also have the form of the benchmarks' own
-    (reid_ref/datasets/*.toml), with one table in `protocols`.
+    (``reid_ref/datasets/NAME.toml``), with one table in `protocols`.
 
     Parameters
     ----------

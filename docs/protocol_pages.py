@@ -54,9 +54,10 @@ def page(name):
 
 
 def screen(name):
-    """Return the rows that `reid-ref protocols NAME` prints."""
+    """Return the rows that `reid-ref protocols NAME` prints, before the lines to save."""
     rows = []
-    for line in filter(None, command("protocols", name).splitlines()):
+    printed, _, _ = command("protocols", name).partition("\ncommand ")
+    for line in filter(None, printed.splitlines()):
         if line[:12].strip():
             rows.append([line[:12].strip(), line[12:]])
         else:

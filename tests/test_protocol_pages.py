@@ -25,6 +25,9 @@ def test_page(name):
     for text in (protocol.source, protocol.note, protocol.prepare, f"--protocol {name}",
                  *(f"| part | {part.name}: " for part in protocol.parts)):
         assert text in page
+    heads = re.findall(r"^\| ([a-z]+) \| ", page.partition("## From")[0], re.MULTILINE)
+    assert set(heads) <= {"follows", "file", "columns", "trials", "shots", "part", "counted",
+                          "chosen", "also"}
     published = page.partition("## Published")[2]
     assert published.count("\n| ") == sum(each.protocol == name for each in load()) + (
         2 if published else 0)

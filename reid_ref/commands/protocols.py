@@ -10,6 +10,7 @@ from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import chosen, is_file, named, option_of_trials
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.record import Later
 from reid_ref.protocols.records import every_protocol
@@ -94,6 +95,13 @@ def _plain(markdown: str) -> Iterator[str]:
                 lambda mark: f"{mark[1]} (docs/{mark[2]})" if mark[1] else "", line)
 
 
+def _has_junk(protocol: Protocol) -> bool:
+    """Return whether gallery images of the benchmark are labelled -1, and not ranked."""
+    known = FINGERPRINTS.get(protocol.benchmark)
+    return (known is not None and known.counts.junk > 0
+            and "label -1" in protocol.convention.not_ranked)
+
+
 def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tuple[str, str]]:
     yield "name", record.name
     yield "benchmark", record.benchmark
@@ -108,7 +116,7 @@ def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tu
         size = record.counts.get(name)
         yield "part", f"{name}: {words}" + (
             f"; the benchmark has {size[0]:,} queries and {size[1]:,} gallery images"
-            if size else "")
+            + (" besides those labelled -1" if _has_junk(protocol) else "") if size else "")
     convention = protocol.convention
     yield "counted", (f"AP: {convention.ap}; query without a match: "
                       f"{UNMATCHED[convention.unmatched].words}; CMC: {convention.curve.words}")

@@ -484,12 +484,11 @@ def _measure(before: Before, part: Part, goods: Goods, left_open: list[Open]) ->
         pairs = pairs[goods.value[pairs] == goods.value[pairs]]  # not NaN
         of_rows = goods.among(pairs)
         levels, of_good = _levels(of_rows)
-        among, n_good = _measured(part, of_rows, levels, np.sort(of_good), asked, image[some])
+        among, n_good = _measured(part, of_rows, asked, image[some])
         before[:, pairs] += _count_among(of_rows, of_good, among, levels, n_good)
 
 
-def _measured(part: Part, goods: Goods, levels: Levels, of_goods: Integers, query: Integers,
-              image: Integers) -> tuple[Goods, int]:
+def _measured(part: Part, goods: Goods, query: Integers, image: Integers) -> tuple[Goods, int]:
     """Return pairs with their distances, but only roughly where no good image is as far.
 
     Also, how many of them are good.
@@ -506,14 +505,28 @@ def _measured(part: Part, goods: Goods, levels: Levels, of_goods: Integers, quer
         value = part.exact(query, image)
     else:
         lowest, value = part.within(query, image)
-        low, high = levels(query, lowest)[0], levels(query, value)[1]
-        some = np.flatnonzero(low < high)  # a good image of some query is as far: few pairs
-        some = some[np.searchsorted(of_goods, low[some]) < np.searchsorted(of_goods, high[some])]
+        some = np.flatnonzero(_has_good(goods, query, lowest, value))
         value[some] = part.exact(query[some], image[some])
     known = goods.among(place[is_good])
     return Goods(*map(np.concatenate, (
         (query, known.query), (part.images.start + image, known.image), (value, known.value)))
     ), len(known.query)
+
+
+def _has_good(goods: Goods, query: Integers, lowest: Array, highest: Array) -> Mask:
+    """Return whether a good image of the query is at a distance in the range, both ends included.
+
+    The values of each query are searched by halves, of all ranges at once: `searchsorted` of whole
+    numbers that stand for query and value takes three times as long.
+    """
+    value = np.append(goods.value[np.lexsort((goods.value, goods.query))], np.inf)
+    start = np.searchsorted(goods.query, np.arange(int(query.max(initial=0)) + 2))
+    low, high, end = start[query], start[query + 1], start[query + 1]
+    for _ in range(int((high - low).max(initial=0)).bit_length()):
+        middle = (low + high) // 2
+        is_lower = (middle < high) & (value[middle] < lowest)
+        low, high = np.where(is_lower, middle + 1, low), np.where(is_lower, high, middle)
+    return (low < end) & ~(value[low] > highest)
 
 
 #: Pairs of query and distance to whole numbers, in their order: two, which enclose those of the

@@ -471,6 +471,16 @@ def check_counting():
     counting.OPEN_AT_ONCE = 2**17
 
 
+def check_ranges():
+    """Both ends of a range count, and a range beyond every good image is empty."""
+    counting = afresh("ranking.counting")
+    goods = counting.Goods(np.array([0, 0, 2]), np.array([4, 5, 6]), np.array([.5, .2, .7]))
+    assert counting._has_good(
+        goods, np.array([0, 0, 0, 1, 2, 2, 0]), np.array([.5, .3, .2, 0, .7, .71, .1]),
+        np.array([.6, .4, .2, 1, .7, 1, .15])
+    ).tolist() == [True, False, True, False, True, False, False]
+
+
 def check_a_gallery_of_junk():
     """Where most images are labelled -1, the others are few."""
     rank = afresh("ranking.rank")
@@ -893,7 +903,8 @@ MUTANTS = {
         "np.{{minimum => maximum}}.reduceat(ranks, first)", "[place[good]]{{ + ~kept[good] => }}",
         "order = by_image{{[by_new_rank] => }}",
     ]),
-    "ranking.counting": ((check_counting, check_open_pairs, *RANKS, check_features), [
+    "ranking.counting": ((check_counting, check_open_pairs, check_ranges, *RANKS,
+                          check_features), [
         "np.{{less_equal => less}}(self.values", "slice({{block.start +  => }}inner.start",
         "{{        is_near &= counting.columns[self.columns]\n => }}",
         "{{        is_near[counting.left_out_of(self.rows, images.start + self.columns)] = "
@@ -920,8 +931,9 @@ MUTANTS = {
         "~(is_new & {{is_end &  => }}itself[order])", "(is_new & is_end{{ & itself[order] => }})",
         "if {{len(tied) == n_good and  => }}(np.diff",
         " == n_good{{ and (np.diff(numbers) > 0).all() => }}:",
-        "else room[:size]){{[:number] => }}", "levels(query, lowest)[{{0 => 1}}]",
-        "levels(query, value)[{{1 => 0}}]\n",
+        "else room[:size]){{[:number] => }}", "(value[middle] {{< => <=}} lowest)",
+        "~(value[low] {{> => >=}} highest)", "{{(low < end) & => }} ~(value[low]",
+        "np.where(is_lower, middle{{ + 1 => }}, low)",
         "np.append(numbers, -1)[place] {{== => >=}} low[tied]",
         "key = (number << 32) + {{order => np.arange(len(order))}}\n",
         "{{(number << 32) => number}} + np.arange",

@@ -138,6 +138,11 @@ class Features(Ranked):
     if_reversed = "Check that features and labels are in the same order."
     remark = "; the distances of the features are double, in their exact order"
 
+    def __post_init__(self) -> None:
+        for side in ("query", "gallery"):  # a tensor on a device is copied once
+            array = stored_or_array(getattr(self, side), f"{side}_features")
+            object.__setattr__(self, side, array)
+
     def words(self, n_gallery: int) -> str:
         """Dimension and dtype."""
         return f"features {self.query.shape[1]}-d {self.query.dtype}"
@@ -262,6 +267,9 @@ class Distances(Ranked):
     if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
                    "them.")
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrix", stored_or_array(self.matrix, "distances"))
+
     def words(self, n_gallery: int) -> str:
         """The dtype."""
         return f"distances {self.matrix.dtype}"
@@ -277,10 +285,9 @@ class Distances(Ranked):
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
         """Return the distances of these rows, in this order."""
-        matrix = stored_or_array(self.matrix, "distances")
         if asks == "gallery":
-            return replace(self, matrix=matrix.T[rows][:, images])
-        chosen = _chosen(matrix, rows)
+            return replace(self, matrix=self.matrix.T[rows][:, images])
+        chosen = _chosen(self.matrix, rows)
         return replace(self, matrix=chosen if _is_all(images, chosen.shape[1]) else
                        chosen[:, images])
 
@@ -466,7 +473,6 @@ def _is_all(rows: Integers, n: int) -> bool:
 
 def _chosen(array: Any, rows: Integers) -> Any:
     """Return rows of an array in any order; all of them as they are."""
-    array = stored_or_array(array, "array")
     if _is_all(rows, array.shape[0]):
         return array
     return (read_rows(array) if is_stored(array) else array)[rows]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reid_ref import (
-    CONVENTIONS, Evaluator, InputError, Labels, evaluate, evaluate_distances,
+    CONVENTIONS, Evaluator, InputError, Labels, evaluate, evaluate_distances, evaluate_protocol,
     evaluate_thresholds, evaluate_thresholds_distances, rerank)
 from reid_ref.arrays import as_array
 from tests.cases import market_like, same, special
@@ -129,3 +129,14 @@ def test_a_device_without_doubles(sides):
     features, labels = [side.astype(np.float32) for side in sides[:2]], sides[2:]
     assert as_array(OfMps(features[0]), "features") is features[0]
     same(evaluate(*map(OfMps, features), *labels), evaluate(*features, *labels))
+
+
+def test_many_trials_take_one_copy(sides, monkeypatch):
+    features, labels = [side.astype(np.float32) for side in sides[:2]], sides[2:]
+    copies, trials = [], [(np.arange(2), np.arange(start, start + 9)) for start in range(5)]
+    cpu = OfMps.cpu
+    monkeypatch.setattr(OfMps, "cpu", lambda self: (copies.append(self), cpu(self))[1])
+    protocol = "regdb", {"part": "visible-to-thermal", "trials": trials}
+    expected = evaluate_protocol(protocol[0], *features, *labels, **protocol[1])
+    found = evaluate_protocol(protocol[0], *map(OfMps, features), *labels, **protocol[1])
+    assert found.mAP == expected.mAP and len(copies) == 2

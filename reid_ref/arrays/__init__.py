@@ -5,8 +5,8 @@ once, where a public function is entered; inner functions do not check again.
 """
 from reid_ref.arrays.convert import (
     Doubles, Integers, as_array, as_integers, as_names, as_vector, blocks_of, check_distinct,
-    check_numeric_matrix, check_real_distances, is_stored, read_only, refuse_where)
-from reid_ref.arrays.device import check_finite_rows, stored_or_array
+    check_finite_rows, check_numeric_matrix, check_real_distances, is_stored, read_only,
+    refuse_where, stored_or_array)
 from reid_ref.arrays.errors import (
     InputError, check_choice, check_count, check_length, check_name, check_same_length, errors_at,
     scipy_module)

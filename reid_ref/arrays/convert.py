@@ -237,6 +237,29 @@ def check_real_distances(distances: npt.NDArray[Any]) -> None:
             "order them (reid_ref.matlab.evaluation, `reid-ref scripts`)")
 
 
+def stored_or_array(value: Any, name: str) -> Any:
+    """Return a stored dataset as it is, anything else as numpy."""
+    if not is_stored(value):
+        return as_array(value, name)
+    if any(size != size for size in value.shape or ()):  # NaN: unknown to dask
+        raise InputError(name, "chunks of known sizes", f"shape {value.shape}",
+                         f"call {name}.compute_chunk_sizes() first")
+    return value
+
+
+def check_finite_rows(rows: npt.NDArray[Any], name: str, first_row: int = 0) -> None:
+    """Refuse NaN and Inf; the message names the first such row."""
+    if rows.dtype.kind != "f":
+        return
+    for block in blocks_of(len(rows), 4096):
+        finite = np.isfinite(rows[block]).all(axis=1)
+        if not finite.all():
+            row = block.start + int(np.argmin(finite))
+            kind = "NaN" if np.isnan(rows[row]).any() else "Inf"
+            raise InputError(name, "finite numbers", f"{kind} in row {first_row + row}",
+                             "look at how that image was read or normalised")
+
+
 def is_stored(value: Any) -> bool:
     """Return whether a value is a dataset of h5py or zarr, or a dask array: read in blocks."""
     return type(value).__module__.split(".")[0] in ("dask", "h5py", "zarr")

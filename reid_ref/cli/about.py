@@ -11,7 +11,7 @@ from reid_ref._version import __version__
 from reid_ref.arrays.cores import LIMITS, cores
 
 #: What setup.cfg requires, besides numpy.
-REQUIRED = "tqdm", "array-api-compat", "threadpoolctl"
+REQUIRED = "tqdm", "threadpoolctl"
 #: Extra to what it installs, as setup.cfg has them.
 EXTRAS = {"scipy": ("scipy",), "hdf5": ("h5py",), "torch": ("torch",),
           "distributed": ("dask", "distributed"), "completion": ("shtab",),

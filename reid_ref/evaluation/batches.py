@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, as_names, check_choice, check_same_length)
-from reid_ref.arrays.device import DeviceArray, in_main_memory, joined, where_they_are
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import Progress, documented
@@ -44,7 +43,7 @@ SETTINGS = ("metric", "normalize", "convention")
 class _Batch:
     """Checked images of one side; its arrays are never written to."""
 
-    features: npt.NDArray[Any] | DeviceArray
+    features: npt.NDArray[Any]
     labels: Labels
     index: Integers | None
 
@@ -144,9 +143,8 @@ class Evaluator(Generic[Computed]):
         Parameters
         ----------
         features : array_like, shape (n, d)
-            One row per image: an array, a tensor, a nested list. Kept in its dtype, and a tensor
-            on its accelerator; `compute` joins the batches of a side as ``numpy.concatenate``
-            does, in main memory if they are on different devices.
+            One row per image: an array, a tensor, a nested list. Kept in its dtype and in
+            main memory; `compute` joins the batches of a side as ``numpy.concatenate`` does.
         identity, camera : array_like, shape (n,)
         is_query : bool, or array_like of bool, shape (n,)
             Whether the images are queries (True) or gallery (False).
@@ -253,7 +251,7 @@ class Evaluator(Generic[Computed]):
         state: State = {"settings": np.array(json.dumps(settings, default=_as_json))}
         for side, batches in self._batches.items():
             whole = _joined(batches)
-            state[f"{side}_features"] = in_main_memory(whole.features)
+            state[f"{side}_features"] = whole.features
             # Copies, because torch warns of read-only arrays.
             state[f"{side}_identity"] = whole.labels.identity.copy()
             state[f"{side}_camera"] = whole.labels.camera.copy()
@@ -351,7 +349,7 @@ class Evaluator(Generic[Computed]):
         for side in SIDES:
             self._batches[side] += added[side]
 
-    def _side(self, side: str) -> tuple[npt.NDArray[Any] | DeviceArray, Labels]:
+    def _side(self, side: str) -> tuple[npt.NDArray[Any], Labels]:
         """Return the joined features and labels of a side, in the order of index if any."""
         if not self._batches[side]:
             other, = set(SIDES) - {side}
@@ -375,9 +373,7 @@ def _names(convention: Convention | tuple[Convention, ...]) -> str:
 
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
     """Return the batch, checked; its features may share memory with the argument."""
-    array, = where_they_are(features)
-    if not isinstance(array, DeviceArray):
-        array = as_array(array, "features")
+    array = as_array(features, "features")
     identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
     check_same_length(len(identity), len(camera), n_images=array.shape[:1])
     labels = Labels(identity, camera)
@@ -400,10 +396,8 @@ def _joined(batches: list[_Batch]) -> _Batch:
         none = np.zeros(0, np.int64)
         return _Batch(np.zeros((0, 0)), Labels(none, none), None)
     index = [batch.index for batch in batches if batch.index is not None]
-    features = where_they_are(*(batch.features for batch in batches))
-    on_device = isinstance(features[0], DeviceArray)  # all of them are, or none
     return _Batch(
-        joined(features) if on_device else np.concatenate(features),
+        np.concatenate([batch.features for batch in batches]),
         Labels(np.concatenate([batch.labels.identity for batch in batches]),
                np.concatenate([batch.labels.camera for batch in batches])),
         np.concatenate(index) if index else None)

@@ -32,9 +32,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ----------
     query_features : array_like, shape (n_query, d)
         One row per image; finite real numbers of any dtype. An array, a memory map, a dataset of
-        an open HDF5 file (read in blocks), a tensor. Tensors of both sides on one accelerator are
-        evaluated there (docs/accelerators.md); if one side is elsewhere, or the convention needs
-        whole rows of distances, in main memory. The result is the same.
+        an open HDF5 file (read in blocks), a tensor (on a GPU: copied to main memory).
     gallery_features : array_like, shape (n_gallery, d)
     query, gallery : Labels
         Identity and camera of each image.
@@ -97,8 +95,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     ----------
     distances : array_like, shape (n_query, n_gallery)
         Smaller is nearer; NaN is farthest. An array, a memory map, a dataset of an open HDF5
-        file, a tensor (evaluated on its accelerator, as by `evaluate`); any real dtype. MATLAB's
-        matrix is gallery x query: pass it transposed.
+        file, a tensor; any real dtype. MATLAB's matrix is gallery x query: pass it transposed.
     query, gallery : Labels
         Identity and camera of each image.
     %(convention)s

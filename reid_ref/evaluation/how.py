@@ -99,7 +99,7 @@ class How:
     max_memory : int or str, optional
         Working memory in bytes, besides the input and the result: a number, or text such as
         "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
-        not depend on it. The memory of an accelerator is not meant. Features need as much as the
+        not depend on it. Features need as much as the
         distances of one query, 8 bytes for each gallery image, and the features of 16 images.
     progress : callable, optional
         Called with the number of queries done since the last call.

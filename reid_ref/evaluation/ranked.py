@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from reid_ref import distances as blas
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, blocks_of, check_real_distances, is_stored)
-from reid_ref.arrays.device import in_main_memory, where_they_are
+    Doubles, InputError, Integers, blocks_of, check_real_distances, is_stored, stored_or_array)
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
@@ -139,6 +138,11 @@ class Features(Ranked):
     if_reversed = "Check that features and labels are in the same order."
     remark = "; the distances of the features are double, in their exact order"
 
+    def __post_init__(self) -> None:
+        for side in ("query", "gallery"):  # a tensor on a device is copied once
+            array = stored_or_array(getattr(self, side), f"{side}_features")
+            object.__setattr__(self, side, array)
+
     def words(self, n_gallery: int) -> str:
         """Dimension and dtype."""
         return f"features {self.query.shape[1]}-d {self.query.dtype}"
@@ -194,9 +198,8 @@ class Features(Ranked):
         check_feature_shapes(self.query, self.gallery, query, gallery)
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
-        """Rank them, on their accelerator if both sides are on one."""
-        of_query, of_gallery = where_they_are(self.query, self.gallery)
-        features = check_feature_shapes(of_query, of_gallery, query, gallery)
+        """Rank them."""
+        features = check_feature_shapes(self.query, self.gallery, query, gallery)
         how.check_lists(query, gallery)
         if not how.needs_rows:
             return measured(rank_features(*features, query, gallery, how), how)
@@ -205,15 +208,12 @@ class Features(Ranked):
 
     def rows(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of what ranks the images of a query, with the ties of exact distances."""
-        of_query, of_gallery = map(in_main_memory, where_they_are(self.query, self.gallery))
-        features = check_feature_shapes(of_query, of_gallery, query, gallery)
+        features = check_feature_shapes(self.query, self.gallery, query, gallery)
         return feature_rows(*features, how.scaling(), bytes_for(how.max_memory, features[1]))
 
     def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
-        """Return all pairs, in main memory; what is counted of them takes half of the memory."""
-        of_query, of_gallery = where_they_are(self.query, self.gallery)
-        of_query, of_gallery = map(in_main_memory, check_feature_shapes(
-            of_query, of_gallery, query, gallery))
+        """Return all pairs; what is counted of them takes half of the memory."""
+        of_query, of_gallery = check_feature_shapes(self.query, self.gallery, query, gallery)
         square = squares(read_rows(of_query))
         opened = feature_parts(of_query, of_gallery, [how.scaling()],
                                bytes_for(how.max_memory, of_gallery) // 2)
@@ -267,6 +267,9 @@ class Distances(Ranked):
     if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
                    "them.")
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrix", stored_or_array(self.matrix, "distances"))
+
     def words(self, n_gallery: int) -> str:
         """The dtype."""
         return f"distances {self.matrix.dtype}"
@@ -282,12 +285,11 @@ class Distances(Ranked):
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
         """Return the distances of these rows, in this order."""
-        (matrix,) = where_they_are(self.matrix)
         if asks == "gallery":
-            return replace(self, matrix=in_main_memory(matrix).T[rows][:, images])
-        chosen = _chosen(matrix, rows)
+            return replace(self, matrix=self.matrix.T[rows][:, images])
+        chosen = _chosen(self.matrix, rows)
         return replace(self, matrix=chosen if _is_all(images, chosen.shape[1]) else
-                       in_main_memory(chosen)[:, images])
+                       chosen[:, images])
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """There is one way to rank."""
@@ -298,19 +300,17 @@ class Distances(Ranked):
         check_distances(self.matrix, query, gallery)
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
-        """Rank them, on their accelerator if no convention needs whole rows."""
+        """Rank them, block by block."""
         memory = bytes_of(how.max_memory)
-        distances = check_distances(where_they_are(self.matrix)[0], query, gallery)
+        distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
-        if how.needs_rows:
-            distances = in_main_memory(distances)
-        blocks = Blocks(row_blocks(distances, memory),
-                        self.provenance or {"distances": str(distances.dtype)})
-        return blocks.ranks(query, gallery, how)
+        how.check_lists(query, gallery)
+        return rank_blocks(row_blocks(distances, memory), query, gallery, how,
+                           self.provenance or {"distances": str(distances.dtype)})
 
     def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
-        """Return all pairs, in main memory."""
-        distances = in_main_memory(check_distances(where_they_are(self.matrix)[0], query, gallery))
+        """Return all pairs."""
+        distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
 
         def parts(_: Any) -> Iterator[tuple[slice, Part]]:
@@ -472,8 +472,7 @@ def _is_all(rows: Integers, n: int) -> bool:
 
 
 def _chosen(array: Any, rows: Integers) -> Any:
-    """Return rows of an array in any order, on its accelerator; all of them as they are."""
-    (array,) = where_they_are(array)
+    """Return rows of an array in any order; all of them as they are."""
     if _is_all(rows, array.shape[0]):
         return array
     return (read_rows(array) if is_stored(array) else array)[rows]

@@ -6,7 +6,7 @@ ties, curves over identities) get blocks of rows, which from features are in exa
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers, blocks_of, check_real_distances, warn
-from reid_ref.arrays.device import DeviceArray
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
@@ -25,11 +24,9 @@ from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.metrics import Rows
-from reid_ref.ranking import on_device
 from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
 from reid_ref.ranking.good_ranks import GoodRanks, append, of_queries
-from reid_ref.ranking.on_device import or_in_main_memory
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import Mask, find_all_roles
 from reid_ref.result import Result
@@ -90,13 +87,7 @@ class Curves:
 
 
 def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
-    """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes.
-
-    A matrix on an accelerator is one block, of which only tiles are copied.
-    """
-    if isinstance(distances, DeviceArray):
-        yield distances
-        return
+    """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes."""
     row_bytes = distances.shape[1] * distances.dtype.itemsize
     for rows in blocks_of(distances.shape[0], max_memory // row_bytes):
         yield in_rows(read_rows(distances, rows.start, rows.stop, "distances"))
@@ -178,10 +169,7 @@ def _of_few_pairs(blocks: Iterable[Any], query: Labels, gallery: Labels,
         number = so_far[done:done + len(block)] * PAIR_BYTES // max_memory
         done += len(block)
         cuts = (np.flatnonzero(np.diff(number)) + 1).tolist()
-        if isinstance(block, DeviceArray) or not cuts:
-            yield block
-        else:
-            yield from (block[first:last] for first, last in pairwise([0, *cuts, len(block)]))
+        yield from (block[first:last] for first, last in pairwise([0, *cuts, len(block)]))
 
 
 def warn_of_nan(number: int, pairs: int) -> None:
@@ -210,21 +198,22 @@ def rank_key(convention: Convention, of_features: bool = False) -> RankKey:
 def rank_features(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
                   how: How) -> Ranking:
     """Rank checked features by exact distances, ties in gallery order."""
-    report = in_queries(how.progress, len(query))
-    memory = bytes_for(how.max_memory, gallery_features)
+    parts = feature_parts(query_features, gallery_features, how.scalings,
+                          bytes_for(how.max_memory, gallery_features))
 
-    def ranked(of_query: Any, of_gallery: Any) -> Callable[[Convention], GoodRanks]:
-        sources = _sources_of_features(of_query, of_gallery, how.scalings, memory)
+    def ranked(precision: Any, report: Any = None) -> Callable[[Convention], GoodRanks]:
+        source = in_parts([partial(part, precision) for part in parts],
+                          len(how.scalings) * len(query), report)
+        return rank_askers(source, query, gallery, how)
+
+    try:
+        of = ranked(np.float32, in_queries(how.progress, len(query)))
+    except TooFarOff:  # repeat in double precision
         try:
-            return rank_askers(sources(np.float32, report), query, gallery, how)
-        except TooFarOff:  # repeat in double precision
-            try:
-                return rank_askers(sources(np.float64, None), query, gallery, how)
-            except TooFarOff:
-                raise wrong_products() from None
-
-    return Ranking(or_in_main_memory(ranked, query_features, gallery_features),
-                   Curves((), query, gallery),
+            of = ranked(np.float64)
+        except TooFarOff:
+            raise wrong_products() from None
+    return Ranking(of, Curves((), query, gallery),
                    features_provenance(query_features, gallery_features, how))
 
 
@@ -260,17 +249,6 @@ def _distance(how: How, convention: Convention | None = None) -> dict[str, str]:
     return distance_of(*how.distance(convention))
 
 
-def _sources_of_features(query_features: Any, gallery_features: Any, scalings: Sequence[str],
-                         max_memory: int) -> Callable[[Any, Any], Source]:
-    """Return a function of the precision of products, and of progress, to a source of askers."""
-    if isinstance(query_features, DeviceArray):
-        parts = on_device.feature_parts(query_features, gallery_features, scalings)
-    else:
-        parts = feature_parts(query_features, gallery_features, scalings, max_memory)
-    return lambda precision, report: in_parts([partial(part, precision) for part in parts],
-                                              len(scalings) * query_features.shape[0], report)
-
-
 def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
                 lists: IndexLists | None,
                 report: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
@@ -283,9 +261,7 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
             continue
         distances = block.astype(np.float32) if subset is in_float32 else block
         of_subset = {key[0]: roles[key[0]] for key in subset}
-        shared = or_in_main_memory(
-            lambda matrix: rank(_source_of_matrix(matrix, report), query, gallery, of_subset),
-            distances)
+        shared = rank(_source_of_matrix(distances, report), query, gallery, of_subset)
         report = None
         for key in subset:
             ranks[key] = shared[key[0]]
@@ -296,13 +272,10 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
 
 
 def _source_of_matrix(distances: Any, report: Callable[[float], object] | None) -> Source:
-    make_part = on_device.matrix_part if isinstance(distances, DeviceArray) else matrix_part
-    part = make_part(distances)
+    part = matrix_part(distances)
     return in_parts([lambda: part], len(distances), report)
 
 
 def _count_nan(block: Any) -> int:
-    if isinstance(block, DeviceArray):
-        return on_device.count_nan(block)
     # min() is NaN if any value is, and is faster than isnan().
     return int(np.count_nonzero(np.isnan(block))) if np.isnan(block.min()) else 0

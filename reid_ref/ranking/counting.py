@@ -59,11 +59,6 @@ class Tile:
     columns: Integers
     share: float
 
-    def at(self, row: Integers, column: Integers) -> Array:
-        """Return single values, in main memory."""
-        values: Array = self.values[row, column]
-        return values
-
     def among(self, images: slice, counting: Counting, farthest: Array,
               sought: Sought) -> tuple[Before, Open]:
         """Count the images before each good image, but for those that the error leaves open.
@@ -242,8 +237,6 @@ class Part:
         As `exact`, to a lowest and a highest value of each distance, in less time.
     finer : callable, or None
         To a part of the same images and distances, whose tiles leave fewer pairs open, at a price.
-    on_device : bool
-        Whether tiles are on a device, and counted one after the other.
     """
 
     images: slice
@@ -253,7 +246,6 @@ class Part:
     is_exact: bool = False
     within: Callable[[Integers, Integers], tuple[Array, Array]] | None = None
     finer: Callable[[], Part] | None = None
-    on_device: bool = False
 
 
 #: Open pairs that are measured at once, to bound memory.
@@ -380,7 +372,7 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
         for band, columns, number in zip(part.bands, images, counted):
             count = partial(_count_block, part, band, goods, start, counting)
             blocks = band.blocks(columns) if number else ()
-            for pairs, share, counts in (map if part.on_device else in_threads)(count, blocks):
+            for pairs, share, counts in in_threads(count, blocks):
                 before[:, pairs] += counts
                 told += share * number / sum(counted)
                 if done is not None:
@@ -430,7 +422,7 @@ def _check_slack(tile: Tile, part: Part, sought: Sought) -> None:
     column = places(sought.image, part.images.start + tile.columns)
     inside = column >= 0
     lower, upper = sought.low[inside], sought.high[inside]
-    value = tile.at(sought.row[inside], column[inside])
+    value = tile.values[sought.row[inside], column[inside]]
     if (abs(value - (lower + upper) / 2) > (upper - lower) / 8).any():
         raise TooFarOff
 

@@ -33,7 +33,6 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_finite_rows, warn
 from reid_ref.arrays.cores import cores, in_threads
-from reid_ref.arrays.device import in_main_memory
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.ranking.counting import Array, Band, Block, ExactTile, Part, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
@@ -234,21 +233,15 @@ def has_rows(features: Any) -> bool:
 def checked_query(features: Any, normalized: bool) -> tuple[Array, Doubles]:
     """Return the queries' features in memory and their squared norms, checked; warn of zeros."""
     query = _in_rows(features, "query_features", slice(0, None))
-    return query, checked_norms(query, "query_features", normalized)
+    square = checked_squares(query, "query_features")
+    if normalized:
+        warn_of_zeros("query_features", np.flatnonzero(square == 0), len(query))
+    return query, square
 
 
 def _in_rows(features: Any, name: str, images: slice) -> Array:
     rows = read_rows(features, images.start, images.stop, name)
     return rows if has_rows(rows) else in_rows(rows)
-
-
-def checked_norms(features: Any, name: str, normalized: bool,
-                  squares: Callable[[Any], Doubles] = squares) -> Doubles:
-    """Return the squared norms of all rows, checked; warn of zeros that are to be normalised."""
-    square = checked_squares(features, name, squares=squares)
-    if normalized:
-        warn_of_zeros(name, np.flatnonzero(square == 0), len(square))
-    return square
 
 
 def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
@@ -258,17 +251,13 @@ def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
              "cannot be normalised, so their distances are NaN")
 
 
-def checked_squares(features: Any, name: str, first_row: int = 0,
-                    squares: Callable[[Any], Doubles] = squares) -> Doubles:
-    """Return the squared norms of all rows; refuse NaN, Inf and norms out of range.
-
-    `squares` computes those of features on a device.
-    """
+def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:
+    """Return the squared norms of all rows; refuse NaN, Inf and norms out of range."""
     square = squares(features)
     if not np.isfinite(square).all():
         check_finite_rows(features, name, first_row)
     odd = np.flatnonzero(~((square >= SQUARES[0]) & (square <= SQUARES[1])))
-    rows = in_main_memory(features[odd])
+    rows = features[odd]
     odd, rows = odd[rows.any(axis=1)], rows[rows.any(axis=1)]
     if odd.size:
         raise InputError(
@@ -299,35 +288,9 @@ class Scale:
     added: Doubles | None = None
 
 
-@dataclass(frozen=True)
-class Arithmetic:
-    """How products of features are computed: in main memory, or on a device.
-
-    Parameters
-    ----------
-    products : callable
-        Features of both sides, and indices of query and image, to q.g of these pairs, in double.
-    blocks : callable
-        As `_blocks`.
-    roundings : callable
-        The dimension to the number of rounded products and sums of a product in a tile.
-    xp : module
-        The functions of the library whose arrays tiles are.
-    put : callable, or None
-        An array in main memory to one as tiles are; None for numpy.
-    """
-
-    products: Callable[[Any, Any, Integers, Integers], Doubles]
-    blocks: Callable[..., Iterator[Block]]
-    roundings: Callable[[int], int]
-    xp: Any = np
-    put: Callable[[Array], Any] | None = None
-
-
-def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square: Doubles,
+def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
                  images: slice, scalings: Sequence[str], max_memory: int,
-                 precision: Any = np.float32, arithmetic: Arithmetic | None = None,
-                 error: float = 1) -> Part:
+                 precision: Any = np.float32, error: float = 1) -> Part:
     """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
@@ -345,21 +308,17 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
         Bytes.
     precision : dtype
         Of the products of tiles.
-    arithmetic : Arithmetic, optional
-        By default that of features in main memory.
     error : float
         The largest error in tiles, as a share of that of products in single precision.
     """
-    arithmetic = arithmetic or Arithmetic(pair_products, _blocks, lambda dimension: dimension)
-    put, n = arithmetic.put or partial(np.asarray, dtype=precision), len(scalings)
-    query_norm, gallery_norm = np.sqrt(query_square), np.sqrt(gallery_square)
+    query_norm, gallery_norm, n = np.sqrt(query_square), np.sqrt(gallery_square), len(scalings)
     ranked = partial(_ranked_by_askers, scalings, query_norm, gallery_norm, gallery_square)
 
     def exact(asker: Integers, image: Integers) -> Doubles:
         if n == 1:
-            return ranked(arithmetic.products(query, gallery, asker, image), asker, image)
+            return ranked(pair_products(query, gallery, asker, image), asker, image)
         pair, place = np.unique(image * len(query) + asker // n, return_inverse=True)
-        product = arithmetic.products(query, gallery, pair % len(query), pair // len(query))
+        product = pair_products(query, gallery, pair % len(query), pair // len(query))
         return ranked(product[place], asker, image)
 
     def is_nan(asker: int) -> Mask:
@@ -369,14 +328,14 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
     bands = []
     for columns in bands_of_norms(np.ones(len(gallery)) if {*scalings} == {"normalized"} else
                                   gallery_norm):
-        scales = [scale_of(query_norm, gallery_norm, arithmetic.roundings(query.shape[1]),
-                           scaling, columns) for scaling in scalings]
+        scales = [scale_of(query_norm, gallery_norm, query.shape[1], scaling, columns)
+                  for scaling in scalings]
         distance, off = (np.stack(of_scalings, axis=1).reshape(-1) for of_scalings in zip(
             *((scale.distance, error * scale.off) for scale in scales)))
-        blocks = partial(arithmetic.blocks, query, gallery, query_norm, gallery_norm, max_memory,
-                         precision, n)
+        blocks = partial(_blocks, query, gallery, query_norm, gallery_norm, max_memory, precision,
+                         n)
         bands.append(Band(columns, partial(_bounds, precision, distance, off), partial(
-            _in_scalings, blocks, scales, arithmetic.xp, put), distance, off * distance))
+            _in_scalings, blocks, scales), distance, off * distance))
 
     def within(asker: Integers, image: Integers) -> tuple[Doubles, Doubles]:
         # Each step of `ranked` is monotone as rounded, so it keeps the order of bounds.
@@ -384,11 +343,9 @@ def feature_part(query: Any, gallery: Any, query_square: Doubles, gallery_square
                                           image)
         return ranked(highest, asker, image), ranked(lowest, asker, image)
 
-    on_device = arithmetic.put is not None
-    is_single = not on_device and query.dtype == gallery.dtype == np.float32
-    part = Part(images, exact, bands, is_nan, within=within if is_single else None,
-                on_device=on_device)
-    if on_device or precision == np.float64:
+    is_single = query.dtype == gallery.dtype == np.float32
+    part = Part(images, exact, bands, is_nan, within=within if is_single else None)
+    if precision == np.float64:
         return part
 
     @lru_cache(maxsize=1)
@@ -522,17 +479,16 @@ def _blocks(query: Array, gallery: Array, query_norm: Doubles, gallery_norm: Dou
             yield Block(rows, partial(tiles, rows, chosen, scaled))
 
 
-def _in_scalings(blocks: Callable[[Mask], Iterator[Block]], scales: list[Scale], xp: Any,
-                 put: Callable[[Array], Any], counting: Mask) -> Iterator[Block]:
+def _in_scalings(blocks: Callable[[Mask], Iterator[Block]], scales: list[Scale],
+                 counting: Mask) -> Iterator[Block]:
     """Yield blocks of askers, whose tiles are made from those of products of unit features."""
     n = len(scales)
 
     def tiles(of_units: Callable[[], Iterator[Tile]]) -> Iterator[Tile]:
         for tile in of_units():
-            values = tile.values if n == 1 else xp.reshape(
-                xp.stack([tile.values] * n, axis=1), (-1, len(tile.columns)))
+            values = tile.values if n == 1 else np.repeat(tile.values, n, axis=0)
             for k, scale in enumerate(scales):
-                _rescale(values[k::n, :], scale, tile.rows, tile.columns, xp, put)
+                _rescale(values[k::n], scale, tile.rows, tile.columns)
             yield replace(tile, rows=_of_askers(tile.rows, n), values=values)
 
     return (Block(_of_askers(block.rows, n), partial(tiles, block.tiles))
@@ -543,19 +499,19 @@ def _of_askers(rows: slice, n: int) -> slice:
     return slice(n * rows.start, n * rows.stop)
 
 
-def _rescale(values: Any, scale: Scale, rows: slice, columns: Integers, xp: Any,
-             put: Callable[[Array], Any]) -> None:
+def _rescale(values: Array, scale: Scale, rows: slice, columns: Integers) -> None:
     """Make a tile from products of unit features, in place, in few roundings."""
     if scale.of_query is None or scale.of_image is None:
         return
     of_query, of_image = scale.of_query[rows], scale.of_image[columns]
+    rounded = partial(np.asarray, dtype=values.dtype)
     if not (of_query.all() and of_image.all()):  # features of norm 0 have no unit
-        values[xp.isnan(values)] = 0
+        values[np.isnan(values)] = 0
     if (of_query < 1).any():
-        values *= put(of_query)[:, None]
+        values *= rounded(of_query)[:, None]
     if scale.added is not None:
-        values += put(scale.added[rows])[:, None] * put(of_image)[None, :]
-    values *= put(of_image)[None, :]
+        values += rounded(scale.added[rows])[:, None] * rounded(of_image)[None, :]
+    values *= rounded(of_image)[None, :]
 
 
 def bands_of_norms(norm: Doubles) -> list[Mask]:

@@ -59,7 +59,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
     Parameters
     ----------
     query_features : array_like, shape (n_query, d)
-        One row per image; finite real numbers of any dtype. Tensors on an accelerator are copied
+        One row per image; finite real numbers of any dtype. Tensors on a device are copied
         to main memory.
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`

@@ -38,7 +38,6 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError, as_vector, each_warning_once
-from reid_ref.arrays.device import where_they_are
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
@@ -66,7 +65,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     Parameters
     ----------
     query_features, gallery_features : array_like, shape (n_query, d) and (n_gallery, d)
-        As `evaluate` takes them; those on an accelerator are copied to main memory.
+        As `evaluate` takes them.
     query, gallery : Labels
     far : iterable of float
         Wanted false accept rates, in [0, 1].
@@ -102,8 +101,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     """
     how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress)
     check_labels(query, gallery)
-    of_query, of_gallery = where_they_are(query_features, gallery_features)
-    features = check_feature_shapes(of_query, of_gallery, query, gallery)
+    features = check_feature_shapes(query_features, gallery_features, query, gallery)
     return thresholds_of(Features(*features), query, gallery, how, far, _intervals(confidence))
 
 
@@ -154,7 +152,7 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
     """
     how = How(tuple(find_conventions(convention)), None, None, lists, max_memory, progress)
     check_labels(query, gallery)
-    matrix = check_distances(where_they_are(distances)[0], query, gallery)
+    matrix = check_distances(distances, query, gallery)
     return thresholds_of(Distances(matrix), query, gallery, how, far, _intervals(confidence))
 
 

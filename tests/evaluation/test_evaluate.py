@@ -153,8 +153,7 @@ def test_an_empty_side(side):
         reid_ref.evaluate_distances(DISTANCES, **{**sides, side: [1, 2, 3, 4]})
 
 
-HEAVY = {"scipy", "h5py", "matplotlib", "oct2py", "torch", "tqdm", "array_api_compat", "dask",
-         "distributed"}
+HEAVY = {"scipy", "h5py", "matplotlib", "oct2py", "torch", "tqdm", "dask", "distributed"}
 
 
 def test_what_is_not_needed_is_not_loaded():

@@ -319,7 +319,6 @@ def test_most_pairs_are_never_measured(monkeypatch):
     monkeypatch.setattr(exact_distances, "pair_products", lambda *arguments: (
         measured.append(len(arguments[2])), inner(*arguments))[1])
     arrays = market(n_query=400, n_gallery=6000)
-    # `Arithmetic` takes the function when a part is opened.
     found = evaluate_thresholds(*arrays)
     assert sum(measured) < .1 * found.impostor + 3 * (found.genuine + 2**15)
 

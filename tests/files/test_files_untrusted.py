@@ -255,8 +255,7 @@ def test_a_pipe_is_refused(tmp_path, name, read):
     for other in ("q_ok.txt", "q_junk.txt"):
         (tmp_path / other).touch()
     os.mkfifo(tmp_path / name)
-    with pytest.raises(InputError, match=rf"{name}: expected a file, got a pipe, such as <\(...\) "
-                                         "makes,.* to a file first"):
+    with pytest.raises(InputError, match=f"{name}: expected a file, got a pipe"):
         read(tmp_path / name)
 
 

@@ -3,8 +3,7 @@
 After an error (a full disk, Ctrl-C, wrong input found late) the old file is still there, and no
 other is left. A new file is written in the folder of the one it replaces, under a random name,
 with the usual rights of a new file, and renamed at the end. A link is followed: the file that it
-names is replaced. What is no regular file (a FIFO, /dev/null, /dev/stdout) is written to directly,
-and so is a file that standard output already goes to.
+names is replaced. What is no regular file, such as a pipe or /dev/null, is written to directly.
 
 A command never replaces what it reads: `check_regular` and `check_targets` keep the list of what
 is read and of what is to be written, by identity, so that links deceive neither.
@@ -29,13 +28,7 @@ from reid_ref.arrays.memory import check_fits
 
 PathLike = str | os.PathLike[str]
 
-_KINDS = {
-    stat.S_IFIFO: "a pipe, such as <(...) makes,", stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 _TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines are split and read
-#: Flags of `os.open`, where the system has them.
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 #: While a command runs: the name of each file that it reads or is to write, by identity and use.
 _USED: dict[str, dict[tuple[int, int], str]] | None = None
@@ -85,9 +78,8 @@ def check_regular(path: PathLike) -> None:
         The path does not exist, or its status cannot be read.
     """
     status = os.stat(path)
-    kind = stat.S_IFMT(status.st_mode)
-    if kind in _KINDS:
-        raise InputError(path, "a file", f"{_KINDS[kind]} which cannot be read twice",
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise InputError(path, "a file", "a pipe or a device, which cannot be read twice",
                          "write its content to a file first")
     _note(os.fspath(path), "read", status)
 
@@ -274,7 +266,7 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
                 _note(name, "written", _status(name))
                 if is_direct(name):
                     nothing = ""
-                    descriptor = _open_directly(name)
+                    descriptor = os.open(name, os.O_WRONLY)
                 else:
                     part, target = _part_and_target(name)
                     parts[part] = target
@@ -304,31 +296,7 @@ def _status(name: PathLike) -> os.stat_result | None:
 def is_direct(path: PathLike) -> bool:
     """Return whether a file is written to directly: see the top of this module."""
     status = _status(path)
-    return status is not None and (not stat.S_ISREG(status.st_mode) or _stream(status) is not None)
-
-
-def _stream(status: os.stat_result) -> int | None:
-    """Return the number of the standard stream that goes to this file, if one does."""
-    for number in (1, 2):
-        with contextlib.suppress(OSError):  # Windows numbers no pipe and no device: all are 0
-            if status.st_ino and os.path.samestat(os.fstat(number), status):
-                return number
-    return None
-
-
-def _open_directly(name: str) -> int:
-    number = _stream(os.stat(name))
-    if number is not None:  # both share one position in the file, so neither overwrites the other
-        return os.dup(number)
-    try:
-        descriptor = os.open(name, os.O_WRONLY | _NO_WAIT)
-    except OSError as error:
-        if error.errno == errno.ENXIO:
-            raise OSError(error.errno, "nothing reads from it") from None
-        raise
-    if hasattr(os, "O_NONBLOCK"):
-        os.set_blocking(descriptor, True)
-    return descriptor
+    return status is not None and not stat.S_ISREG(status.st_mode)
 
 
 def _part_and_target(name: str) -> tuple[str, str]:
@@ -338,7 +306,7 @@ def _part_and_target(name: str) -> tuple[str, str]:
 
 
 def _create(part: str) -> int:
-    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o666)
+    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
 
 
 def _remove(part: str) -> None:

@@ -33,7 +33,7 @@ WORKS = [
     ["explain", "a.npz", "--from", "matlab", "--to", "torchreid"], ["doctor", "a.npz"],
     ["validate", "a.npz", "--published", "45.83/40.16"], ["camera-pairs", "a.npz"],
     ["thresholds", "a.npz"],
-    ["evaluate", "old.mat"], ["dataset", "a.npz"], ["verify", "a.json"], ["protocols"],
+    ["evaluate", "a.mat"], ["dataset", "a.npz"], ["verify", "a.json"], ["protocols"],
     ["evaluate", "a.npz", "--protocol", "cuhk03-classic"]]
 REFUSED = {
     "re-ranking: needs scipy": ["rerank", "a.npz"],
@@ -57,7 +57,7 @@ def done(tmp_path_factory):
     (folder / "folder").mkdir()
     for name, array in arrays.items():
         np.save(folder / "folder" / f"{name}.npy", array)
-    savemat(folder / "old.mat", arrays, format="4")
+    savemat(folder / "a.mat", arrays)
     every = [*WORKS, *REFUSED.values()]
     child = subprocess.run([sys.executable, "-c", CHILD], input=json.dumps(every), cwd=folder,
                            text=True, capture_output=True, env={"PYTHONPATH": str(ROOT)})

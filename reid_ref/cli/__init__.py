@@ -29,30 +29,33 @@ class Terminated(KeyboardInterrupt):
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
-    Without `argv` the arguments are the process's, and its signals and closed streams are handled;
-    with it nothing of the process is changed.
+    Without `argv` the arguments are the process's, and its signals are handled; with it nothing of
+    the process is changed.
     """
     if argv is not None:
         return _run(argv)
     try:
-        _handle_signals(_end_at_once)
+        _handle_signals(_raise)
         sys.unraisablehook = _print_others
         _print_warnings()
-        status = _run(None) if _prepare_streams() else 2
-    except KeyboardInterrupt as stop:
-        status = _stopped(stop)
+        status = _run(None)
+    except BaseException:  # of a signal a class body makes RuntimeError, numpy ImportError
+        if not _SIGNALS:
+            raise
     finally:  # all is written; while Python ends, it would die of a signal that it still takes
         _handle_signals(None)
     if _SIGNALS:  # Python's own end may crash where an import in C was interrupted
-        os._exit(status)
+        os._exit(_stopped(_SIGNALS[0]))
     return status
 
 
 def _run(argv: list[str] | None) -> int:
     try:
         return _parse_and_run(argv)
-    except KeyboardInterrupt as stop:
-        return _stopped(stop)
+    except KeyboardInterrupt:
+        if _SIGNALS:
+            raise
+        return _stopped(2)
     except BrokenPipeError:
         # The reader, such as head, has closed the pipe: without this Python fails at exit.
         _drop_output()
@@ -94,10 +97,9 @@ def _parse_and_run(argv: list[str] | None) -> int:
     try:
         with warnings_to(print_warning), inputs_kept():
             if argv is None:
-                _handle_signals(_raise)
                 # A notebook's kernel exports a backend that need not be installed here.
                 os.environ["MPLBACKEND"] = "agg"
-            status = _unless_stopped(args)
+            status = int(args.run(args) or 0)
         try:
             flush()
         except BrokenPipeError:
@@ -143,14 +145,6 @@ def _handle_signals(stop: Callable[[int, object], object] | None) -> None:
             signal.signal(number, signal.SIG_IGN if stop is None else stop)
 
 
-def _end_at_once(number: int, _: object) -> None:
-    # No exception here: while numpy is imported, it would become an ImportError.
-    try:
-        os.write(2, f"reid-ref: {_ended_by(number)}\n".encode())
-    finally:
-        os._exit(128 + number)
-
-
 def _raise(number: int, _: object) -> None:
     _SIGNALS.append(number)
     raise Terminated(number)
@@ -162,62 +156,12 @@ def _print_others(exception: Any) -> None:
         sys.__unraisablehook__(exception)
 
 
-def _unless_stopped(args: Any) -> int:
-    """Run the command; after a signal, raise `Terminated` whatever arrives here."""
-    try:
-        status = int(args.run(args) or 0)
-    except BaseException:  # a class body makes RuntimeError of it, an import in C ImportError
-        if not _SIGNALS:
-            raise
-    if _SIGNALS:  # an exception in a callback of C is forgotten
-        raise Terminated(_SIGNALS[0])
-    return status
-
-
-def _stopped(stop: KeyboardInterrupt) -> int:
+def _stopped(number: int) -> int:
+    """Say which signal ended the command; return the exit code."""
     import signal
 
     from reid_ref.console.terminal import print_stderr
 
-    number = int(stop.args[0]) if isinstance(stop, Terminated) else int(signal.SIGINT)
-    print_stderr(_ended_by(number))
+    print_stderr("interrupted" if number == signal.SIGINT else
+                 f"ended by {signal.Signals(number).name}")
     return 128 + number
-
-
-def _ended_by(number: int) -> str:
-    import signal
-
-    return "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
-
-
-# ---------------------------------------------------------------- streams
-
-class _Unfailing(io.FileIO):
-    """A failed write to stderr changes neither the result nor the exit code."""
-
-    def write(self, data: Any) -> int:
-        try:
-            return super().write(data)
-        except OSError:
-            return len(data)
-
-
-def _prepare_streams() -> bool:
-    """Make all three standard streams safe to use; return whether there is one to print to.
-
-    A file opened while one of them is closed would get its number, and output would be written
-    into that file.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-    encoding = sys.stderr.encoding if sys.stderr is not None else "utf-8"
-    sys.stderr = io.TextIOWrapper(
-        io.BufferedWriter(_Unfailing(2, "w", closefd=False)), encoding, "backslashreplace",
-        line_buffering=True)
-    if sys.stdout is None:
-        sys.stderr.write("reid-ref: error: standard output is closed; expected somewhere to "
-                         "print to, a file or /dev/null\n")
-    return sys.stdout is not None

@@ -14,7 +14,7 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Compared, compare_systems, too_few
 from reid_ref.commands.compare.show import cell, legend, marks_of
 from reid_ref.console import options as common, systems
-from reid_ref.console.answers import show_answer
+from reid_ref.console.answers import FORMATS, show_answer
 from reid_ref.console.files import said_of
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.result.saved import EXPECTED, read_stored
@@ -42,7 +42,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("methods", nargs="+", metavar="METHOD",
                          help="a saved result, a folder of them, or NAME=FILE[,FILE...]")
     systems.add_metrics(command)
-    common.add_options(command, formats=common.FORMATS)
+    common.add_options(command, formats=FORMATS)
 
 
 def run(args: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
 from reid_ref.result import Ranks, named_ranks, ranks_of
 from reid_ref.text.plain import Share, plain
-from reid_ref.text.table import PAPER, lines
+from reid_ref.text.table import as_latex, as_markdown, lines
 
 #: The version of every JSON object; it rises when a key is renamed or means another thing.
 SCHEMA = 1
@@ -23,14 +23,60 @@ def add_json(command: Any) -> None:
                          default="table", help="print JSON")
 
 
+def _as_json(answer: Any) -> str:
+    """Return one object, with its version and the warnings."""
+    values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
+    return json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f")
+
+
+class Format(NamedTuple):
+    """A value of --format.
+
+    Parameters
+    ----------
+    made : str
+        What a command makes for it: a "table" or "csv" as text, a "paper" as Table, or "json" as
+        dataclass.
+    write : function
+        Returns what was made as text.
+    full : bool
+        Numbers have full precision.
+    words : str
+        What its help adds.
+    print : function
+    """
+
+    made: str
+    write: Callable[[Any], str] = str
+    full: bool = False
+    words: str = ""
+    print: Callable[[str], None] = show
+
+
+#: By the value of --format.
+FORMATS: Mapping[str, Format] = {
+    "table": Format("table"),
+    "json": Format("json", _as_json, full=True, print=show_plain),
+    "csv": Format("csv", full=True),
+    "markdown": Format("paper", as_markdown),
+    "latex": Format("paper", as_latex, words="a table for the package booktabs")}
+
+
+def add_format(command: Any, formats: Iterable[str]) -> None:
+    """Take --format and --json."""
+    full = " and ".join(name for name in formats if FORMATS[name].full)
+    words = "".join(f", {name} {FORMATS[name].words}" for name in formats if FORMATS[name].words)
+    command.add_argument(
+        "--format", choices=tuple(formats), default="table",
+        help=f"how to print it (default: table); full precision in {full}{words}")
+    command.add_argument("--json", dest="format", action="store_const", const="json",
+                         help="the same as --format json")
+
+
 def show_answer(wanted: str, **writers: Callable[[], Any]) -> None:
-    """Print an answer in a format; `writers` make the text, the Table or the dataclass of each."""
-    answer = writers["paper" if wanted in PAPER else wanted]()
-    if wanted == "json":  # one object, with its version and the warnings
-        values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
-        show_plain(json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f"))
-    else:
-        show(PAPER[wanted](answer) if wanted in PAPER else answer)
+    """Print an answer in a format; `writers` make what formats are written from."""
+    given = FORMATS[wanted]
+    given.print(given.write(writers[given.made]()))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
+from reid_ref.console.answers import add_format
 from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
     CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
@@ -53,7 +54,6 @@ def decimals(text: str) -> list[float]:
     return given
 
 
-FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Options of the commands that rank: where a command takes one, it means the same.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--convention": {
@@ -108,7 +108,7 @@ def add_files(command: argparse.ArgumentParser, nargs: str = "+",
                               "query_features=A,gallery_features=B; docs/files.md lists the roles")
 
 
-def add_options(command: Any, *names: str, formats: tuple[str, ...] = (),
+def add_options(command: Any, *names: str, formats: Iterable[str] = (),
                 conventions: str = "") -> None:
     """Take the options of these names, and --format and --json where there are formats.
 
@@ -123,13 +123,7 @@ def add_options(command: Any, *names: str, formats: tuple[str, ...] = (),
                 "one or more that `reid-ref conventions` lists, or all: every one that applies "
                 f"(default: {conventions})")
     if formats:
-        precise = " and ".join(name for name in ("json", "csv") if name in formats)
-        latex = ", latex a table for the package booktabs" if "latex" in formats else ""
-        command.add_argument(
-            "--format", choices=formats, default="table",
-            help=f"how to print it (default: table); full precision in {precise}{latex}")
-        command.add_argument("--json", dest="format", action="store_const", const="json",
-                             help="the same as --format json")
+        add_format(command, formats)
 
 
 #: Options that say how features become distances.

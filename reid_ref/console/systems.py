@@ -10,6 +10,7 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.console import (
     confidence, files as ranked_lists, options as common, protocols)
+from reid_ref.console.answers import FORMATS
 from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import phase
 from reid_ref.conventions import Convention
@@ -30,7 +31,7 @@ def add(command: argparse.ArgumentParser) -> None:
     add_metrics(command)
     command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
-                       "--max-memory", "--threads", "--name", formats=common.FORMATS)
+                       "--max-memory", "--threads", "--name", formats=FORMATS)
     protocols.add(command)
     ranked_lists.add(command)
     confidence.add_options(command)

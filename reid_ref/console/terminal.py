@@ -81,7 +81,7 @@ def phase(text: str = "") -> None:
 
 def shows_progress() -> bool:
     """Tell whether a bar may be drawn: standard error is a terminal, and --quiet is not given."""
-    return not _quiet and sys.stderr.isatty()
+    return not _quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
 def show(text: str) -> None:

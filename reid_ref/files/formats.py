@@ -1,4 +1,4 @@
-"""The file formats: MAT v4 to v7.3, .npz, .npy, HDF5 and text, each as named arrays.
+"""The file formats: MAT v5 to v7.3, .npz, .npy, HDF5 and text, each as named arrays.
 
 One function per format. It reads names and headers; an array is read when it is needed. What a
 library raises on a damaged file becomes an `InputError`. A MATLAB array has MATLAB's orientation,
@@ -85,10 +85,13 @@ def _head(path: Path) -> bytes:
 
 
 def read_mat(path: Path) -> Contents:
-    """Read the headers of a MAT file of any version; stored dtypes may be smaller."""
+    """Read the headers of a MAT file of version 5 or later; stored dtypes may be smaller."""
     head = _head(path)
     if _HDF5_SIGNATURE in (head[:8], head[512:520]):
         return read_hdf5(path)
+    if head and 0 in head[:4]:  # the text at the head of a later one has no zeros
+        raise InputError(path, "a MAT file of version 5 or later", "one of version 4, or damage",
+                         "save it in MATLAB with save(name, ..., '-v7')")
     with _reading(path, "a MAT file"), path.open("rb") as file:
         arrays = mat.variables(file)
         values = {variable.name: _mat_array(path, variable) for variable in arrays}

@@ -1,13 +1,11 @@
-"""Numbers in MAT files of version 4 and 5, and cells of them: headers first, an array when needed.
+"""Numbers in MAT files of version 5, and cells of them: headers first, an array when needed.
 
 scipy's reader of version 5 is compiled code that looks up array classes and element types without
 a bound (scipy 1.17, `_mio5_utils.pyx`: `class_dtypes[mc]`, `dtypes[mdtype]`; its pull request
-#25349), so one changed byte in an element's tag or flags can crash the process. That of version 4
-never returns from some damaged headers (`_mio4.py`, `list_variables`: a negative size leads back
-to an array that was read before). Data are skipped while headers are read, so a large file takes a
-few small reads.
+#25349), so one changed byte in an element's tag or flags can crash the process. Data are skipped
+while headers are read, so a large file takes a few small reads.
 
-Source: MathWorks, "MAT-File Format", chapter 1, levels 4 and 5.
+Source: MathWorks, "MAT-File Format", chapter 1, level 5.
 """
 from __future__ import annotations
 
@@ -31,10 +29,6 @@ _CLASSES = (
 _COMPLEX = 0x0800
 _MOST_PACKED = 1100     # zlib makes at most 1,032 bytes of one
 _WINDOW = 1 << 16     # bytes at the start of a compressed array that hold its whole header
-#: The classes of version 4 by their numbers, from 0.
-_OF_VERSION_4 = {"double": "f8", "single": "f4", "int32": "i4", "int16": "i2", "uint16": "u2",
-                 "uint8": "u1"}
-_KINDS_OF_VERSION_4 = ("", "char", "sparse matrix of version 4")     # "" is a matrix of numbers
 
 
 @dataclass(frozen=True)
@@ -42,8 +36,7 @@ class Variable:
     """The header of an array, and where it is in the file.
 
     `packed`: its compressed bytes, or 0. `size`: its bytes with the header, decompressed. `body`:
-    where the elements after its name begin. In version 4 `size` and `body` are of its numbers, in
-    the file.
+    where the elements after its name begin.
     """
 
     name: str
@@ -55,7 +48,6 @@ class Variable:
     size: int = 0
     body: int = 0
     order: str = "<"
-    version: int = 5
 
 
 def variables(file: BinaryIO) -> list[Variable]:
@@ -67,8 +59,6 @@ def variables(file: BinaryIO) -> list[Variable]:
         The file is damaged.
     """
     head = file.read(128)
-    if 0 in head[:4]:
-        return _variables_of_version_4(file)
     if len(head) < 128:
         raise ValueError("truncated: no header of 128 bytes")
     order = "<" if head[126:128] == b"IM" else ">"
@@ -91,29 +81,6 @@ def variables(file: BinaryIO) -> list[Variable]:
         if variable and variable.name:
             arrays.append(variable)
         start += length
-    return arrays
-
-
-def _variables_of_version_4(file: BinaryIO) -> list[Variable]:
-    end, start, arrays = file.seek(0, os.SEEK_END), 0, []
-    while start < end:
-        file.seek(start)
-        head = file.read(20)
-        order = "<" if struct.unpack_from("<I", head)[0] < 5000 else ">"
-        code, rows, columns, is_complex, length = struct.unpack(f"{order}5i", head)
-        _, zero, number, kind = (code // n % 10 for n in (1000, 100, 10, 1))
-        if (zero or number >= len(_OF_VERSION_4) or kind >= len(_KINDS_OF_VERSION_4)
-                or min(rows, columns) < 0):
-            raise ValueError(f"no array starts at byte {start}")
-        name = file.read(max(length, 0))[:-1].decode("latin1")
-        body, (numbers, dtype) = start + 20 + length, list(_OF_VERSION_4.items())[number]
-        size = rows * columns * np.dtype(dtype).itemsize * (2 if is_complex else 1)
-        if not name or body + size > end:
-            raise ValueError(f"an array without its name or numbers at byte {start}")
-        arrays.append(Variable(
-            name, _KINDS_OF_VERSION_4[kind] or numbers, (rows, columns), bool(is_complex), start,
-            size=size, body=body, order=order, version=4))
-        start = body + size
     return arrays
 
 
@@ -158,12 +125,6 @@ def read_array(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
     ValueError, struct.error, zlib.error
         The array is damaged.
     """
-    if variable.version == 4:
-        file.seek(variable.body)
-        dtype = np.dtype(variable.order + _OF_VERSION_4[variable.kind])
-        numbers = np.frombuffer(bytearray(file.read(variable.size)), dtype)
-        parts = np.split(numbers, 2) if variable.is_complex else [numbers]
-        return _joined(*parts).reshape(variable.shape, order="F")
     file.seek(variable.start)
     if variable.packed:
         data, at = _decompress(file, variable), 8 + variable.body

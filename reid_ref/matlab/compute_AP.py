@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.matlab._inputs import index_list
+from reid_ref.matlab._inputs import whole_numbers
 from reid_ref.matlab._values import divide, ismember
 
 
@@ -51,9 +51,9 @@ def compute_AP(
     >>> compute_AP([], [], [1, 0])
     (nan, array([0., 0.]))
     """
-    good_image = index_list(good_image, "good_image")
-    junk_image = index_list(junk_image, "junk_image")
-    index = index_list(index, "index")
+    good_image = whole_numbers(good_image, "good_image")
+    junk_image = whole_numbers(junk_image, "junk_image")
+    index = whole_numbers(index, "index")
 
     # compute_AP.m:18-21 | ngood = length(good_image);
     ngood = len(good_image)

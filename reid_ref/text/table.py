@@ -222,7 +222,3 @@ def markdown(text: str) -> str:
 def latex(text: str) -> str:
     """Return a text as LaTeX sets it."""
     return "".join(_LATEX.get(character, character) for character in one_line(text))
-
-
-#: By the value of --format, for tables of a paper.
-PAPER = {"markdown": as_markdown, "latex": as_latex}

@@ -2,7 +2,6 @@
 
 Each takes torchreid's arguments. `sound` is the one that the others spoil.
 """
-import contextlib
 import os
 
 import numpy as np
@@ -23,10 +22,3 @@ def sound(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
 
 def leaves(*_):
     os._exit(7)
-
-
-def writes_everywhere(*arguments):
-    for descriptor in range(3, 50):
-        with contextlib.suppress(OSError):
-            os.write(descriptor, b"\xff" * 100)
-    return sound(*arguments)

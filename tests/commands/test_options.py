@@ -11,10 +11,12 @@ import pytest
 
 from reid_ref import InputError, cli
 from reid_ref.cli.parser import make_parser
-from reid_ref.console import options
+from reid_ref.console import answers, options
+from reid_ref.console.answers import FORMATS as RECORDS
 from reid_ref.console.files import _names_of_files
 from reid_ref.conventions import CONVENTIONS, choices_of_text
 from reid_ref.files import results_of_files
+from reid_ref.text.table import Table
 from tests.commands.common import (
     FIXTURES, MARKET, MARS, TIES, answer, assert_one_line_error, command, results, table)
 
@@ -121,8 +123,25 @@ def test_help_offers_several_conventions_where_they_are_taken(name):
 def test_help_of_format_names_formats_of_the_command(name):
     formats = FORMATS.findall(table(name, "--help"))[0].split(",")
     words = options_of(name)["--format"]
-    assert [kind for kind in ("json", "csv", "latex") if kind in words] == [
-        kind for kind in ("json", "csv", "latex") if kind in formats]
+    for kind, record in RECORDS.items():
+        said = f"{kind} {record.words}" if record.words else kind
+        if record.full or record.words:
+            assert (f" {said}" in words) == (kind in formats), kind
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("words", [["evaluate"], ["compare", MARKET], ["runs", MARKET],
+                                   ["splits", MARKET]], ids=lambda words: words[0])
+def test_a_command_of_every_format_prints_each(words, kind):
+    done = command(*words, MARKET, "--quiet", "--format", kind)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout
+
+
+def test_a_format_is_one_entry(monkeypatch, capsys):
+    monkeypatch.setattr(answers, "FORMATS", {
+        **RECORDS, "heads": answers.Format("paper", lambda table: " ".join(table.heads))})
+    answers.show_answer("heads", paper=lambda: Table(["System", "mAP"], []))
+    assert capsys.readouterr().out == "System mAP\n"
 
 
 # ---------------------------------------------------------------- --set

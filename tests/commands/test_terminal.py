@@ -100,20 +100,9 @@ def test_a_full_disk_behind_standard_output(tmp_path, arguments, buffered):
     assert lines == ["reid-ref: error: standard output: No space left on device"]
 
 
-@pytest.mark.parametrize("arguments", ["--version", "--help", f"evaluate {MARKET}"])
-def test_closed_standard_output(tmp_path, arguments):
-    done = shell(f"$R {arguments} >&-", tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "standard output is closed" in done.stderr
-
-
-@pytest.mark.parametrize("where", ["2>&-", pytest.param("2>/dev/full", marks=full)])
-def test_a_standard_error_that_takes_nothing_changes_no_result(tmp_path, where):
-    done = shell(f"$R evaluate {MARKET} --json {where}", tmp_path)
+def test_a_standard_error_that_is_closed_changes_no_result(tmp_path):
+    done = shell(f"$R evaluate {MARKET} --json 2>&-", tmp_path)
     assert done.returncode == 0 and json.loads(done.stdout)["mAP"] > 0
-    for wrong in ("nowhere.mat", "x --bogus"):
-        done = shell(f"$R evaluate {wrong} {where}", tmp_path)
-        assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
 
 
 @pytest.mark.parametrize(("arguments", "status"), [

@@ -57,11 +57,6 @@ write_mat = savemat
 write_compressed = functools.partial(savemat, do_compression=True)
 
 
-def write_mat4(path, arrays):
-    savemat(path, {key: np.asarray(value, dtype=float) for key, value in arrays.items()},
-            format="4")
-
-
 def write_hdf5(path, arrays, matlab=False):
     h5py = pytest.importorskip("h5py")
     with h5py.File(path, "w", userblock_size=512 if matlab else 0) as file:
@@ -74,7 +69,7 @@ def write_hdf5(path, arrays, matlab=False):
 
 write_v73 = functools.partial(write_hdf5, matlab=True)
 WRITERS = {
-    "mat": (write_mat, "r.mat"), "mat4": (write_mat4, "r.mat"), "npz": (write_npz, "r.npz"),
+    "mat": (write_mat, "r.mat"), "npz": (write_npz, "r.npz"),
     "compressed": (write_compressed, "r.MAT"), "v7.3": (write_v73, "r.mat"),
     "hdf5": (write_hdf5, "r.h5")}
 
@@ -258,7 +253,7 @@ def write_texts(folder, separator=" "):
     return paths
 
 
-@pytest.mark.parametrize("write", [write_mat, write_mat4, write_compressed, write_v73])
+@pytest.mark.parametrize("write", [write_mat, write_compressed, write_v73])
 @pytest.mark.parametrize("seed", range(3))
 def test_driver_files_in_any_order(tmp_path, seed, write):
     paths = write_driver(tmp_path, write=write)

@@ -1,7 +1,6 @@
 """What a file says of itself is no reason to believe it: sizes, links, kinds of file."""
 from __future__ import annotations
 
-import itertools
 import os
 import struct
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from reid_ref import InputError
 from reid_ref.arrays import memory
@@ -24,7 +24,7 @@ from reid_ref.files import formats, read_result
 from reid_ref.files.lists import read_index_lists
 from tests.cases import peak
 from tests.files.test_files import (
-    FIELDS, assert_is_made, refuse, stored, write_compressed, write_hdf5, write_mat4, write_v73)
+    assert_is_made, refuse, stored, write_compressed, write_hdf5, write_v73)
 
 MB = 2**20
 
@@ -103,35 +103,9 @@ def test_headers_of_npz(tmp_path, header, key="query_f"):
     refuse(path, match=HEADERS[header])
 
 
-@pytest.mark.parametrize("field, value", [
-    (0, 60), (0, 3), (0, 6000), (1, -3), (2, -3), (2, 10**9), (4, 0), (4, -1), (4, 10**6)])
-def test_headers_of_mat4(tmp_path, field, value):
-    """With a negative size scipy 1.17 reads the same array again and again, without an end."""
-    path, header = tmp_path / "r.mat", [0, 3, 4, 0, len("query_f") + 1]
-    header[field] = value
-    write_mat4(path, stored("layumi"))
-    path.write_bytes(struct.pack("<5i", *header) + b"query_f\0" + bytes(96) + path.read_bytes())
-    refuse(path, match="expected a MAT file, got something else or damage")
-
-
-def test_mat4_as_other_machines_and_classes_write_it(tmp_path):
-    path, code = tmp_path / "r.mat", {np.float64: 0, np.float32: 1, np.int32: 2, np.uint8: 5}
-    for order, machine in (("<", 0), (">", 1000)):
-        content, kinds = b"", itertools.cycle(code)
-        for key, value in stored("torchreid-distances", distmat=np.eye(3, 5) + 2j).items():
-            kind = np.float64 if value.ndim == 2 or value.min() < 0 else next(kinds)
-            parts = [part.astype(np.dtype(kind).newbyteorder(order)).tobytes("F")
-                     for part in (value.real, value.imag)[:1 + np.iscomplexobj(value)]]
-            shape = value.shape if value.ndim == 2 else (1, len(value))
-            content += struct.pack(f"{order}5i", machine + 10 * code[kind], *shape,
-                                   len(parts) - 1, len(key) + 1)
-            content += b"".join((key.encode(), b"\0", *parts))
-        path.write_bytes(content + struct.pack("<5i", 2, 2, 3, 0, 2) + b"s\0" + bytes(48))
-        result = read_result(path)
-        np.testing.assert_array_equal(result.distances, np.eye(3, 5) + 2j)
-        np.testing.assert_array_equal(result.query.identity, FIELDS["query_identity"])
-        np.testing.assert_array_equal(result.gallery.camera, FIELDS["gallery_camera"])
-        assert result.extra == ("s",)
+def test_mat_files_of_version_4(tmp_path):
+    savemat(tmp_path / "r.mat", {"query_f": np.eye(3)}, format="4")
+    refuse(tmp_path / "r.mat", match="version 5 or later, got one of version 4.*-v7")
 
 
 def test_a_compressed_array_that_claims_more_than_its_bytes_can_hold(tmp_path):
@@ -255,8 +229,7 @@ def test_a_pipe_is_refused(tmp_path, name, read):
     for other in ("q_ok.txt", "q_junk.txt"):
         (tmp_path / other).touch()
     os.mkfifo(tmp_path / name)
-    with pytest.raises(InputError, match=rf"{name}: expected a file, got a pipe, such as <\(...\) "
-                                         "makes,.* to a file first"):
+    with pytest.raises(InputError, match=f"{name}: expected a file, got a pipe"):
         read(tmp_path / name)
 
 

@@ -370,7 +370,6 @@ _NAMES = "0002_c1s1_000451_03.jpg\n-1_c3s2_000451_03.jpg\n", "0001C1T0001F001.jp
 READERS = {
     "mat5": Reader("r.mat", _result("r.mat"), _layouts("mat")),
     "mat-compressed": Reader("r.mat", _result("r.mat"), _layouts("compressed")),
-    "mat4": Reader("r.mat", _result("r.mat"), _layouts("mat4")),
     "mat73": Reader("r.mat", _result("r.mat"), _layouts("v7.3")),
     "hdf5": Reader("r.h5", _result("r.h5"), _layouts("hdf5")),
     "npz": Reader("r.npz", _result("r.npz"), _layouts("npz")),

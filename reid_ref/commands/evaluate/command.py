@@ -17,7 +17,7 @@ from reid_ref.commands.evaluate.compute import (
 from reid_ref.commands.evaluate.show import parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
-from reid_ref.console.answers import SCHEMA, show_answer
+from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
@@ -71,7 +71,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(group: Any) -> None:
-    common.add_options(group, "--ranks", "--name", "--cmc", formats=common.FORMATS)
+    common.add_options(group, "--ranks", "--name", "--cmc", formats=FORMATS)
     group.add_argument("--per-query", metavar="FILE",
                        help="write one line per query to FILE, named .csv or .json")
     group.add_argument("--save", metavar="FILE",

@@ -6,7 +6,9 @@ tests/files/test_trec.py, and the rank.py of fastreid in tests/compat/test_live.
 is: see `tests.shared`.
 """
 import functools
+import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -99,6 +101,13 @@ NOT_CLEARED = {
     ("torchreid-cuhk03-cython", "tiny"): 5}
 #: Evaluators that answer AP 0 for a query without a good image; ours is NaN, and 0 in the mean.
 ZERO_AP = {"light-reid", "trec-eval", "simpleir"}
+#: Recorded before fixtures/peers/record.py, whose header has what proves a recording. No more.
+BEFORE_RECORD = {
+    "matlab", "mars", "veri", "layumi", "layumi-gpu", "layumi-rerank", "torchreid-cython",
+    "torchreid-cuhk03", "torchreid-cuhk03-cython", "fast-reid-cython", "reid-strong-baseline",
+    "reid-survey", "open-reid", "open-reid-sklearn-0.18", "open-reid-sklearn-0.19",
+    "triplet-reid", "triplet-reid-sklearn-0.18", "triplet-reid-market-ap", "light-reid",
+    "sysu-mm01", "trec-eval", "simpleir"}
 #: Recorded beside the numbers.
 NOT_NUMBERS = {"cmc_ranks", "cmc_length", "cmc_market1501_length", "cmc_allshots_length",
                "cmc_cuhk03_length", "error"}
@@ -197,6 +206,121 @@ def test_every_recording_is_compared():
             assert not any(case.startswith("ties") for case, _ in keys)
         for case in cases - {case for case, _ in keys}:
             assert case.startswith("ties")
+
+
+def recorder():
+    """The script that records."""
+    spec = importlib.util.spec_from_file_location("peers_record", PEERS / "record.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def lacking(recording):
+    """What a recording lacks of what fixtures/peers/record.py writes."""
+    record = recorder()
+    yield from (key for key in record.HEADER if key not in recording)
+    digests = recording.get("sha256", {})
+    yield from (f"sha256 {file}" for file in recording["files"]
+                if not re.fullmatch("[0-9a-f]{64}", digests.get(file, "")))
+    yield from (f"versions {name}" for name in ("python", "numpy")
+                if name not in recording["versions"])
+    if not re.fullmatch("[0-9a-f]{7,40}", recording["commit"]):
+        yield "commit"
+    for case in record.case_names(recording["ties"]):
+        answers = ("ap", "error") if f"{case} error" in recording else (
+            "mAP", "ap", "cmc", "cmc_length")
+        yield from (f"{case} {name}" for name in answers if f"{case} {name}" not in recording)
+
+
+@pytest.mark.parametrize("peer", sorted({path.stem for path in PEERS.glob("*.json")}
+                                        - BEFORE_RECORD))
+def test_a_recording_was_made_by_record(peer):
+    assert list(lacking(recorded(peer))) == []
+
+
+def test_a_recording_made_by_hand_is_refused():
+    """With every key that recordings had before; or with a digest that is none."""
+    invented = {**recorded("light-reid"), "recorded_with": "made by hand"}
+    assert set(lacking(invented)) == {"function", "sha256", "sha256 " + invented["files"][0]}
+    whole = recorded("torchreid")
+    assert set(lacking({**whole, "sha256": {whole["files"][0]: "unknown"}, "commit": "HEAD"})
+               ) == {"sha256 " + whole["files"][0], "commit"}
+    assert list(lacking({key: whole[key] for key in whole if key != "clean cmc"})) == [
+        "clean cmc"]
+
+
+PEER = """
+import numpy as np
+
+def eval_map(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
+    {first}
+    kept = (g_pids != q_pids[:, None]) | (g_camids != q_camids[:, None])
+    ap, inp, cmc = [], [], []
+    for row, keep, pid in zip(distmat, kept, q_pids):
+        hit = (g_pids == pid)[keep][np.argsort(row[keep], kind="stable")]
+        if hit.any():
+            at = np.flatnonzero(hit) + 1
+            ap.append((np.arange(1, len(at) + 1) / at).mean())
+            inp.append(len(at) / at[-1])
+            cmc.append(np.maximum.accumulate(hit)[:5])
+    return np.mean(cmc, axis=0).astype(np.float32), np.mean(ap), np.mean(inp)
+"""
+
+
+def committed(folder, first="pass"):
+    """A clone with an evaluator in metrics/rank.py; the path of that file."""
+    file = folder / "metrics/rank.py"
+    file.parent.mkdir()
+    file.write_text(PEER.format(first=first))
+    for words in ("init", "remote add origin https://example.org/my-lab/my-reid.git", "add .",
+                  "-c user.name=a -c user.email=a@b commit -m one"):
+        subprocess.run(["git", *words.split()], cwd=folder, check=True, capture_output=True)
+    return file
+
+
+def test_record(tmp_path):
+    """As the evaluator answered: in its precision, NaN where it gave nothing, with its origin."""
+    file = committed(tmp_path)
+    record = recorder()
+    recording = json.loads(record.text_of(record.record(
+        "my-reid", f"{file}:eval_map", ties="stable sort: gallery order", cases=["tiny"])))
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, text=True,
+                          capture_output=True).stdout
+    assert (recording["repository"], recording["commit"], recording["files"]) == (
+        "my-lab/my-reid", head[:7], ["metrics/rank.py"])
+    assert recording["versions"]["numpy"] == np.__version__ and recording["recorded_with"]
+    assert {text.partition(" ")[0] for text in lacking(recording)} == {
+        path.stem for path in PEERS.glob("*.npz")} - {"tiny"}
+    mine = ours("tiny", "reid-survey-function")
+    for answer in ("ap", "inp", "mAP", "mINP"):
+        assert_agrees(np.array(recording[f"tiny {answer}"], dtype=np.float64),
+                      value_of(mine, answer), ORDER_OF_SUMMATION)
+    assert recording["float32"] == ["cmc"]
+    assert recording["tiny cmc"] == json.loads(json.dumps([
+        float(str(value)) for value in np.float32(mine.cmc[:5])]))
+    assert recording["tiny cmc_length"] == 5
+
+
+def test_record_writes_what_the_evaluator_raised(tmp_path):
+    """On the whole case; each query alone is answered."""
+    file = committed(tmp_path, "assert len(distmat) == 1, 'one query'")
+    record = recorder()
+    recording = record.record("my-reid", f"{file}:eval_map", cases=["tiny"])
+    assert recording["tiny error"] == "AssertionError: one query"
+    assert "tiny mAP" not in recording
+    assert_agrees(np.array(recording["tiny ap"], dtype=np.float64),
+                  ours("tiny", "reid-survey-function").per_query.ap, ORDER_OF_SUMMATION)
+
+
+def test_record_takes_unmodified_code_alone(tmp_path):
+    file = committed(tmp_path)
+    record = recorder()
+    file.write_text(file.read_text() + "\n")
+    with pytest.raises(SystemExit, match="unmodified"):
+        record.source(file)
+    with pytest.raises(SystemExit, match="--commit"):
+        record.source(PEERS.parent / "absent.py")
 
 
 def test_every_named_convention_is_compared():

@@ -157,7 +157,7 @@ class TestByHand:
         assert list(result) == ["score 0.65", "score 0.85"]
         assert [part.trials[0].ranks.found.tolist() for part in result.values()] == [[2, 0],
                                                                                      [1, 0]]
-        assert all(part.trials[0].ranks.n_good.tolist() == [3, 1] for part in result.values())
+        assert [part.trials[0].ranks.n_good.tolist() for part in result.values()] == [[3, 1]] * 2
 
     def test_boxes_per_image_keep_the_highest_scores(self):
         kept = evaluate_person_search("prw", boxes_of(), boxes_per_image=.75)["all"]

@@ -32,8 +32,9 @@ def of_expectation(expected: Expected, query: Labels, gallery: Labels, conventio
     mAP, curve = weighted_means(expected.ap[matched], weight, match)
     n, size = len(weight), len(np.unique(gallery.identity))
     per_query = PerQuery(  # of each gallery's one good image AP and INP are the same
-        expected.ap, expected.ap, none, matched.astype(np.int64), none,
-        np.where(matched, "ok", "identity absent"), query.identity, query.camera)
+        ap=expected.ap, inp=expected.ap, first_match=none, n_good=matched.astype(np.int64),
+        n_junk=none, status=np.where(matched, "ok", "identity absent"), identity=query.identity,
+        camera=query.camera)
     status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(query) - n}
     return Expectation(
         mAP=mAP, cmc=curve, mINP=mAP, per_query=per_query, counted=n, signature=signature,

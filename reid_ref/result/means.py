@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, check_count, read_only
+from reid_ref.measures import Measure, measure, names
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
-    SAVED, AtK, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, spread)
+    SAVED, AtK, Counts, Fingerprints, PerQuery, QueryValues, Result, spread)
 from reid_ref.signature import Signature
 from reid_ref.text.plain import plain
 
@@ -51,6 +52,9 @@ class TrialsResult(Result):
             name: read_only(np.concatenate([at.per_query[name] for at in every]))
             for name in every[0].per_query})
 
+    def _mean_of(self, which: Measure) -> float:
+        return mean([trial._value(which) for trial in self.trials], self.trials, self.average)
+
     def query_values(self, metric: str) -> QueryValues:
         """As `Result.query_values`, weighted where trials have different numbers of queries."""
         every = [trial.query_values(metric) for trial in self.trials]
@@ -83,8 +87,9 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
         mAP=mean([trial.mAP for trial in trials], trials, average),
         cmc=mean_curve([trial.cmc[:length] for trial in trials], trials, average),
         mINP=mean([trial.mINP for trial in trials], trials, average),
-        per_query=PerQuery(*(np.concatenate([getattr(trial.per_query, name) for trial in trials])
-                             for name in PerQuery.__dataclass_fields__)),
+        per_query=PerQuery(**{
+            name: np.concatenate([getattr(trial.per_query, name) for trial in trials])
+            for name in PerQuery.__dataclass_fields__}),
         counts=_added([trial.counts for trial in trials]),
         counted=sum(trial.counted for trial in trials), signature=signature,
         ranks=concatenate([
@@ -189,19 +194,29 @@ class Expectation(Result):
 
     def query_values(self, metric: str) -> QueryValues:
         """As `Result.query_values`, each one weighted by how often its query asks."""
+        which = measure(metric, "metric")
         values, weight, counted = self._weighted(metric)
-        kind, k = kind_of_metric(metric)
-        return QueryValues(self.rank(k) if kind == "Rank-" else self.mAP,
-                           values * weight * (self.counted / weight.sum()), counted)
+        weighted = values * weight * (self.counted / weight.sum())
+        return QueryValues(self._value(which), weighted, counted)
+
+    def _mean_of(self, which: Measure) -> float:
+        values, weight, counted = self._weighted(which.name)
+        return mean_in_order((values * weight)[counted]) * self.counted / float(weight.sum())
+
+    def _of_query(self, which: Measure) -> Doubles:
+        if which.expected is None:
+            raise InputError("metric", f"{names(True)}, which an expectation over all galleries "
+                             "has", repr(which.name), "give draws as trials, whose ranked lists "
+                             "this needs")
+        if which.of_curve:
+            check_count(which.k, "k", 1, len(self.cmc))
+        counted = self.per_query.n_good > 0
+        values = which.expected(self.per_query.ap[counted], self.match, which.k or 0)
+        return spread(values, counted, np.nan)
 
     def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
-        kind, k = kind_of_metric(metric)
-        if kind in ("P@", "R@"):
-            self.at(k)  # refuses
-        counted = self.per_query.n_good > 0
-        values = (spread(self.match[:, check_count(k, "k", 1, len(self.cmc)) - 1], counted, 0.0)
-                  if kind == "Rank-" else np.where(counted, self.per_query.ap, 0.0))
-        return values, spread(self.weight, counted, 0.0), counted
+        values, counted = self._of_query(measure(metric, "metric")), self.per_query.n_good > 0
+        return np.where(counted, values, 0.0), spread(self.weight, counted, 0.0), counted
 
     def _made_of(self) -> dict[str, Any]:
         """Return what a file has in the place of ranks; `match` is row after row."""

@@ -143,6 +143,19 @@ MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for reco
     Measure(
         "AP@k", "average precision of the list cut after k images", _TREC + "m_map_cut.c",
         _average_precision),
+    Measure(
+        "R-Prec", "good images among the first R, over R, the number of good images that exist",
+        _TREC + "m_Rprec.c", lambda ranks, convention, k: metrics.r_precision(ranks),
+        expected=lambda reciprocal, match, k: match[:, 0]),
+    Measure(
+        "MRR", "1 / rank of the first good image", _TREC + "m_recip_rank.c",
+        lambda ranks, convention, k: metrics.reciprocal_rank(ranks),
+        expected=lambda reciprocal, match, k: reciprocal),
+    Measure(
+        "nDCG@k", "discounted gain of the first k images, each good one 1, over the largest "
+        "possible", _TREC + "m_ndcg_cut.c; Jarvelin and Kekalainen, Cumulated gain-based "
+        "evaluation of IR techniques, ACM TOIS 20, 2002, with log2(rank + 1)",
+        lambda ranks, convention, k: metrics.normalized_gain_at(ranks, k)),
 )})
 
 
@@ -167,8 +180,8 @@ def measure(name: str, argument: str = "measure") -> Measure:
     >>> measure("F1")
     Traceback (most recent call last):
     ...
-    reid_ref.arrays.errors.InputError: measure: expected mAP, Rank-k, mINP, P@k, R@k or AP@k with \
-a number from 1 for k, such as 'Rank-1', got 'F1'
+    reid_ref.arrays.errors.InputError: measure: expected mAP, Rank-k, mINP, P@k, R@k, AP@k, \
+R-Prec, MRR or nDCG@k with a number from 1 for k, such as 'Rank-1', got 'F1'
     """
     record = MEASURES.get(name) if isinstance(name, str) else None
     if record is not None and not record.takes_k:
@@ -178,6 +191,24 @@ a number from 1 for k, such as 'Rank-1', got 'F1'
         raise InputError(argument, f"{names()} with a number from 1 for k, such as 'Rank-1'",
                          repr(name))
     return record.at(int(match[2]))
+
+
+def any_case(text: str) -> str:
+    """Return the name of a measure as its record has it, given it in any case, also as "rank1".
+
+    Examples
+    --------
+    >>> any_case("map"), any_case("rank1"), any_case("ndcg@10"), any_case("F1")
+    ('mAP', 'Rank-1', 'nDCG@10', 'F1')
+    """
+    written = re.sub("^rank-?", "rank-", text.lower())
+    match = re.fullmatch("(.*[-@])([1-9][0-9]{0,17})", written)
+    for record in MEASURES.values():
+        if record.takes_k and match and record.name.lower() == f"{match[1]}k":
+            return record.at(int(match[2])).name
+        if not record.takes_k and record.name.lower() == written:
+            return record.name
+    return text
 
 
 def names(of_expectations: bool = False) -> str:

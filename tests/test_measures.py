@@ -12,6 +12,8 @@ from reid_ref.measures import MEASURES, Measure, measure
 from reid_ref.protocols.evaluation import evaluate_protocol
 from reid_ref.result.means import over_trials
 from tests import cases
+from tests.commands.common import MARKET, command
+from tests.files.test_trec import judge, pytrec_eval, written  # noqa: F401
 
 UNMATCHED = pytest.mark.filterwarnings("ignore:.* queries have no good image",
                                        "ignore:.*units for these",
@@ -140,3 +142,91 @@ def test_records_say_what_they_are():
         assert re.fullmatch(r"[A-Za-z-]+|[A-Za-z]+[-@]k", name)
         assert (record.at(7).name.endswith("7") and record.at(7).k == 7) or not record.takes_k
     assert [field.name for field in dataclasses.fields(Measure)][0] == "name"
+
+
+#: Our name, trec_eval's, and that of its answer.
+TREC = [("mAP", "map", "map"), ("R-Prec", "Rprec", "Rprec"),
+        ("MRR", "recip_rank", "recip_rank"), ("P@5", "P.5", "P_5"),
+        ("R@5", "recall.5", "recall_5"),
+        ("AP@5", "map_cut.5", "map_cut_5"), ("Rank-5", "success.5", "success_5"),
+        ("nDCG@5", "ndcg_cut.5", "ndcg_cut_5"), ("nDCG@40", "ndcg_cut.40", "ndcg_cut_40")]
+
+
+@UNMATCHED
+@pytest.mark.parametrize("levels", [None, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_those_of_trec_eval(seed, levels, pytrec_eval):  # noqa: F811
+    distances, query, gallery = cases.market_like(seed, levels=levels)
+    mine = query.identity != -1
+    distances, query = distances[mine], Labels(query.identity[mine], query.camera[mine])
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention="trec-eval")
+    answers = judge(pytrec_eval, *written(distances, query, gallery), len(query),
+                    {asked for _, asked, _ in TREC})
+    for name, _, key in TREC:
+        np.testing.assert_allclose(
+            np.nan_to_num(result.of_query(name)), [answer[key] for answer in answers],
+            rtol=0, atol=1e-14, err_msg=name)
+
+
+def test_measures_by_hand():
+    """Good images at ranks 1, 4 of 5 and at 2; a third query has none."""
+    labels = Labels([7, 8, 9], [1, 1, 1]), Labels([7, 8, 0, 7, 0], [2] * 5)
+    distances = [[1, 2, 3, 4, 5], [1.5, 2, 3, 4, 5], [1, 2, 3, 4, 5]]
+    with pytest.warns(UserWarning, match="no good image"):
+        result = reid_ref.evaluate_distances(distances, *labels)
+    for name, expected in (
+            ("R-Prec", [1 / 2, 0, np.nan]), ("MRR", [1, 1 / 2, np.nan]),
+            ("nDCG@3", [1 / (1 + 1 / np.log2(3)), 1 / np.log2(3), np.nan]),
+            ("nDCG@9", [(1 + 1 / np.log2(5)) / (1 + 1 / np.log2(3)), 1 / np.log2(3), np.nan])):
+        np.testing.assert_allclose(result.of_query(name), expected, rtol=0, atol=1e-15)
+        assert result.value(name) == pytest.approx(np.nansum(expected) / 3, abs=1e-15)
+
+
+@UNMATCHED
+@pytest.mark.parametrize("name", ["R-Prec", "MRR", "nDCG@5"])
+def test_intervals_and_paired_tests(name):
+    first = market(4)
+    interval = first.interval(name, resamples=199)
+    assert interval.low < interval.value == first.value(name) < interval.high
+    random = np.random.default_rng(1)
+    distances, query, gallery = cases.market_like(4, n_query=60, n_gallery=150, identities=25)
+    noisy = reid_ref.evaluate_distances(
+        distances + 9 * random.random(distances.shape), query, gallery)
+    compared, = reid_ref.compare(first, noisy, metrics=[name], resamples=199).comparisons
+    assert (compared.metric, compared.p < 1) == (name, True)
+    assert compared.difference == pytest.approx(
+        noisy.value(name) - first.value(name), abs=1e-15)
+
+
+def of_market():
+    data = reid_ref.read(MARKET)
+    return reid_ref.evaluate(
+        data.query_features, data.gallery_features, data.query, data.gallery)
+
+
+@UNMATCHED
+@pytest.mark.parametrize("name, spelled", [("R-Prec", "r-prec"), ("MRR", "mrr"),
+                                           ("nDCG@5", "ndcg@5"), ("P@5", "p@5")])
+def test_gates(name, spelled):
+    value = 100 * of_market().value(name)
+    right = command("evaluate", MARKET, "--expect", f"{spelled}={value:.4f}")
+    assert right.returncode == 0, right.stderr
+    low = command("evaluate", MARKET, "--fail-under", f"{spelled}={value + 1:.4f}")
+    assert low.returncode == 4 and f"{name} is" in low.stderr
+
+
+@UNMATCHED
+def test_of_one_good_image_in_each_gallery():
+    """What an expectation has of these measures is the mean over all galleries."""
+    identity = np.repeat(np.arange(3), 2)
+    labels, distances = Labels(identity, identity * 0), np.random.default_rng(0).random((6, 6))
+    found = evaluate_protocol("vehicleid", None, None, labels, labels, distances=distances)["all"]
+    galleries = [[a, 2 + b, 4 + c] for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    for name in ("mAP", "mINP", "R-Prec", "MRR", "Rank-2"):
+        every = []
+        for drawn in galleries:
+            rest = np.setdiff1d(np.arange(6), drawn)
+            every.append(reid_ref.evaluate_distances(
+                distances[np.ix_(rest, drawn)], labels[rest], labels[drawn],
+                convention=found.convention).value(name))
+        assert found.value(name) == pytest.approx(np.mean(every), abs=1e-14), name

@@ -8,7 +8,7 @@ are the convention's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -74,6 +74,20 @@ class Measure:
     def at(self, k: int) -> Measure:
         """Return the measure at k, given the record of one that takes k."""
         return replace(self, name=f"{self.name[:-1]}{k}", k=k)
+
+    def expectation(self, reciprocal: Doubles, match: Doubles) -> Doubles:
+        """Return the values of queries over all galleries with one good image; see `expected`.
+
+        Raises
+        ------
+        InputError
+            The measure is not defined for them.
+        """
+        if self.expected is None:
+            raise InputError("metric", f"{names(True)}, which an expectation over all galleries "
+                             "has", repr(self.name), "give draws as trials, whose ranked lists "
+                             "this needs")
+        return self.expected(reciprocal, match, self.k or 0)
 
     def of_queries(self, ranks: GoodRanks, convention: Convention) -> Doubles:
         """Return one value per query, given whole lists in the convention's order.
@@ -191,6 +205,25 @@ R-Prec, MRR or nDCG@k with a number from 1 for k, such as 'Rank-1', got 'F1'
         raise InputError(argument, f"{names()} with a number from 1 for k, such as 'Rank-1'",
                          repr(name))
     return record.at(int(match[2]))
+
+
+#: The measures whose values are columns of `PerQuery`, and whose means are fields of `Result`.
+COLUMNS = [record for record in MEASURES.values() if record.column]
+#: What papers print, in their order; Rank-k stands for several ranks.
+PRINTED = ("mAP", "Rank-k", "mINP")
+
+
+def printed(ranks: Iterable[int]) -> list[str]:
+    """Return the names of what papers print, with these ranks of the CMC curve.
+
+    Examples
+    --------
+    >>> printed([1, 5])
+    ['mAP', 'Rank-1', 'Rank-5', 'mINP']
+    """
+    ranks = list(ranks)
+    return [each.name for name in PRINTED for each in (
+        map(MEASURES[name].at, ranks) if MEASURES[name].takes_k else [MEASURES[name]])]
 
 
 def any_case(text: str) -> str:

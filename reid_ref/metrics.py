@@ -429,11 +429,11 @@ def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
     >>> inverse_negative_penalty(from_lists([[1, 2, 10], [1, 4, 5], []]))
     array([0.3, 0.6, nan])
     """
-    inp = np.full(len(ranks.found), np.nan)
+    values = np.full(len(ranks.found), np.nan)
     complete = (ranks.found == ranks.n_good) & (ranks.found > 0)
     last = np.cumsum(ranks.found)[complete] - 1
-    inp[complete] = ranks.n_good[complete] / ranks.rank[last]
-    return inp
+    values[complete] = ranks.n_good[complete] / ranks.rank[last]
+    return values
 
 
 def r_precision(ranks: GoodRanks) -> Doubles:

@@ -18,7 +18,7 @@ from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention, only_ignored
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.labels import Labels
-from reid_ref.measures import MEASURES, Measure, measure
+from reid_ref.measures import COLUMNS, MEASURES, Measure, measure, printed
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
@@ -189,11 +189,17 @@ class Ranks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Ranks):
-    """A result as JSON has it; cmc may end before the curve does."""
+class Means(Ranks):
+    """What papers print as JSON has it."""
 
     mAP: Share
     mINP: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Means):
+    """A result as JSON has it; cmc may end before the curve does."""
+
     cmc: list[Share]
     counts: Counts
     counted: int
@@ -206,8 +212,8 @@ def ranks_of(cmc: Doubles) -> dict[str, Any]:
 
 
 def means_of(result: Result) -> dict[str, Any]:
-    """Return the fields of `Ranks`, mAP and mINP."""
-    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP}
+    """Return the fields of `Means`."""
+    return {name.replace("-", "_"): value for name, value in headline(result).items()}
 
 
 def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
@@ -218,8 +224,17 @@ def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
 
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
-    """Return the numbers that papers print by name, in their order."""
-    return {"mAP": result.mAP, **named_ranks(result.cmc, ranks), "mINP": result.mINP}
+    """Return what papers print by name, in their order, as far as the curve reaches."""
+    names = printed(check_count(k, "ranks") for k in ranks)
+    return {name: value for name, value in zip(names, values_of(result, names))
+            if (measure(name).k or 0) <= len(result.cmc)}
+
+
+def values_of(result: Result, names: Iterable[str]) -> list[float]:
+    """Return the numbers of these measures; NaN for a rank beyond the curve."""
+    every = map(measure, names)
+    return [math.nan if each.of_curve and (each.k or 0) > len(result.cmc)
+            else result.value(each.name) for each in every]
 
 
 class Fingerprints(NamedTuple):
@@ -715,7 +730,7 @@ class Result(Value):
             "queries": {
                 **{name: values.tolist() for name, values in queries.items()},
                 "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
-                "ap": plain(self.per_query.ap), "inp": plain(self.per_query.inp)},
+                **{each.column: plain(self._of_query(each)) for each in COLUMNS}},
             **self._made_of()}
 
     def _made_of(self) -> dict[str, Any]:

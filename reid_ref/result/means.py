@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, check_count, read_only
-from reid_ref.measures import Measure, measure, names
+from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
@@ -84,9 +84,9 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
     length = min(len(trial.cmc) for trial in trials)
     offsets = np.cumsum([0, *(trial.counts.gallery for trial in trials)])
     return TrialsResult(
-        mAP=mean([trial.mAP for trial in trials], trials, average),
+        **{each.name: mean([trial._value(each) for trial in trials], trials, average)
+           for each in COLUMNS},
         cmc=mean_curve([trial.cmc[:length] for trial in trials], trials, average),
-        mINP=mean([trial.mINP for trial in trials], trials, average),
         per_query=PerQuery(**{
             name: np.concatenate([getattr(trial.per_query, name) for trial in trials])
             for name in PerQuery.__dataclass_fields__}),
@@ -201,18 +201,13 @@ class Expectation(Result):
 
     def _mean_of(self, which: Measure) -> float:
         values, weight, counted = self._weighted(which.name)
-        return mean_in_order((values * weight)[counted]) * self.counted / float(weight.sum())
+        return weighted_mean(values[counted], weight[counted])
 
     def _of_query(self, which: Measure) -> Doubles:
-        if which.expected is None:
-            raise InputError("metric", f"{names(True)}, which an expectation over all galleries "
-                             "has", repr(which.name), "give draws as trials, whose ranked lists "
-                             "this needs")
         if which.of_curve:
             check_count(which.k, "k", 1, len(self.cmc))
         counted = self.per_query.n_good > 0
-        values = which.expected(self.per_query.ap[counted], self.match, which.k or 0)
-        return spread(values, counted, np.nan)
+        return spread(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
 
     def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
         values, counted = self._of_query(measure(metric, "metric")), self.per_query.n_good > 0
@@ -224,8 +219,12 @@ class Expectation(Result):
             {"weight": self.weight, "match": self.match.ravel(), "sd": self.draws})}
 
 
-def weighted_means(ap: Doubles, weight: Doubles, match: Doubles) -> tuple[float, Doubles]:
-    """Return mAP and the CMC curve of the queries with a good image."""
-    total = weight.sum()
-    curve = np.cumsum(match * weight[:, np.newaxis], axis=0)[-1] / total
-    return mean_in_order(ap * weight) * len(ap) / total, curve
+def weighted_mean(values: Doubles, weight: Doubles) -> float:
+    """Return the mean of the queries with a good image, each as often as it asks."""
+    return float(mean_in_order(values * weight) * len(values) / weight.sum())
+
+
+def weighted_curve(weight: Doubles, match: Doubles) -> Doubles:
+    """Return the CMC curve of the queries with a good image."""
+    curve: Doubles = np.cumsum(match * weight[:, np.newaxis], axis=0)[-1] / weight.sum()
+    return curve

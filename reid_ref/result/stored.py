@@ -14,18 +14,16 @@ from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import DISTRACTOR, JUNK
-from reid_ref.measures import MEASURES, measure
+from reid_ref.measures import COLUMNS, measure
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
     Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, in_mean_of, spread)
-from reid_ref.result.means import Expectation, weighted_means
+from reid_ref.result.means import Expectation, weighted_curve, weighted_mean
 from reid_ref.signature import Signature
 from reid_ref.text.plain import plain
 
 #: The name of a Rank-k.
 RANK = re.compile("Rank-([1-9][0-9]{0,6})")
-#: The measures whose values a file holds.
-COLUMNS = [each for each in MEASURES.values() if each.column]
 #: layumi's sum of 1/n can be above 1 by its last bits.
 MOST = 1 + 1e-9
 
@@ -290,7 +288,7 @@ def _points(stored: Stored, curve: Doubles, source: str) -> Iterator[Check]:
 def _of_expectation(stored: Stored, result: Expectation) -> Iterator[Check]:
     """Yield the means and the curve, of what each query has on average."""
     ap = result.per_query.ap[result.per_query.n_good > 0]
-    mean, curve = weighted_means(ap, result.weight, result.match)
+    mean, curve = weighted_mean(ap, result.weight), weighted_curve(result.weight, result.match)
     for each in COLUMNS:
         yield Check(each.name, stored.numbers.get(each.name), plain(mean), "expectations")
     yield Check("inp", plain(result.per_query.inp), plain(result.per_query.ap), "ap")

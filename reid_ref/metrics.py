@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import IndexLists, Labels
-from reid_ref.ranking.good_ranks import GoodRanks, in_order
+from reid_ref.ranking.good_ranks import GoodRanks, first_ranks, in_order
 from reid_ref.ranking.roles import query_roles
 
 Array = npt.NDArray[Any]
@@ -429,11 +429,66 @@ def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
     >>> inverse_negative_penalty(from_lists([[1, 2, 10], [1, 4, 5], []]))
     array([0.3, 0.6, nan])
     """
-    inp = np.full(len(ranks.found), np.nan)
+    values = np.full(len(ranks.found), np.nan)
     complete = (ranks.found == ranks.n_good) & (ranks.found > 0)
     last = np.cumsum(ranks.found)[complete] - 1
-    inp[complete] = ranks.n_good[complete] / ranks.rank[last]
-    return inp
+    values[complete] = ranks.n_good[complete] / ranks.rank[last]
+    return values
+
+
+def r_precision(ranks: GoodRanks) -> Doubles:
+    """Share of good images among the first R kept ones, where R good images exist; NaN of none.
+
+    Examples
+    --------
+    Two of the first three are good; one of the first two:
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> r_precision(from_lists([[1, 3, 5], [2, 3]])).round(4)
+    array([0.6667, 0.5   ])
+    """
+    inside = ranks.rank <= np.repeat(ranks.n_good, ranks.found)
+    hits = np.bincount(ranks.query[inside], minlength=len(ranks.found))
+    share = np.full(len(ranks.found), np.nan)
+    np.divide(hits, ranks.n_good, out=share, where=ranks.n_good > 0)
+    return share
+
+
+def reciprocal_rank(ranks: GoodRanks) -> Doubles:
+    """1 / rank of each query's first good image, 0 where it has no rank; NaN of none.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> reciprocal_rank(from_lists([[1, 4], [4], []], n_good=[2, 1, 1]))
+    array([1.  , 0.25, 0.  ])
+    """
+    first, share = first_ranks(ranks), np.where(ranks.n_good > 0, 0.0, np.nan)
+    np.divide(1.0, first, out=share, where=first > 0)
+    return share
+
+
+def normalized_gain_at(ranks: GoodRanks, k: int) -> Doubles:
+    """nDCG of the first k kept images, each good one of gain 1 and all others of 0; NaN of none.
+
+    A good image at rank r adds 1 / log2(r + 1), and the sum is divided by that of the best list.
+
+    Examples
+    --------
+    Good images at ranks 1 and 3: (1 + 1/2) / (1 + 1 / log2(3)).
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> normalized_gain_at(from_lists([[1, 3], [4]]), 3).round(4)
+    array([0.9197, 0.    ])
+    """
+    inside, n = ranks.rank <= k, len(ranks.found)
+    gain = np.bincount(ranks.query[inside], weights=1 / np.log2(ranks.rank[inside] + 1.0),
+                       minlength=n)
+    most = np.minimum(ranks.n_good, k)
+    best = np.append(0.0, np.cumsum(1 / np.log2(np.arange(2.0, most.max(initial=0) + 2))))
+    share = np.full(n, np.nan)
+    np.divide(gain, best[most], out=share, where=most > 0)
+    return share
 
 
 class Rows(NamedTuple):

@@ -9,7 +9,8 @@ PACKAGE = ROOT / "reid_ref"
 ROOMS = (
     "_version", "matlab", "arrays", "extensions", "text", "disk", "labels", "statistics",
     "ranking", "metrics",
-    "conventions", "signature", "result", "distances", "evaluation", "thresholds", "reranking",
+    "conventions", "measures", "signature",
+    "result", "distances", "evaluation", "thresholds", "reranking",
     "metric_learning", "files", "datasets", "protocols", "compat", "drawing", "console",
     "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.

@@ -17,6 +17,7 @@ from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.measures import any_case, measure, names
 from reid_ref.result import Result
 from reid_ref.result.saved import read_stored
 from reid_ref.result.stored import Stored
@@ -111,14 +112,21 @@ def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
     wanted: dict[str, Decimal] = {}
     for part in (part for text in texts for part in text.split(",")):
         name, equals, number = (word.strip() for word in part.partition("="))
-        name = re.sub("^rank-?", "Rank-", name.lower()).replace("ap", "AP").replace("inp", "INP")
-        if not equals or not re.fullmatch("mAP|mINP|Rank-[1-9][0-9]{0,17}", name):
-            raise InputError(option, "NAME=PERCENT, NAME being mAP, mINP or Rank-k, e.g. "
-                             "mAP=76.12,Rank-1=90.1", repr(part.strip()))
+        if not equals:
+            raise _not_wanted(option, part)
+        try:
+            name = measure(any_case(name)).name
+        except InputError:
+            raise _not_wanted(option, part) from None
         if name in wanted:
             raise InputError(option, f"{name} once", "it twice", "leave one out")
         wanted[name] = parse_percent(number, f"{option} {name}")
     return wanted
+
+
+def _not_wanted(option: str, part: str) -> InputError:
+    return InputError(option, f"NAME=PERCENT, NAME being {names()}, e.g. mAP=76.12,Rank-1=90.1",
+                      repr(part.strip()))
 
 
 def parse_tolerance(text: str) -> Decimal:
@@ -183,11 +191,14 @@ def _too_low(result: Result, least: Mapping[str, Decimal]) -> Iterator[str]:
 
 def _percent(result: Result, name: str, option: str) -> Decimal | None:
     """Return a number of the result in percent, exactly as its double prints; None is NaN."""
-    kind, _, k = name.partition("-")
-    if k and int(k) > len(result.cmc):
+    k = measure(name).k if measure(name).of_curve else None
+    if k and k > len(result.cmc):
         raise InputError(option, f"a rank up to {len(result.cmc)}, where this CMC curve ends",
                          name)
-    value = result.rank(int(k)) if k else float(getattr(result, kind))
+    try:
+        value = result.value(name)
+    except InputError as error:  # an expectation has few
+        raise InputError(option, error.expected, error.got, error.remedy) from None
     return None if value != value else Decimal(repr(value)) * 100
 
 

@@ -12,7 +12,8 @@ from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.console import options as common
 from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
-from reid_ref.result import Result, headline, intervals_of, kind_of_metric, sums_of_units
+from reid_ref.measures import measure, printed
+from reid_ref.result import Result, headline, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 from reid_ref.statistics.interval import LEVEL, check_level
 from reid_ref.statistics.units import RESAMPLES, SEED, check_random
@@ -50,8 +51,8 @@ def _why_none(result: Result, name: str, value: float) -> str:
         return ("the number is NaN, since a query that counts has no value" if result.counted
                 else "no query counts")
     curve = result.convention.curve
-    kind, k = kind_of_metric(name)
-    if kind == "Rank-" and not curve.has_values(k):
+    which = measure(name)
+    if which.of_curve and not curve.has_values(which.k or 0):
         return f"the curve counts {curve.words}, which leaves no value for each query"
     return ""
 
@@ -91,9 +92,9 @@ def several(intervals: Intervals) -> list[str]:
         return []
     every = [interval for by_metric in intervals.values() for interval in by_metric.values()]
     title = f"{every[0].level:g} % interval" if every else "interval"
-    ranks = [name for by_metric in intervals.values() for name in by_metric
-             if name.startswith("Rank-")]
-    columns = ["mAP", *(ranks[:1] or ["Rank-1"]), "mINP"]
+    first = next((each.k or 1 for by_metric in intervals.values()
+                  for each in map(measure, by_metric) if each.of_curve), 1)
+    columns = printed([first])
     rows = [[name, *(ends(by_metric[metric]) if metric in by_metric else "-"
                      for metric in columns)] for name, by_metric in intervals.items()]
     return ["", *lines([title, *columns], rows), "", *notes(intervals)]

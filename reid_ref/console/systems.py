@@ -15,7 +15,8 @@ from reid_ref.console.files import evaluate_file, names_of_results, said_of
 from reid_ref.console.terminal import phase
 from reid_ref.conventions import Convention
 from reid_ref.protocols import Protocol
-from reid_ref.result import Result, kind_of_metric
+from reid_ref.measures import measure, names
+from reid_ref.result import Result
 from reid_ref.result.saved import SUFFIXES, load, read_stored
 from reid_ref.result.systems import METRICS, System
 from reid_ref.statistics.units import RESAMPLES
@@ -39,8 +40,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def add_metrics(command: argparse.ArgumentParser) -> None:
     command.add_argument("--metric", metavar="NAME[,NAME]", default=",".join(METRICS),
-                         dest="metrics", help="mAP, mINP, Rank-k, P@k or R@k, k a number "
-                                              f"(default: {','.join(METRICS)})")
+                         dest="metrics", help=f"{names()}, k a number (default: "
+                                              f"{','.join(METRICS)})")
 
 
 def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
@@ -49,7 +50,7 @@ def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
         raise InputError("FILE", "at least 2 files", len(args.files))
     metrics = [name.strip() for name in args.metrics.split(",")]
     for name in metrics:
-        kind_of_metric(name)
+        measure(name, "metric")
     ranked_lists.check(args, *common.OF_FEATURES, "--map")
     return metrics, confidence.read_options(args)
 

@@ -15,6 +15,7 @@ from reid_ref.conventions import AP
 from reid_ref.labels import Labels
 from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
+from reid_ref.measures import COLUMNS
 from reid_ref.result import Result, in_mean, in_mean_of, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 
@@ -98,14 +99,14 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
     convention = result.convention
     counted, means = [], []
     for start, stop in pairwise(edges):
-        ap, inp = (in_mean_of(result.per_query, name, convention, order[start:stop])
-                   for name in ("ap", "inp"))
-        counted.append(len(ap))
-        means.append((convention.mean(ap), convention.mean(inp)))
-    mAP, mINP = np.array(means).T
+        values = [in_mean_of(result.per_query, each.column, convention, order[start:stop])
+                  for each in COLUMNS]
+        counted.append(len(values[0]))
+        means.append([*map(convention.mean, values)])
     ranks = convention.cut_off(of_queries(result.ranks, loaded))
     rank1 = [_rank1(part, result) for part in split_queries(ranks, group[loaded], len(value))]
-    return Groups(value, np.bincount(group), np.array(counted), mAP, np.array(rank1), mINP)
+    return Groups(value, np.bincount(group), np.array(counted), rank1=np.array(rank1), **{
+        each.name: column for each, column in zip(COLUMNS, np.array(means).T)})
 
 
 def _rank1(ranks: GoodRanks, result: Result) -> float:

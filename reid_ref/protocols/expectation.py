@@ -17,6 +17,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers, scipy_module
 from reid_ref.labels import Labels, cells
+from reid_ref.measures import measure, printed
 from reid_ref.ranking.good_ranks import stable_order
 from reid_ref.result import RANKS
 
@@ -169,9 +170,10 @@ def sd_of_draws(ranks: Integers, length: int) -> dict[str, float]:
     """
     asks, n_asks = ranks > 0, np.count_nonzero(ranks, axis=0)
     ap = np.divide(1, ranks, out=np.zeros(ranks.shape), where=asks).sum(axis=0) / n_asks
-    means = {"mAP": ap, **{f"Rank-{k}": np.count_nonzero(asks & (ranks <= k), axis=0) / n_asks
-                           for k in RANKS if k <= length}, "mINP": ap}
-    return {name: float(np.std(values, ddof=1)) for name, values in means.items()}
+    match = np.stack([np.count_nonzero(asks & (ranks <= k), axis=0) / n_asks
+                      for k in range(1, min(length, max(RANKS)) + 1)], axis=1)
+    return {name: float(np.std(measure(name).expectation(ap, match), ddof=1))
+            for name in printed(k for k in RANKS if k <= length)}
 
 
 def _by_identity(gallery: Labels) -> Identities:

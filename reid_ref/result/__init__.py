@@ -4,7 +4,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from operator import index
@@ -19,6 +18,7 @@ from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention, only_ignored
 from reid_ref.disk import PathLike, whole_files
 from reid_ref.labels import Labels
+from reid_ref.measures import COLUMNS, MEASURES, Measure, measure, printed
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
@@ -61,7 +61,7 @@ def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
     return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if check_count(k, "ranks") <= len(cmc)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PerQuery(Value):
     """The numbers of each of n queries; every array has shape (n,), and cannot be written to.
 
@@ -189,11 +189,17 @@ class Ranks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Ranks):
-    """A result as JSON has it; cmc may end before the curve does."""
+class Means(Ranks):
+    """What papers print as JSON has it."""
 
     mAP: Share
     mINP: Share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Means):
+    """A result as JSON has it; cmc may end before the curve does."""
+
     cmc: list[Share]
     counts: Counts
     counted: int
@@ -206,8 +212,8 @@ def ranks_of(cmc: Doubles) -> dict[str, Any]:
 
 
 def means_of(result: Result) -> dict[str, Any]:
-    """Return the fields of `Ranks`, mAP and mINP."""
-    return {**ranks_of(result.cmc), "mAP": result.mAP, "mINP": result.mINP}
+    """Return the fields of `Means`."""
+    return {name.replace("-", "_"): value for name, value in headline(result).items()}
 
 
 def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
@@ -218,8 +224,17 @@ def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
 
 
 def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
-    """Return the numbers that papers print by name, in their order."""
-    return {"mAP": result.mAP, **named_ranks(result.cmc, ranks), "mINP": result.mINP}
+    """Return what papers print by name, in their order, as far as the curve reaches."""
+    names = printed(check_count(k, "ranks") for k in ranks)
+    return {name: value for name, value in zip(names, values_of(result, names))
+            if (measure(name).k or 0) <= len(result.cmc)}
+
+
+def values_of(result: Result, names: Iterable[str]) -> list[float]:
+    """Return the numbers of these measures; NaN for a rank beyond the curve."""
+    every = map(measure, names)
+    return [math.nan if each.of_curve and (each.k or 0) > len(result.cmc)
+            else result.value(each.name) for each in every]
 
 
 class Fingerprints(NamedTuple):
@@ -480,6 +495,65 @@ class Result(Value):
             ranks, min(length, self.convention.top_k or length))
         return precision[0], recall[0]
 
+    def value(self, name: str) -> float:
+        """Return the number of a measure, such as "mAP", "Rank-1" or "P@10", in [0, 1].
+
+        Raises
+        ------
+        InputError
+            No measure has this name, or the CMC curve ends before Rank-k.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
+        >>> result.value("Rank-2"), result.value("P@2"), result.value("mAP") == result.mAP
+        (1.0, 0.5, True)
+        """
+        return self._value(measure(name, "name"))
+
+    def of_query(self, name: str) -> Doubles:
+        """Return the value of each query under a measure: float64, shape (n_query,).
+
+        NaN where the query has none: one that is not loaded, mostly one without a good image. How
+        such queries count in the mean is the convention's; `query_values` has them as they count.
+
+        Raises
+        ------
+        InputError
+            No measure has this name, or Rank-k is not made of ranks of images.
+
+        Examples
+        --------
+        >>> import reid_ref
+        >>> result = reid_ref.evaluate_distances(
+        ...     [[.2, .1]] * 2, reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2]))
+        >>> result.of_query("Rank-1"), result.of_query("mAP")
+        (array([0., 1.]), array([0.25, 1.  ]))
+        """
+        return self._of_query(measure(name, "name"))
+
+    def _value(self, which: Measure) -> float:
+        if which.of_curve:
+            return self.rank(which.k or 0)
+        return float(getattr(self, which.name)) if which.column else self._mean_of(which)
+
+    def _mean_of(self, which: Measure) -> float:
+        """Return the mean of a measure whose values are no column of `per_query`."""
+        loaded = self.per_query.status != "not loaded"
+        return self.convention.mean(self.convention.counted(
+            self._of_query(which)[loaded], self.per_query.n_good[loaded],
+            self.per_query.matched[loaded]))
+
+    def _of_query(self, which: Measure) -> Doubles:
+        if which.column:
+            column: Doubles = getattr(self.per_query, which.column)
+            return column
+        loaded = self.per_query.status != "not loaded"
+        values = which.of_queries(of_queries(self.ranks, loaded), self.convention)
+        return read_only(spread(values, loaded, np.nan))
+
     def query_values(self, metric: str) -> QueryValues:
         """Return the values of each query whose mean a metric is; `interval` names the metrics.
 
@@ -491,18 +565,14 @@ class Result(Value):
         >>> result.query_values("Rank-1").values
         array([0., 1.])
         """
-        kind, k = kind_of_metric(metric)
+        which = measure(metric, "metric")
+        mean, values = self._value(which), self._of_query(which)
         loaded = self.per_query.status != "not loaded"
-        n_good = self.per_query.n_good[loaded]
-        convention, counted = self.convention, in_mean(self)
-        if kind == "Rank-":
-            mean, values = self.rank(k), _values_at_rank(self, k, loaded)
-            # CMC divides by all, or by those with a good image.
-            in_cmc = (n_good > 0) | (convention.n_in_cmc(n_good) == len(n_good))
-            values, counted = values[in_cmc], spread(in_cmc, loaded, False)
-        else:
-            mean, values = _values_of_mean(self, kind, k)
-            values = convention.counted(values[loaded], n_good, self.per_query.matched[loaded])
+        n_good, convention = self.per_query.n_good[loaded], self.convention
+        in_mean = which.in_mean(convention, n_good)
+        values, counted = values[loaded], spread(in_mean, loaded, False)
+        values = values[in_mean] if which.of_curve else convention.counted(
+            values, n_good, self.per_query.matched[loaded])
         if np.isnan(mean) or np.isnan(values).any():
             raise _no_interval(metric, convention.name, values, self.per_query.matched[counted])
         return QueryValues(mean, spread(values, counted, 0.0), counted)
@@ -523,8 +593,8 @@ class Result(Value):
         Parameters
         ----------
         metric : str
-            "mAP", "mINP", "Rank-k", "P@k" or "R@k" (precision and recall at k), with a number
-            for k.
+            The name of a measure (`reid_ref.measures.MEASURES`), with a number for k, such as
+            "mAP", "Rank-1" or "P@10".
         level : float
             In percent, from 50 to below 100.
         unit : str or array_like, shape (n_query,)
@@ -660,7 +730,7 @@ class Result(Value):
             "queries": {
                 **{name: values.tolist() for name, values in queries.items()},
                 "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
-                "ap": plain(self.per_query.ap), "inp": plain(self.per_query.inp)},
+                **{each.column: plain(self._of_query(each)) for each in COLUMNS}},
             **self._made_of()}
 
     def _made_of(self) -> dict[str, Any]:
@@ -706,13 +776,9 @@ RANK_COLUMNS = ("rank", "nearer", "tied", "image", "found", "n_kept", "first_mat
 
 def in_mean(result: Any) -> npt.NDArray[np.bool_]:
     """Return which queries of a `Result` or `Stored` are in the mean of mAP: bool, shape (n,)."""
-    counted = np.zeros(len(result.per_query.status), dtype=np.bool_)
-    loaded = np.flatnonzero(result.per_query.status != "not loaded")
-    # What the mean would take of these numbers, if all had a match, is the queries that it takes.
-    counted[result.convention.counted(
-        loaded.astype(np.float64), result.per_query.n_good[loaded],
-        np.ones(len(loaded), np.bool_)).astype(np.int64)] = True
-    return counted
+    loaded = result.per_query.status != "not loaded"
+    return spread(MEASURES["mAP"].in_mean(result.convention, result.per_query.n_good[loaded]),
+                  loaded, False)
 
 
 def in_mean_of(per_query: PerQuery, name: str, convention: Convention, queries: Any) -> Doubles:
@@ -768,15 +834,6 @@ def intervals_of(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interva
             for each, interval in zip(sums, intervals)]
 
 
-def kind_of_metric(metric: str) -> tuple[str, int]:
-    """Split the name of a metric into its kind (mAP, mINP, Rank-, P@, R@) and k, 1 without one."""
-    match = re.fullmatch("(mAP|mINP)|(Rank-|P@|R@)([1-9][0-9]{0,17})", str(metric))
-    if match is None:
-        raise InputError("metric", "mAP, mINP, Rank-k, P@k or R@k with a number from 1 for k, "
-                         "such as 'Rank-1'", repr(metric))
-    return match[1] or match[2], int(match[3] or 1)
-
-
 def _no_interval(metric: str, convention: str, values: Doubles,
                  matched: npt.NDArray[np.bool_]) -> InputError:
     """Return the reason why a number that is NaN has no interval, given what it is the mean of."""
@@ -790,27 +847,6 @@ def _no_interval(metric: str, convention: str, values: Doubles,
                   "unmatched='zero' or 'drop'")
     return InputError("metric", got=f"{metric} is NaN{reason}, so there is no interval",
                       remedy=remedy)
-
-
-def _values_at_rank(result: Result, k: int, loaded: npt.NDArray[np.bool_]) -> Doubles:
-    curve = result.convention.curve
-    if curve.of_query is None or not curve.has_values(k):
-        raise InputError(
-            "metric", got=f"Rank-{k} under convention {result.convention.name!r} counts "
-            f"{curve.words}, of which the result keeps no values per query",
-            remedy="take mAP, or a convention whose CMC is that of the first match")
-    return curve.of_query(result.convention.cut_off(of_queries(result.ranks, loaded)), k)
-
-
-def _values_of_mean(result: Result, kind: str, k: int) -> tuple[float, Doubles]:
-    if kind == "mAP":
-        return result.mAP, result.per_query.ap
-    if kind == "mINP":
-        return result.mINP, result.per_query.inp
-    at_k = result.at(k)
-    if kind == "P@":
-        return at_k.precision, at_k.per_query["precision"]
-    return at_k.recall, at_k.per_query["recall"]
 
 
 def unit_of_queries(identity: Integers, unit: Any) -> tuple[str, npt.NDArray[Any]]:

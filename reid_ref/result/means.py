@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, check_count, read_only
+from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
-    SAVED, AtK, Counts, Fingerprints, PerQuery, QueryValues, Result, kind_of_metric, spread)
+    SAVED, AtK, Counts, Fingerprints, PerQuery, QueryValues, Result, spread)
 from reid_ref.signature import Signature
 from reid_ref.text.plain import plain
 
@@ -51,6 +52,9 @@ class TrialsResult(Result):
             name: read_only(np.concatenate([at.per_query[name] for at in every]))
             for name in every[0].per_query})
 
+    def _mean_of(self, which: Measure) -> float:
+        return mean([trial._value(which) for trial in self.trials], self.trials, self.average)
+
     def query_values(self, metric: str) -> QueryValues:
         """As `Result.query_values`, weighted where trials have different numbers of queries."""
         every = [trial.query_values(metric) for trial in self.trials]
@@ -80,11 +84,12 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
     length = min(len(trial.cmc) for trial in trials)
     offsets = np.cumsum([0, *(trial.counts.gallery for trial in trials)])
     return TrialsResult(
-        mAP=mean([trial.mAP for trial in trials], trials, average),
+        **{each.name: mean([trial._value(each) for trial in trials], trials, average)
+           for each in COLUMNS},
         cmc=mean_curve([trial.cmc[:length] for trial in trials], trials, average),
-        mINP=mean([trial.mINP for trial in trials], trials, average),
-        per_query=PerQuery(*(np.concatenate([getattr(trial.per_query, name) for trial in trials])
-                             for name in PerQuery.__dataclass_fields__)),
+        per_query=PerQuery(**{
+            name: np.concatenate([getattr(trial.per_query, name) for trial in trials])
+            for name in PerQuery.__dataclass_fields__}),
         counts=_added([trial.counts for trial in trials]),
         counted=sum(trial.counted for trial in trials), signature=signature,
         ranks=concatenate([
@@ -189,19 +194,24 @@ class Expectation(Result):
 
     def query_values(self, metric: str) -> QueryValues:
         """As `Result.query_values`, each one weighted by how often its query asks."""
+        which = measure(metric, "metric")
         values, weight, counted = self._weighted(metric)
-        kind, k = kind_of_metric(metric)
-        return QueryValues(self.rank(k) if kind == "Rank-" else self.mAP,
-                           values * weight * (self.counted / weight.sum()), counted)
+        weighted = values * weight * (self.counted / weight.sum())
+        return QueryValues(self._value(which), weighted, counted)
+
+    def _mean_of(self, which: Measure) -> float:
+        values, weight, counted = self._weighted(which.name)
+        return weighted_mean(values[counted], weight[counted])
+
+    def _of_query(self, which: Measure) -> Doubles:
+        if which.of_curve:
+            check_count(which.k, "k", 1, len(self.cmc))
+        counted = self.per_query.n_good > 0
+        return spread(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
 
     def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
-        kind, k = kind_of_metric(metric)
-        if kind in ("P@", "R@"):
-            self.at(k)  # refuses
-        counted = self.per_query.n_good > 0
-        values = (spread(self.match[:, check_count(k, "k", 1, len(self.cmc)) - 1], counted, 0.0)
-                  if kind == "Rank-" else np.where(counted, self.per_query.ap, 0.0))
-        return values, spread(self.weight, counted, 0.0), counted
+        values, counted = self._of_query(measure(metric, "metric")), self.per_query.n_good > 0
+        return np.where(counted, values, 0.0), spread(self.weight, counted, 0.0), counted
 
     def _made_of(self) -> dict[str, Any]:
         """Return what a file has in the place of ranks; `match` is row after row."""
@@ -209,8 +219,12 @@ class Expectation(Result):
             {"weight": self.weight, "match": self.match.ravel(), "sd": self.draws})}
 
 
-def weighted_means(ap: Doubles, weight: Doubles, match: Doubles) -> tuple[float, Doubles]:
-    """Return mAP and the CMC curve of the queries with a good image."""
-    total = weight.sum()
-    curve = np.cumsum(match * weight[:, np.newaxis], axis=0)[-1] / total
-    return mean_in_order(ap * weight) * len(ap) / total, curve
+def weighted_mean(values: Doubles, weight: Doubles) -> float:
+    """Return the mean of the queries with a good image, each as often as it asks."""
+    return float(mean_in_order(values * weight) * len(values) / weight.sum())
+
+
+def weighted_curve(weight: Doubles, match: Doubles) -> Doubles:
+    """Return the CMC curve of the queries with a good image."""
+    curve: Doubles = np.cumsum(match * weight[:, np.newaxis], axis=0)[-1] / weight.sum()
+    return curve

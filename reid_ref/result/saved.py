@@ -15,6 +15,7 @@ import numpy as np
 from reid_ref.arrays import InputError, check_choice, errors_at, warn
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention, is_only_ignored
 from reid_ref.disk import PathLike, path_of, read_lines, unique
+from reid_ref.measures import printed
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import (
     RANK_COLUMNS, RANKS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
@@ -353,7 +354,7 @@ def _expected(saved: _Values, n: int, length: int) -> dict[str, Any]:
     for name, values in columns.items():
         if not ((values >= 0) & (values <= 1)).all():
             raise InputError(f"{file.where}: {name}", "numbers from 0 to 1", "another")
-    names = ["mAP", *(f"Rank-{k}" for k in RANKS if k <= length), "mINP"]
+    names = printed(k for k in RANKS if k <= length)
     sd = file.inside("sd", names)
     return {"weight": columns["weight"], "match": columns["match"].reshape(n, length),
             "draws": dict(zip(names, np.array([sd.value(name, _NUMBER) for name in names],

@@ -14,11 +14,11 @@ from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import ARITHMETIC, UNMATCHED, Convention
 from reid_ref.labels import DISTRACTOR, JUNK
+from reid_ref.measures import COLUMNS, measure
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.result import (
-    Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, in_mean_of, kind_of_metric,
-    spread)
-from reid_ref.result.means import Expectation, weighted_means
+    Counts, Fingerprints, PerQuery, QueryValues, Result, in_mean, in_mean_of, spread)
+from reid_ref.result.means import Expectation, weighted_curve, weighted_mean
 from reid_ref.signature import Signature
 from reid_ref.text.plain import plain
 
@@ -70,16 +70,17 @@ class Stored:
         if self.result is not None:
             return self.result.query_values(metric)
         rows, name = self.per_query, Path(self.path).name
-        kind, k = kind_of_metric(metric)
-        if kind in ("P@", "R@"):
-            raise InputError("metric", got=f"{name} holds the values of mAP, mINP and Rank-k, got "
-                             f"{metric!r}", remedy="P@k and R@k need the result file itself")
-        if kind == "Rank-":
+        which = measure(metric, "metric")
+        if which.of_curve:
+            k = which.k or 0
             counted = self._in_cmc(k, name)
             hits = (rows.first_match > 0) & (rows.first_match <= k) & counted
             values = hits.astype(np.float64)
+        elif not which.column:
+            raise InputError("metric", got=f"{name} holds the values of mAP, mINP and Rank-k, got "
+                             f"{metric!r}", remedy="other measures need the result file itself")
         else:
-            counted, values = self.counted, rows.ap if metric == "mAP" else rows.inp
+            counted, values = self.counted, getattr(rows, which.column)
             values = UNMATCHED["zero"].counted(values, rows.n_good, rows.matched)
             if np.isnan(values[counted]).any() or self.numbers.get(metric, 0) is None:
                 raise InputError("metric", got=f"{metric} of {name} is NaN, since a query that "
@@ -249,9 +250,9 @@ def _means(stored: Stored) -> Iterator[Check]:
     """Yield mAP, mINP and the number of queries in them, in the convention's own arithmetic."""
     per_query, convention = stored.per_query, stored.convention
     loaded = per_query.status != "not loaded"
-    for name, of_query in (("mAP", "ap"), ("mINP", "inp")):
-        mean = convention.mean(in_mean_of(per_query, of_query, convention, loaded))
-        yield Check(name, stored.numbers.get(name), plain(mean))
+    for each in COLUMNS:
+        mean = convention.mean(in_mean_of(per_query, each.column, convention, loaded))
+        yield Check(each.name, stored.numbers.get(each.name), plain(mean))
     yield from _in_mean(stored)
 
 
@@ -287,9 +288,9 @@ def _points(stored: Stored, curve: Doubles, source: str) -> Iterator[Check]:
 def _of_expectation(stored: Stored, result: Expectation) -> Iterator[Check]:
     """Yield the means and the curve, of what each query has on average."""
     ap = result.per_query.ap[result.per_query.n_good > 0]
-    mean, curve = weighted_means(ap, result.weight, result.match)
-    for name in ("mAP", "mINP"):
-        yield Check(name, stored.numbers.get(name), plain(mean), "expectations")
+    mean, curve = weighted_mean(ap, result.weight), weighted_curve(result.weight, result.match)
+    for each in COLUMNS:
+        yield Check(each.name, stored.numbers.get(each.name), plain(mean), "expectations")
     yield Check("inp", plain(result.per_query.inp), plain(result.per_query.ap), "ap")
     yield from _in_mean(stored)
     yield Check("cmc", stored.numbers.get("cmc"), plain(curve), "expectations")
@@ -323,9 +324,9 @@ def _of_ranks(result: Result) -> Iterator[Check]:
     loaded = per_query.status != "not loaded"
     whole = of_queries(result.ranks, loaded)
     ranks = convention.cut_off(whole)
-    for name, values in (("ap", convention.average_precision(ranks)),
-                         ("inp", metrics.inverse_negative_penalty(whole))):
-        yield Check(name, plain(getattr(per_query, name)[loaded]), plain(values), "ranks")
+    for each in COLUMNS:
+        yield Check(each.column, plain(getattr(per_query, each.column)[loaded]),
+                    plain(each.of_queries(whole, convention)), "ranks")
     yield Check("counts: tied", result.counts.tied, len(metrics.tied_queries(whole)), "ranks")
     yield Check("first_match", per_query.first_match[loaded].tolist(), ranks.first_match.tolist(),
                 "ranks")

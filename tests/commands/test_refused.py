@@ -98,6 +98,7 @@ REFUSED = {
         "market_like: --index-lists: convention 'veri' takes the",
     # Gates.
     GATE + "76.12": "--expect: .*NAME=PERCENT",
+    GATE + "R-Prec@5=3": "--expect: .*NAME=PERCENT",
     GATE + "top1=76.12": "--expect: .*'top1=76.12'", GATE + "Rank-0=3": "--expect: .*'Rank-0=3'",
     GATE + "mAP=3,mAP=4": "--expect: " + TWICE,
     GATE + "mAP=0.7612":

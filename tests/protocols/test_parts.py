@@ -225,7 +225,7 @@ class TestExpectation:
 
     @pytest.mark.parametrize("use", [
         lambda result: result.precision_recall(0), lambda result: result.at(3),
-        lambda result: result.query_values("P@3"), reid_ref.by_group])
+        reid_ref.by_group])
     def test_what_needs_lists_is_refused(self, use, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         with pytest.raises(InputError, match="expected trials, whose ranked lists this needs, got "

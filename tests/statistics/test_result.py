@@ -103,8 +103,7 @@ def test_rank_1_of_identities_is_that_of_images():
 
 @FEW
 @pytest.mark.parametrize("arguments, message", [
-    ({"metric": "map"}, "metric: expected mAP, mINP, Rank-k, P@k or R@k with a number from 1 for "
-                        "k, such as 'Rank-1', got 'map'"),
+    ({"metric": "map"}, "metric: expected mAP.* got 'map'"),
     ({"metric": "mAP1"}, "metric: expected mAP"),
     ({"metric": None}, "metric: .* got None"),
     ({"metric": "Rank-301"}, "k: expected a whole number from 1 to 300"),

@@ -14,7 +14,7 @@ from reid_ref.console.answers import show_answer
 from reid_ref.conventions import UNMATCHED, find_convention
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.labels import Labels, count_distractors
-from reid_ref.result import Ranks, Result, means_of, points_of
+from reid_ref.result import Means, Result, means_of, points_of
 from reid_ref.text import signature_rows, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
@@ -148,11 +148,9 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepNumbers(Ranks):
+class StepNumbers(Means):
     """The numbers under one convention as JSON has them."""
 
-    mAP: Share
-    mINP: Share
     signature: str
 
 

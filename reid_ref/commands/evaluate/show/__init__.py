@@ -7,7 +7,8 @@ from reid_ref.commands.evaluate.compute import (
     AtRow, Details, GroupRow, Method, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.result import RANKS, Counts, Result, headline, points_of
+from reid_ref.measures import printed
+from reid_ref.result import RANKS, Counts, Result, headline, values_of
 from reid_ref.text import (
     by_reason, named_rows, percent, row, signature_lines, signed_percent, source, tied_queries,
     wrap)
@@ -158,11 +159,14 @@ def by_convention(method: Method, left_out: Mapping[str, str],
     text = row("input", source(method.files, method.layout))
     text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}")
     text += row("ties", _ties(reference))
+    after = printed(ranks).index("mAP") + 1  # its difference follows
+    heads, cells = _heads(ranks), [_cells(result, ranks) for result in results.values()]
+    for row_cells, result in zip(cells, results.values()):
+        row_cells.insert(after, signed_percent(result.mAP - reference.mAP))
     text += ["", *table_lines(
-        ["convention", "mAP", "+/-", *(f"R-{k}" for k in ranks), "mINP", "used"],
-        [[name, percent(result.mAP), signed_percent(result.mAP - reference.mAP),
-          *_points(result, ranks), percent(result.mINP), str(result.counted)]
-         for name, result in results.items()])]
+        ["convention", *heads[:after], "+/-", *heads[after:], "used"],
+        [[name, *row_cells, str(result.counted)]
+         for (name, result), row_cells in zip(results.items(), cells)])]
     text += ["", *row("+/-", f"mAP minus the mAP of {first}, in percentage points")]
     text += row("used", "number of queries in the mean of mAP")
     text += _other_distances(results, reference)
@@ -182,8 +186,12 @@ def _other_distances(results: Mapping[str, Result], reference: Result) -> list[s
                "--normalize or --no-normalize makes all rows alike")
 
 
-def _points(result: Result, ranks: Sequence[int]) -> list[str]:
-    return list(map(percent, points_of(result.cmc, ranks)))
+def _heads(ranks: Sequence[int]) -> list[str]:
+    return [name.replace("Rank-", "R-") for name in printed(ranks)]
+
+
+def _cells(result: Result, ranks: Sequence[int]) -> list[str]:
+    return list(map(percent, values_of(result, printed(ranks))))
 
 
 def _left_out(left_out: Mapping[str, str]) -> list[str]:
@@ -202,9 +210,8 @@ def by_method(methods: Sequence[Method], left_out: Mapping[str, str],
                     + (f"; {method.benchmark.sentence}" if method.benchmark else ""))
     rows = rows_of(methods)
     text += ["", *table_lines(
-        ["percent", "mAP", *(f"R-{k}" for k in ranks), "mINP", "used"],
-        [[name, percent(result.mAP), *_points(result, ranks), percent(result.mINP),
-          str(result.counted)] for name, result in rows.items()])]
+        ["percent", *_heads(ranks), "used"],
+        [[name, *_cells(result, ranks), str(result.counted)] for name, result in rows.items()])]
     text += ["", *row("used", "number of queries in the mean of mAP")]
     text += confidence.several(intervals_of(methods)) + _left_out(left_out)
     return "\n".join([*text, *signature_lines(
@@ -242,8 +249,10 @@ def _worst(rows: Sequence[WorstRow]) -> list[str]:
 def _groups(by: str, rows: Sequence[GroupRow]) -> list[str]:
     """Return one line per group, of as many identities as one can look at."""
     shown = rows[:SHOWN] if by == "identity" else rows
-    text = ["", *table_lines([by, "queries", "counted", "mAP", "Rank-1", "mINP"], [
+    names = printed([1])
+    text = ["", *table_lines([by, "queries", "counted", *names], [
         [str(getattr(group, by)), str(group.queries), str(group.counted),
-         *map(percent, (group.mAP, group.Rank_1, group.mINP))] for group in shown], indent=10)]
+         *(percent(getattr(group, name.replace("-", "_"))) for name in names)]
+        for group in shown], indent=10)]
     return text + ([f"and {len(rows) - len(shown):,} more; --json has all"]
                    if len(shown) < len(rows) else [])

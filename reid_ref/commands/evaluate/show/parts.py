@@ -9,7 +9,7 @@ from reid_ref.commands.evaluate.compute import Details, Method
 from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.expectation import N_DRAWS
-from reid_ref.result import Ranks, Result, headline, means_of
+from reid_ref.result import Means, Ranks, Result, headline, means_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
 from reid_ref.text.plain import Share
@@ -17,11 +17,9 @@ from reid_ref.text.table import lines
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialNumbers(Ranks):
+class TrialNumbers(Means):
     """The numbers of one trial."""
 
-    mAP: Share
-    mINP: Share
     counted: int
     queries: int
     gallery: int

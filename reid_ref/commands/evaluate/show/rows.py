@@ -14,7 +14,8 @@ from typing import Any
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, query_rows
 from reid_ref.console.confidence import Intervals, ends
-from reid_ref.result import RANKS, Result, numbers_of, points_of
+from reid_ref.measures import printed
+from reid_ref.result import RANKS, Result, numbers_of, values_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent
 from reid_ref.text.plain import plain
@@ -56,15 +57,15 @@ def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANK
         Anything but results by name, or a rank that is not a whole number from 1.
     """
     rows, ranks = _rows(results), [check_count(k, "ranks") for k in ranks]
-    columns = _columns(ranks)
-    printed = {name: [percent(value) for value in _values(result, ranks)]
-               for name, result in rows.items()}
+    columns = printed(ranks)
+    texts = {name: [percent(value) for value in values_of(result, columns)]
+             for name, result in rows.items()}
     cells: list[list[str | Cell]] = [[name, *(
-        Cell(text, _is_best(text, [printed[other][k] for other in rows
+        Cell(text, _is_best(text, [texts[other][k] for other in rows
                                    if _comparable(rows[other], result)]),
              ends="" if interval is None else ends(interval, ", "))
         for k, (text, interval) in enumerate(zip(
-            printed[name], map(_intervals_of(intervals, name, rows).get, columns))))]
+            texts[name], map(_intervals_of(intervals, name, rows).get, columns))))]
         for name, result in rows.items()]
     notes = ["In percent."]
     if any(isinstance(cell, Cell) and cell.bold for row in cells for cell in row):
@@ -95,14 +96,14 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     ours,0.7916666666666666,1.0,,,,0.6666666666666666
     """
     rows, ranks = _rows(results), [check_count(k, "ranks") for k in ranks]
-    columns = _columns(ranks)
+    columns = printed(ranks)
     extra = [f"{metric} {field}" for metric in columns for field in _ENDS.values()]
     lines = []
     for name, result in rows.items():
         by_metric = _intervals_of(intervals, name, rows)
         values = [getattr(by_metric.get(metric), field, None)
                   for metric in columns for field in _ENDS] if intervals else []
-        lines.append([name, *plain([*_values(result, ranks), *values]), result.signature])
+        lines.append([name, *plain([*values_of(result, columns), *values]), result.signature])
     return csv_text(["name", *columns, *(extra if intervals else []), "signature"], lines)
 
 
@@ -223,12 +224,3 @@ def _rows(results: Result | Mapping[str, Result]) -> Mapping[str, Result]:
         raise InputError("results", "a Result or a dict of row name to Result",
                          type(results).__name__, "pass what reid_ref.evaluate returns")
     return rows
-
-
-def _columns(ranks: Iterable[int]) -> list[str]:
-    return ["mAP", *(f"Rank-{k}" for k in ranks), "mINP"]
-
-
-def _values(result: Result, ranks: Iterable[int]) -> list[float]:
-    """Return the numbers of a row; NaN for a rank beyond the curve."""
-    return [result.mAP, *points_of(result.cmc, ranks), result.mINP]

@@ -33,7 +33,8 @@ from reid_ref.drawing.results import shared_axes
 from reid_ref.drawing.style import as_bytes, caption, draw_panels
 from reid_ref.evaluation.causes import CAUSES, KINDS
 from reid_ref.evaluation.rank_lists import REASONS, Entry
-from reid_ref.result import RANKS, headline as numbers_by_name, points_of
+from reid_ref.measures import printed
+from reid_ref.result import RANKS, headline as numbers_by_name, values_of
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import plain
 
@@ -343,20 +344,23 @@ def conventions_table(systems: Mapping[str, FromDistances],
     """Return the numbers under every convention: of one system all, of several mAP and Rank-1."""
     if not systems:
         return {}
-    ranks = RANKS if len(systems) == 1 else RANKS[:1]
+    columns = printed(RANKS) if len(systems) == 1 else ["mAP", "Rank-1"]
+    after = columns.index("mAP") + 1  # its difference follows
     start = {name: f"{name}: " if len(results) > 1 else "" for name in systems}
-    heads = ["convention", *(start[name] + head for name in systems for head in (
-        "mAP", "difference", *(f"Rank-{k}" for k in ranks))), "mINP", "queries in the mean"]
+    heads = ["convention"]
+    for name in systems:
+        heads += [start[name] + head
+                  for head in (*columns[:after], "difference", *columns[after:])]
     first = next(iter(systems.values())).conventions
     rows = []
     for convention, result in first.items():
         row = [convention]
         for name, more in systems.items():
             each = more.conventions[convention]
-            row += [percent(each.mAP), signed_percent(each.mAP - results[name].mAP),
-                    *map(percent, points_of(each.cmc, ranks))]
-        rows.append([*row, percent(result.mINP), f"{result.counted:,}"])
-    if len(systems) > 1:
-        heads, rows = heads[:-2] + heads[-1:], [row[:-2] + row[-1:] for row in rows]
+            cells = list(map(percent, values_of(each, columns)))
+            cells.insert(after, signed_percent(each.mAP - results[name].mAP))
+            row += cells
+        rows.append([*row, f"{result.counted:,}"])
+    heads.append("queries in the mean")
     return {"heads": heads, "rows": rows,
             "reasons": {name: result.convention.differences for name, result in first.items()}}

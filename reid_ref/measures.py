@@ -1,0 +1,251 @@
+"""One record per measure: the number of each query that a result is the mean of.
+
+A measure is looked up by its name, as papers print it; an unknown name is an error, and no name
+stands for another measure. "k" in the name of a record stands for a number from 1: "Rank-k" is
+looked up as "Rank-1". Measures are functions of the ranks of good images under a convention; means
+are the convention's own.
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import metrics
+from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.conventions import Convention
+from reid_ref.ranking.good_ranks import GoodRanks, truncate
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure.
+
+    Parameters
+    ----------
+    name : str
+        As papers print it; "k" at its end stands for a number where `k` is None.
+    words : str
+        What it is, of one query.
+    source : str
+        Where it is defined.
+    of_ranks : callable
+        (ranks, convention, k) to one value per query; NaN where a query has none.
+    k : int, optional
+        None of a measure without k, and of the record of one with k.
+    column : str
+        The field of `PerQuery` that holds its values; its mean is the field `name` of `Result`.
+        Empty: both are computed from the ranks.
+    of_curve : bool
+        Whether its mean is a point of the CMC curve, which has the convention's rule for queries
+        without a match; of all others, the mean is over the queries of mAP.
+    whole : bool
+        Whether it is of the whole list, whatever the convention's `top_k`.
+    unknown : str
+        What is unknown where a ranked list ends before its last good image.
+    bounds : tuple of float
+        The smallest and the largest value.
+    expected : callable, optional
+        (mean reciprocal rank, chance of a match at rank k or before, k) to the values of queries
+        over all galleries with one good image; None where it is not defined for them.
+    """
+
+    name: str
+    words: str
+    source: str
+    of_ranks: Callable[[GoodRanks, Convention, int], Doubles]
+    k: int | None = None
+    column: str = ""
+    of_curve: bool = False
+    whole: bool = False
+    unknown: str = ""
+    bounds: tuple[float, float] = (0.0, 1.0)
+    expected: Callable[[Doubles, Doubles, int], Doubles] | None = None
+
+    @property
+    def takes_k(self) -> bool:
+        """Whether a number belongs in its name, which this record lacks."""
+        return self.k is None and self.name[-2:] in ("-k", "@k")
+
+    def at(self, k: int) -> Measure:
+        """Return the measure at k, given the record of one that takes k."""
+        return replace(self, name=f"{self.name[:-1]}{k}", k=k)
+
+    def expectation(self, reciprocal: Doubles, match: Doubles) -> Doubles:
+        """Return the values of queries over all galleries with one good image; see `expected`.
+
+        Raises
+        ------
+        InputError
+            The measure is not defined for them.
+        """
+        if self.expected is None:
+            raise InputError("metric", f"{names(True)}, which an expectation over all galleries "
+                             "has", repr(self.name), "give draws as trials, whose ranked lists "
+                             "this needs")
+        return self.expected(reciprocal, match, self.k or 0)
+
+    def of_queries(self, ranks: GoodRanks, convention: Convention) -> Doubles:
+        """Return one value per query, given whole lists in the convention's order.
+
+        Examples
+        --------
+        >>> from reid_ref.conventions import CONVENTIONS
+        >>> from reid_ref.ranking.good_ranks import from_lists
+        >>> lists = from_lists([[1, 4, 5], [2, 3]], n_kept=5)
+        >>> measure("P@2").of_queries(lists, CONVENTIONS["matlab"])
+        array([0.5, 0.5])
+        """
+        top_k = None if self.whole else convention.top_k
+        return self.of_ranks(ranks if top_k is None else truncate(ranks, top_k), convention,
+                             self.k or 0)
+
+    def in_mean(self, convention: Convention, n_good: Integers) -> npt.NDArray[np.bool_]:
+        """Return which queries are in the mean, given the good images of each."""
+        if self.of_curve:  # CMC divides by all, or by those with a good image
+            return np.asarray((n_good > 0) | (convention.n_in_cmc(n_good) == len(n_good)))
+        counted = np.zeros(len(n_good), dtype=np.bool_)
+        # What the mean would take of these numbers, if all had a match, is the queries in it.
+        every = np.arange(len(n_good), dtype=np.float64)
+        counted[convention.counted(every, n_good, np.ones(len(n_good), np.bool_)).astype(
+            np.int64)] = True
+        return counted
+
+
+def _average_precision(ranks: GoodRanks, convention: Convention, k: int) -> Doubles:
+    return convention.average_precision(convention.cut_off(truncate(ranks, k) if k else ranks))
+
+
+def _matches(ranks: GoodRanks, convention: Convention, k: int) -> Doubles:
+    curve = convention.curve
+    if curve.of_query is None or not curve.has_values(k):
+        raise InputError(
+            "metric", got=f"Rank-{k} under convention {convention.name!r} counts "
+            f"{curve.words}, of which the result keeps no values per query",
+            remedy="take mAP, or a convention whose CMC is that of the first match")
+    return curve.of_query(convention.cut_off(ranks), k)
+
+
+_TREC = "usnistgov/trec_eval f425365, "
+
+#: Every measure by the name of its record.
+MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for record in (
+    Measure(
+        "mAP", "average precision by the convention's rule (mean: mAP)",
+        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; compute_AP.m",
+        _average_precision, column="ap", expected=lambda reciprocal, match, k: reciprocal),
+    Measure(
+        "Rank-k", "1 where a match has rank k or less, else 0, as the convention's CMC counts",
+        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; compute_AP.m",
+        _matches, of_curve=True, expected=lambda reciprocal, match, k: match[:, k - 1]),
+    Measure(
+        "mINP", "inverse negative penalty: good images / rank of the last of them",
+        "Ye et al., Deep Learning for Person Re-identification: A Survey and Outlook, TPAMI 2021",
+        lambda ranks, convention, k: metrics.inverse_negative_penalty(ranks), column="inp",
+        whole=True, unknown="the value of a query whose last good image is not listed",
+        expected=lambda reciprocal, match, k: reciprocal),
+    Measure(
+        "P@k", "good images among the first k, over k", _TREC + "m_P.c",
+        lambda ranks, convention, k: metrics.precision_at(ranks, k)),
+    Measure(
+        "R@k", "good images among the first k, over all that exist", _TREC + "m_recall.c",
+        lambda ranks, convention, k: metrics.recall_at(ranks, k)),
+    Measure(
+        "AP@k", "average precision of the list cut after k images", _TREC + "m_map_cut.c",
+        _average_precision),
+    Measure(
+        "R-Prec", "good images among the first R, over R, the number of good images that exist",
+        _TREC + "m_Rprec.c", lambda ranks, convention, k: metrics.r_precision(ranks),
+        expected=lambda reciprocal, match, k: match[:, 0]),
+    Measure(
+        "MRR", "1 / rank of the first good image", _TREC + "m_recip_rank.c",
+        lambda ranks, convention, k: metrics.reciprocal_rank(ranks),
+        expected=lambda reciprocal, match, k: reciprocal),
+    Measure(
+        "nDCG@k", "discounted gain of the first k images, each good one 1, over the largest "
+        "possible", _TREC + "m_ndcg_cut.c; Jarvelin and Kekalainen, Cumulated gain-based "
+        "evaluation of IR techniques, ACM TOIS 20, 2002, with log2(rank + 1)",
+        lambda ranks, convention, k: metrics.normalized_gain_at(ranks, k)),
+)})
+
+
+def measure(name: str, argument: str = "measure") -> Measure:
+    """Return the measure of a name, with its k.
+
+    Parameters
+    ----------
+    name : str
+    argument : str
+        The argument that an error names.
+
+    Raises
+    ------
+    InputError
+        No measure has this name.
+
+    Examples
+    --------
+    >>> measure("mINP").column, measure("Rank-10").k
+    ('inp', 10)
+    >>> measure("F1")
+    Traceback (most recent call last):
+    ...
+    reid_ref.arrays.errors.InputError: measure: expected mAP, Rank-k, mINP, P@k, R@k, AP@k, \
+R-Prec, MRR or nDCG@k with a number from 1 for k, such as 'Rank-1', got 'F1'
+    """
+    record = MEASURES.get(name) if isinstance(name, str) else None
+    if record is not None and not record.takes_k:
+        return record
+    match = re.fullmatch("(.*[-@])([1-9][0-9]{0,17})", str(name))
+    if match is None or (record := MEASURES.get(f"{match[1]}k")) is None:
+        raise InputError(argument, f"{names()} with a number from 1 for k, such as 'Rank-1'",
+                         repr(name))
+    return record.at(int(match[2]))
+
+
+#: The measures whose values are columns of `PerQuery`, and whose means are fields of `Result`.
+COLUMNS = [record for record in MEASURES.values() if record.column]
+#: What papers print, in their order; Rank-k stands for several ranks.
+PRINTED = ("mAP", "Rank-k", "mINP")
+
+
+def printed(ranks: Iterable[int]) -> list[str]:
+    """Return the names of what papers print, with these ranks of the CMC curve.
+
+    Examples
+    --------
+    >>> printed([1, 5])
+    ['mAP', 'Rank-1', 'Rank-5', 'mINP']
+    """
+    ranks = list(ranks)
+    return [each.name for name in PRINTED for each in (
+        map(MEASURES[name].at, ranks) if MEASURES[name].takes_k else [MEASURES[name]])]
+
+
+def any_case(text: str) -> str:
+    """Return the name of a measure as its record has it, given it in any case, also as "rank1".
+
+    Examples
+    --------
+    >>> any_case("map"), any_case("rank1"), any_case("ndcg@10"), any_case("F1")
+    ('mAP', 'Rank-1', 'nDCG@10', 'F1')
+    """
+    written = re.sub("^rank-?", "rank-", text.lower())
+    match = re.fullmatch("(.*[-@])([1-9][0-9]{0,17})", written)
+    for record in MEASURES.values():
+        if record.takes_k and match and record.name.lower() == f"{match[1]}k":
+            return record.at(int(match[2])).name
+        if not record.takes_k and record.name.lower() == written:
+            return record.name
+    return text
+
+
+def names(of_expectations: bool = False) -> str:
+    """Return the names of all records in words, or of those that expectations have."""
+    *most, last = (record.name for record in MEASURES.values()
+                   if record.expected is not None or not of_expectations)
+    return f"{', '.join(most)} or {last}"

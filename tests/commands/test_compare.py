@@ -10,6 +10,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
+from reid_ref.commands.compare.compute import COLUMNS, shown_columns
 from reid_ref.commands.compare.show import as_text, cell
 from reid_ref.commands.evaluate.show.rows import per_query_csv, per_query_json
 from reid_ref.conventions import NOT_IN_ALL
@@ -379,3 +380,22 @@ def test_flips_that_are_asked_for_are_all_that_are_drawn(many):
     found = reid_ref.compare(three, metrics=["Rank-1"], all_pairs=True, resamples=500)
     assert {one.trials for one in found.comparisons} == {500} and found.resamples == 500
     assert refusal("compare", MARKET, MARKET, "--resamples", 19).startswith("--resamples: ")
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_every_column_is_shown_wherever_comparisons_are(tmp_path, several):
+    files, loaded = [], {}
+    for name in "abc"[:2 + several]:
+        files.append(str(tmp_path / f"{name}.json"))
+        assert command("evaluate", MARKET, "--save", files[-1]).returncode == 0
+        loaded[name] = reid_ref.load(files[-1])
+    screen, notebook = table("compare", *files), reid_ref.compare(loaded)._repr_html_()
+    heads = table("compare", *files, "--format", "csv").splitlines()[0].split(",")
+    pair = answer("compare", *files)["comparisons"][0]
+    for column in COLUMNS:
+        assert set(column.fields) <= set(heads) & pair.keys(), column.name
+        shown = column.cell is not None and (several or not column.several)
+        assert (column in shown_columns(several)) == shown, column.name
+        assert (f">{column.name}</th>" in notebook) == shown, column.name
+        if shown:
+            assert (column.head or column.name).format(level=95) in screen, column.name

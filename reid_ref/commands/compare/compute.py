@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class Comparison(Value):
         return None if self.p_adjusted >= SIGNIFICANT else higher
 
     def _repr_html_(self) -> str:
-        return as_html(Table(_HEADS, [_cells(self)]))
+        return as_html(_notebook_table([self], shown_columns(self.p != self.p_adjusted)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +132,10 @@ class Comparisons(Value):
     too_few: dict[str, int]
 
     def _repr_html_(self) -> str:
-        return as_html(Table(_HEADS, list(map(_cells, self.comparisons)), ["; ".join([
-            f"differences in percentage points; intervals of {self.level:g} % by {self.unit}; p "
-            "of each pair, not adjusted", *too_few(self)])]))
+        return as_html(_notebook_table(
+            self.comparisons, shown_columns(several=len(self.values) > 2), "; ".join([
+                f"differences in percentage points; intervals of {self.level:g} % by {self.unit}",
+                *too_few(self)])))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -145,8 +146,71 @@ class Compared(Comparisons):
     signatures: dict[str, str]
 
 
-#: Columns of the table that notebooks show.
-_HEADS = ("", "metric", "difference", "low", "high", "p", "better", "worse", "same")
+class Column(NamedTuple):
+    """What is said of a comparison, wherever comparisons are shown.
+
+    Parameters
+    ----------
+    name : str
+        Its head.
+    fields : tuple of str
+        The fields of `Comparison` that it shows; CSV and JSON have these, in full precision.
+    words : str
+        What it means.
+    cell : function, optional
+        Returns it as text; without it CSV and JSON alone have it.
+    head : str
+        Its head where the level is known, if that is another.
+    several : bool
+        It says something only where p is adjusted for several comparisons.
+    """
+
+    name: str
+    fields: tuple[str, ...]
+    words: str
+    cell: Callable[[Comparison], str] | None = None
+    head: str = ""
+    several: bool = False
+
+
+def ends(change: Comparison, between: str = " .. ") -> str:
+    """Return the interval of a difference in percentage points."""
+    return f"{signed_percent(change.low)}{between}{signed_percent(change.high)}"
+
+
+def p_text(p: float) -> str:
+    """Return p with four decimals."""
+    return "1" if p == 1 else "<0.0001" if p < .0001 else f"{p:.4f}"
+
+
+#: In the order of screen, page, notebook, CSV and JSON.
+COLUMNS = (
+    Column("change", ("difference",), "its number less that of the baseline, in points",
+           lambda change: signed_percent(change.difference)),
+    Column("interval", ("low", "high"), "every change that the test does not reject", ends,
+           head="{level:g} % interval"),
+    Column("p", ("p",), "of a two-sided test by sign flips", lambda change: p_text(change.p)),
+    Column("Holm", ("p_adjusted",), "p adjusted for all comparisons by Holm's method",
+           lambda change: p_text(change.p_adjusted), several=True),
+    Column("+/-/=", ("better", "worse", "same"), "how many gained, lost, or did neither",
+           lambda change: f"{change.better}/{change.worse}/{change.same}"),
+    Column("detectable", ("detectable",),
+           "the smallest difference that would show at 5 % in 80 % of cases"),
+    Column("se", ("se",), "standard error of the difference"),
+    Column("trials", ("trials",), "choices of signs that were tried for p"))
+
+
+def shown_columns(several: bool) -> dict[Column, Callable[[Comparison], str]]:
+    """Return the columns that people are shown, and the function that makes the cells of each."""
+    return {column: column.cell for column in COLUMNS
+            if column.cell is not None and (several or not column.several)}
+
+
+def _notebook_table(pairs: Iterable[Comparison], columns: Mapping[
+        Column, Callable[[Comparison], str]], *notes: str) -> Table:
+    return Table(["", "metric", *(column.name for column in columns)], [
+        [f"{pair.system} - {pair.baseline}", pair.metric,
+         *(cell(pair) for cell in columns.values())] for pair in pairs], notes)
 
 
 def too_few(answer: Comparisons) -> list[str]:
@@ -155,12 +219,6 @@ def too_few(answer: Comparisons) -> list[str]:
         return []
     return [f"too few to tell by {', '.join(answer.too_few)}: p below {SIGNIFICANT:g} takes at "
             f"least {max(answer.too_few.values())} units of equally many queries"]
-
-
-def _cells(pair: Comparison) -> list[str]:
-    return [f"{pair.system} - {pair.baseline}", pair.metric,
-            *map(signed_percent, (pair.difference, pair.low, pair.high)),
-            f"{pair.p:.2g}", *map(str, (pair.better, pair.worse, pair.same))]
 
 
 def compare(baseline: Result | Mapping[str, Result], *others: Result,

@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from string import ascii_lowercase
 
 from reid_ref.commands.compare.compute import (
-    SIGNIFICANT, Change, Comparison, Comparisons, too_few)
+    COLUMNS, SIGNIFICANT, Change, Comparison, Comparisons, ends, shown_columns, too_few)
 from reid_ref.console.confidence import NOUNS
 from reid_ref.statistics.recount import SMALL
-from reid_ref.text import percent, row, signature_lines, signed_percent, wrap
+from reid_ref.text import percent, row, signature_lines, wrap
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
 #: Below so many units that changed, the screen says so.
@@ -20,7 +19,9 @@ SHOWN = 3
 MOST_NAMED = 10
 #: Marks after a number whose adjusted p is below these.
 MARKS = {.01: "**", SIGNIFICANT: "*"}
-_FIELDS = [field.name for field in fields(Comparison) if field.name not in ("gains", "losses")]
+#: Columns of CSV.
+_FIELDS = ["baseline", "system", "metric",
+           *(field for column in COLUMNS for field in column.fields)]
 
 
 def as_csv(answer: Comparisons, signatures: Mapping[str, str]) -> str:
@@ -85,10 +86,9 @@ def _block(answer: Comparisons, metric: str) -> list[str]:
     changes = [change for change in answer.comparisons if change.metric == metric]
     several, letters = len(changes) > 1, letters_of(answer)
     numbers = {name: percent(values[metric]) for name, values in answer.values.items()}
-    heads = ["change", f"{answer.level:g} % interval", "p", *["Holm"] * several, "+/-/="]
-    cells = [[signed_percent(change.difference), _ends(change, " .. "), p_text(change.p),
-              *[p_text(change.p_adjusted)] * several,
-              f"{change.better}/{change.worse}/{change.same}"] for change in changes]
+    columns = shown_columns(several)
+    heads = [(column.head or column.name).format(level=answer.level) for column in columns]
+    cells = [[cell(change) for cell in columns.values()] for change in changes]
     if letters:
         text = lines([metric, "percent", "better than"], [
             [f"{letters[name]}  {name}", number, " ".join(_beaten(answer, name, metric))]
@@ -130,15 +130,6 @@ def _remarks(answer: Comparisons, metric: str, changes: list[Comparison]) -> lis
               else f"{percent(min(detectable))} to {percent(max(detectable))}")
     return text + wrap(f"smallest detectable difference{'s' * bool(first)}: {points} points (at "
                        "5 %, power 80 %)", "  ", "    ")
-
-
-def _ends(change: Comparison, between: str) -> str:
-    return f"{signed_percent(change.low)}{between}{signed_percent(change.high)}"
-
-
-def p_text(p: float) -> str:
-    """Return p with four decimals."""
-    return "1" if p == 1 else "<0.0001" if p < .0001 else f"{p:.4f}"
 
 
 def _extremes(change: Comparison) -> list[str]:
@@ -195,10 +186,10 @@ def cell(answer: Comparisons, name: str, metric: str) -> Cell:
     best = bool(made) and float(text) == max(
         float(percent(values[metric])) for values in answer.values.values())
     bold = best and all(change.better_system == name for change in made)
-    mark = ends = ""
+    mark = interval = ""
     if letters_of(answer):
         mark = "".join(_beaten(answer, name, metric))
     elif made and name != answer.baseline:
         mark = next((stars for p, stars in MARKS.items() if made[0].p_adjusted < p), "")
-        ends = _ends(made[0], ", ")
-    return Cell(text, bold, mark, ends, best and not bold)
+        interval = ends(made[0], ", ")
+    return Cell(text, bold, mark, interval, best and not bold)

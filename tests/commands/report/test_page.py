@@ -12,7 +12,7 @@ from PIL import Image
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
 from reid_ref.cli import main
-from reid_ref.commands.compare.show import p_text
+from reid_ref.commands.compare.compute import p_text, shown_columns
 from reid_ref.commands.report import show as html
 from reid_ref.commands.report.compute import NO_DISTANCES
 from tests.commands.report.seen import (
@@ -101,12 +101,14 @@ def test_the_headline_of_two_has_differences(made):
     changes = {cell.attributes["data-metric"]: cell for cell in row.all("td")
                if list(cell.all("span", class_="change"))}
     assert set(changes) == {"mAP", "Rank-1"}
+    for column in shown_columns(several=False):
+        assert f"{column.name}: {column.words}" in root.text
     for found in data["comparison"]["comparisons"]:
         first, second = changes[found["metric"]].all("span", class_="change")
         assert first.one("strong").text == f"{100 * found['difference']:+.2f}"
-        assert f"({100 * found['low']:+.2f} to {100 * found['high']:+.2f})" in first.text
-        assert second.text == (f"p {p_text(found['p_adjusted'])}; {found['better']} / "
-                               f"{found['worse']} / {found['same']}")
+        assert f"({100 * found['low']:+.2f} .. {100 * found['high']:+.2f})" in first.text
+        assert second.text == (f"p {p_text(found['p_adjusted'])}; +/-/= {found['better']}/"
+                               f"{found['worse']}/{found['same']}")
 
 
 def test_what_holds_of_both_is_said_once(made):

@@ -6,6 +6,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, Labels
+from reid_ref.commands.compare.compute import shown_columns
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.conventions import IGNORED
 from tests.cases import market_like
@@ -94,13 +95,12 @@ def test_a_comparison():
     baseline = reid_ref.evaluate_distances(distances, *labels)
     found = reid_ref.compare({"b<as>e": baseline, "o&r": other}, metrics=["Rank-1", "mAP"])
     table, note = shown(found)
-    assert table[0] == ["", "metric", "difference", "low", "high", "p", "better", "worse",
-                        "same"]
+    assert table[0] == ["", "metric", *(column.name for column in shown_columns(several=False))]
     rank1 = found.comparisons[0]
     # By hand: ten of thirty more; 2 of 2^10 choices of signs are as extreme.
     assert table[1] == [
-        "o&r - b<as>e", "Rank-1", "+33.33", f"{100 * rank1.low:+.2f}", f"{100 * rank1.high:+.2f}",
-        "0.0063", "10", "0", "20"]
+        "o&r - b<as>e", "Rank-1", "+33.33",
+        f"{100 * rank1.low:+.2f} .. {100 * rank1.high:+.2f}", "0.0063", "10/0/20"]
     assert len(table) == 3 and table[2][1] == "mAP"
     assert note.startswith("differences in percentage points; intervals of 95 %")
     assert shown(rank1)[0] == table[:2]

@@ -20,8 +20,8 @@ from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError, ignored, warnings_to
 from reid_ref.commands import camera_pairs
-from reid_ref.commands.compare.compute import SIGNIFICANT, Comparison, Comparisons, too_few
-from reid_ref.commands.compare.show import p_text
+from reid_ref.commands.compare.compute import (
+    SIGNIFICANT, Comparison, Comparisons, shown_columns, too_few)
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
@@ -113,7 +113,8 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
         "intervals": list(dict.fromkeys(interval_words(system, several)
                                         for system in content.systems)),
         "comparison": compared and {"baseline": visible(compared.baseline), "unit": compared.unit,
-                                    "adjusted": len(results) > 2, "level": f"{compared.level:g}",
+                                    "level": f"{compared.level:g}",
+                                    "columns": shown_columns(len(results) > 2),
                                     "too_few": too_few(compared)},
         "figures": _figures(content, results),
         "facts": _of_systems(content, facts), "findings": _of_systems(content, _findings),
@@ -300,18 +301,19 @@ def headline(system: Reported, compared: Comparisons | None = None) -> list[dict
                if change.system == system.name}
     return [{"metric": metric, "value": percent(values[metric]),
              "band": confidence.ends(interval, " to ") if interval else "",
-             "change": metric in changes and change_words(changes[metric])}
+             "change": metric in changes and change_words(
+                 changes[metric], compared is not None and len(compared.values) > 2)}
             for metric, interval in system.intervals.items()]
 
 
-def change_words(change: Comparison) -> dict[str, str]:
-    """Return difference, interval, p and counts of a comparison; `role` colours what is sure."""
+def change_words(change: Comparison, several: bool) -> dict[str, Any]:
+    """Return the cells of a comparison; `role` colours what is sure."""
+    (_, difference), (_, interval), *more = (
+        (column.name, cell(change)) for column, cell in shown_columns(several).items())
     sure = change.p_adjusted < SIGNIFICANT
-    return {"difference": signed_percent(change.difference),
-            "interval": f"{signed_percent(change.low)} to {signed_percent(change.high)}",
-            "p": p_text(change.p_adjusted), "role": "" if not sure else "good" if (
-                change.difference > 0) else "wrong",
-            "counts": f"{change.better:,} / {change.worse:,} / {change.same:,}"}
+    return {"difference": difference, "interval": interval,
+            "more": "; ".join(map(" ".join, more)),
+            "role": "" if not sure else "good" if change.difference > 0 else "wrong"}
 
 
 def interval_words(system: Reported, several: bool) -> str:

@@ -182,6 +182,10 @@ def test_example(example, tmp_path, monkeypatch, capsys):
     pyplot.close("all")
 
 
+def git_apply(*options, **more):
+    return subprocess.run(["git", "apply", *options, "-"], text=True, **more)
+
+
 def test_the_diffs_of_contributing(tmp_path):
     """They apply, are short, and do what the page says."""
     shutil.copytree(ROOT / "reid_ref", tmp_path / "reid_ref",
@@ -190,7 +194,8 @@ def test_the_diffs_of_contributing(tmp_path):
                        re.MULTILINE | re.DOTALL)
     assert len(diffs) == 3 and all(diff.count("\n") < 30 for diff in diffs)
     for diff in diffs:
-        subprocess.run(["git", "apply", "-"], input=diff, text=True, cwd=tmp_path, check=True)
+        if git_apply("--reverse", "--check", cwd=tmp_path, input=diff).returncode:  # it is new
+            git_apply(cwd=tmp_path, input=diff).check_returncode()
     done = subprocess.run([sys.executable, "-W", "error", "-c", ADDED], cwd=tmp_path, text=True,
                           capture_output=True, env={"PYTHONPATH": str(tmp_path)})
     assert done.stdout == ADDED_PRINTS, done.stderr
@@ -200,8 +205,11 @@ ADDED = """
 import numpy as np, reid_ref
 convention = reid_ref.CONVENTIONS["my-reid"]
 print(convention.ap, convention.metric, len(convention.differences))
-np.savez("a.npz", qx=np.eye(2), qy=[1, 2], qc=[1, 1], gx=np.eye(2)[[1, 1, 0, 0]],
-         gy=[1, 2, -1, 0], gc=[2, 3, 1, 2])
+image, number = np.eye(201), np.arange(1400) % 200
+np.savez("a.npz", qx=image[number[:400]], qy=number[:400] + 1, qc=[0] * 400,
+         gx=image[[*number[:100], *[200] * 100, *number]],
+         gy=[*[0] * 100, *[-1] * 100, *number + 1],
+         gc=[*[0] * 200, *number[:200] % 2 + 1, *[0] * 1200])
 data = reid_ref.read("a.npz")
 print(data.layout)
 print(reid_ref.datasets.recognise(data.query, data.gallery).fingerprint.name)
@@ -213,7 +221,7 @@ ADDED_PRINTS = """\
 step cosine 2
 my-reid's dump (features, one row per image), in a .npz file
 My-Set
-0.5
+0.75
 """
 
 

@@ -335,7 +335,8 @@ def test_every_named_convention_is_compared():
         # Expectations: test_single_gallery_shot.
         "cuhk03-single-shot-function", "open-reid-cuhk03-function",
         # The CMC of the first, the AP of open-reid-sklearn-0.18.
-        "open-reid-allshots-sklearn-0.18-function", "open-reid-cuhk03-sklearn-0.18-function"}
+        "open-reid-allshots-sklearn-0.18-function", "open-reid-cuhk03-sklearn-0.18-function"
+    }, "RULES: each convention is compared with a recording of fixtures/peers/record.py"
 
 
 @pytest.mark.parametrize("case", ["market64", "ties64"])

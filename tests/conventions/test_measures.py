@@ -69,8 +69,10 @@ def problem(seed, n_query=12, n_gallery=60):
 
 def formula(name):
     """The formula of this name, or of the evaluator that it is a setting of."""
-    return FORMULAS.get(name) or next(made for known, made in FORMULAS.items()
-                                      if name.startswith(known))
+    made = FORMULAS.get(name) or next((made for known, made in FORMULAS.items()
+                                       if name.startswith(known)), None)
+    assert made, f"FORMULAS: expected what the code of {name} does with features, got nothing"
+    return made
 
 
 @pytest.mark.parametrize("name", TOOLBOXES)

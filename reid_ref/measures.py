@@ -84,7 +84,7 @@ class Measure:
             The measure is not defined for them.
         """
         if self.expected is None:
-            raise InputError("metric", f"{names(True)}, which an expectation over all galleries "
+            raise InputError("measure", f"{names(True)}, which an expectation over all galleries "
                              "has", repr(self.name), "give draws as trials, whose ranked lists "
                              "this needs")
         return self.expected(reciprocal, match, self.k or 0)
@@ -124,7 +124,7 @@ def _matches(ranks: GoodRanks, convention: Convention, k: int) -> Doubles:
     curve = convention.curve
     if curve.of_query is None or not curve.has_values(k):
         raise InputError(
-            "metric", got=f"Rank-{k} under convention {convention.name!r} counts "
+            "measure", got=f"Rank-{k} under convention {convention.name!r} counts "
             f"{curve.words}, of which the result keeps no values per query",
             remedy="take mAP, or a convention whose CMC is that of the first match")
     return curve.of_query(convention.cut_off(ranks), k)
@@ -173,14 +173,8 @@ MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for reco
 )})
 
 
-def measure(name: str, argument: str = "measure") -> Measure:
+def measure(name: str) -> Measure:
     """Return the measure of a name, with its k.
-
-    Parameters
-    ----------
-    name : str
-    argument : str
-        The argument that an error names.
 
     Raises
     ------
@@ -202,7 +196,7 @@ R-Prec, MRR or nDCG@k with a number from 1 for k, such as 'Rank-1', got 'F1'
         return record
     match = re.fullmatch("(.*[-@])([1-9][0-9]{0,17})", str(name))
     if match is None or (record := MEASURES.get(f"{match[1]}k")) is None:
-        raise InputError(argument, f"{names()} with a number from 1 for k, such as 'Rank-1'",
+        raise InputError("measure", f"{names()} with a number from 1 for k, such as 'Rank-1'",
                          repr(name))
     return record.at(int(match[2]))
 

@@ -92,7 +92,7 @@ def test_what_has_no_ranks_offers_what_is_defined_for_it(another):
     for use in (expectation.value, expectation.of_query, expectation.query_values,
                 expectation.interval):
         for name in ("Last", "P@3", "AP@3"):
-            with pytest.raises(InputError, match=f"^metric: .*expectation.*{name}"):
+            with pytest.raises(InputError, match=f"^measure: .*expectation.*{name}"):
                 use(name)
     defined = [name for name in NAMES if measure(name).expected]
     assert {"mAP", "mINP", "Rank-3"} <= set(defined)

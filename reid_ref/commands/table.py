@@ -46,7 +46,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> None:
-    metrics = [name.strip() for name in args.metrics.split(",")]
+    metrics = systems.measures_of(args)
     rows = dict(map(_files, args.methods))
     if len(rows) < len(args.methods):
         raise InputError("methods", "a name of its own for each", ", ".join(args.methods))

@@ -30,7 +30,6 @@ def add(command: argparse.ArgumentParser) -> None:
     """Take what says how files are evaluated, and how intervals are made."""
     command.epilog = " ".join(filter(None, (FILES, command.epilog)))
     add_metrics(command)
-    command.set_defaults(metric=None)  # of distances: there is the usual one alone
     common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
                        "--max-memory", "--threads", "--name", formats=FORMATS)
     protocols.add(command)
@@ -39,18 +38,27 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def add_metrics(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--metric", metavar="NAME[,NAME]", default=",".join(METRICS),
+    # Of distances; there is the usual one alone.
+    command.add_argument("--metric", help=argparse.SUPPRESS)
+    command.add_argument("--measure", metavar="NAME[,NAME]", default=",".join(METRICS),
                          dest="metrics", help=f"{names()}, k a number (default: "
                                               f"{','.join(METRICS)})")
+
+
+def measures_of(args: argparse.Namespace) -> list[str]:
+    """Return the names of --measure, all of which are known."""
+    if args.metric is not None:
+        raise InputError("--metric", "--measure for the numbers to print, such as --measure "
+                         "mAP,Rank-1", f"--metric {args.metric}, which elsewhere is the distance "
+                         "between features", "there is no choice of distances here")
+    return [measure(name.strip()).name for name in args.metrics.split(",")]
 
 
 def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """Return the metrics and the options of intervals; refuse what does not go together."""
     if len(args.files) < 2:
         raise InputError("FILE", "at least 2 files", len(args.files))
-    metrics = [name.strip() for name in args.metrics.split(",")]
-    for name in metrics:
-        measure(name, "metric")
+    metrics = measures_of(args)
     ranked_lists.check(args, *common.OF_FEATURES, "--map")
     return metrics, confidence.read_options(args)
 

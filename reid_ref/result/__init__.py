@@ -511,7 +511,7 @@ class Result(Value):
         >>> result.value("Rank-2"), result.value("P@2"), result.value("mAP") == result.mAP
         (1.0, 0.5, True)
         """
-        return self._value(measure(name, "name"))
+        return self._value(measure(name))
 
     def of_query(self, name: str) -> Doubles:
         """Return the value of each query under a measure: float64, shape (n_query,).
@@ -532,7 +532,7 @@ class Result(Value):
         >>> result.of_query("Rank-1"), result.of_query("mAP")
         (array([0., 1.]), array([0.25, 1.  ]))
         """
-        return self._of_query(measure(name, "name"))
+        return self._of_query(measure(name))
 
     def _value(self, which: Measure) -> float:
         if which.of_curve:
@@ -565,7 +565,7 @@ class Result(Value):
         >>> result.query_values("Rank-1").values
         array([0., 1.])
         """
-        which = measure(metric, "metric")
+        which = measure(metric)
         mean, values = self._value(which), self._of_query(which)
         loaded = self.per_query.status != "not loaded"
         n_good, convention = self.per_query.n_good[loaded], self.convention
@@ -582,7 +582,7 @@ class Result(Value):
         _, values, counted = self.query_values(metric)
         return values, None, counted
 
-    def interval(self, metric: str = "mAP", *, level: float = LEVEL, unit: Any = "identity",
+    def interval(self, measure: str = "mAP", *, level: float = LEVEL, unit: Any = "identity",
                  method: str = "bootstrap-t", resamples: int = RESAMPLES,
                  seed: int = SEED) -> Interval:
         """Return the confidence interval of a number, given this gallery and this model.
@@ -592,7 +592,7 @@ class Result(Value):
 
         Parameters
         ----------
-        metric : str
+        measure : str
             The name of a measure (`reid_ref.measures.MEASURES`), with a number for k, such as
             "mAP", "Rank-1" or "P@10".
         level : float
@@ -631,7 +631,7 @@ class Result(Value):
         >>> round(interval.low, 3), round(interval.high, 3)
         (0.456, 0.824)
         """
-        return intervals_of([sums_of_units(self, metric, unit)], level=level, method=method,
+        return intervals_of([sums_of_units(self, measure, unit)], level=level, method=method,
                             resamples=resamples, seed=seed)[0]
 
     def to_dict(self, cmc: int | None = 50) -> dict[str, Any]:
@@ -845,7 +845,7 @@ def _no_interval(metric: str, convention: str, values: Doubles,
         reason = f" under convention {convention!r}, for a query without a value counts"
         remedy = ("take a convention that counts such queries as 0 or leaves them out: "
                   "unmatched='zero' or 'drop'")
-    return InputError("metric", got=f"{metric} is NaN{reason}, so there is no interval",
+    return InputError("measure", got=f"{metric} is NaN{reason}, so there is no interval",
                       remedy=remedy)
 
 

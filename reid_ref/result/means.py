@@ -194,7 +194,7 @@ class Expectation(Result):
 
     def query_values(self, metric: str) -> QueryValues:
         """As `Result.query_values`, each one weighted by how often its query asks."""
-        which = measure(metric, "metric")
+        which = measure(metric)
         values, weight, counted = self._weighted(metric)
         weighted = values * weight * (self.counted / weight.sum())
         return QueryValues(self._value(which), weighted, counted)
@@ -210,7 +210,7 @@ class Expectation(Result):
         return spread(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
 
     def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
-        values, counted = self._of_query(measure(metric, "metric")), self.per_query.n_good > 0
+        values, counted = self._of_query(measure(metric)), self.per_query.n_good > 0
         return np.where(counted, values, 0.0), spread(self.weight, counted, 0.0), counted
 
     def _made_of(self) -> dict[str, Any]:

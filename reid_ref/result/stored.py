@@ -70,32 +70,32 @@ class Stored:
         if self.result is not None:
             return self.result.query_values(metric)
         rows, name = self.per_query, Path(self.path).name
-        which = measure(metric, "metric")
+        which = measure(metric)
         if which.of_curve:
             k = which.k or 0
             counted = self._in_cmc(k, name)
             hits = (rows.first_match > 0) & (rows.first_match <= k) & counted
             values = hits.astype(np.float64)
         elif not which.column:
-            raise InputError("metric", got=f"{name} holds the values of mAP, mINP and Rank-k, got "
-                             f"{metric!r}", remedy="other measures need the result file itself")
+            raise InputError("measure", got=f"{name} holds the values of mAP, mINP and Rank-k, "
+                             f"got {metric!r}", remedy="other measures need the result file")
         else:
             counted, values = self.counted, getattr(rows, which.column)
             values = UNMATCHED["zero"].counted(values, rows.n_good, rows.matched)
             if np.isnan(values[counted]).any() or self.numbers.get(metric, 0) is None:
-                raise InputError("metric", got=f"{metric} of {name} is NaN, since a query that "
+                raise InputError("measure", got=f"{metric} of {name} is NaN, since a query that "
                                  "counts has no value", remedy="compare another metric")
             values = spread(values[counted], counted, 0.0)
         return QueryValues(self.convention.mean(values[counted]), values, counted)
 
     def _in_cmc(self, k: int, name: str) -> npt.NDArray[np.bool_]:
         if self.convention.cmc != "first-match":
-            raise InputError("metric", got=f"the CMC curve of {name} is {self.convention.cmc!r}, "
+            raise InputError("measure", got=f"the CMC curve of {name} is {self.convention.cmc!r}, "
                              "which leaves no value for each query", remedy="compare mAP")
         loaded = self.per_query.status != "not loaded"
         if not self.signature and not np.array_equal(loaded, self.counted):
             raise InputError(
-                "metric", got=f"{name} does not say whether its queries without a match are in "
+                "measure", got=f"{name} does not say whether its queries without a match are in "
                 f"Rank-{k}", remedy="compare mAP, or take a file of values in JSON")
         in_cmc = UNMATCHED[self.convention.unmatched].in_cmc | (self.per_query.n_good > 0)
         return np.asarray(loaded & in_cmc)

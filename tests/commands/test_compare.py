@@ -32,7 +32,7 @@ def compared():
 
 
 def test_screen(compared):
-    out = table("compare", *lists("mat", "match28000_Mslm", "match6500"), "--metric",
+    out = table("compare", *lists("mat", "match28000_Mslm", "match6500"), "--measure",
                 "mAP")
     lines, flat = out.splitlines(), " ".join(out.split())
     for line, name in ((lines[2], "match28000_Mslm"), (lines[3], "match6500")):
@@ -98,7 +98,7 @@ def test_a_file_of_each_query_gives_the_values_of_the_result(name, tmp_path):
             if metric.startswith("Rank-") and result.convention.cmc != "first-match":
                 raise reid_ref.InputError("a file does not say at which ranks good images are")
         except reid_ref.InputError:
-            with pytest.raises(reid_ref.InputError, match="^metric: "):
+            with pytest.raises(reid_ref.InputError, match="^measure: "):
                 system.query_values(metric)
             continue
         found = system.query_values(metric)
@@ -116,7 +116,7 @@ def test_files_need_no_features(suffix, tmp_path):
     ours, theirs = (tmp_path / f"{name}.{suffix}" for name in ("ours", "theirs"))
     table("evaluate", MARKET, "--per-query", ours)
     table("evaluate", MARKET, "--no-normalize", "--per-query", theirs)
-    of_files = answer("compare", ours, theirs, "--metric", "mAP,mINP,Rank-1")
+    of_files = answer("compare", ours, theirs, "--measure", "mAP,mINP,Rank-1")
     data = reid_ref.read(MARKET)
     ours, theirs = (reid_ref.evaluate(
         data.query_features, data.gallery_features, data.query, data.gallery,
@@ -146,8 +146,8 @@ def test_csv_that_does_not_say_who_counts(tmp_path):
     result = reid_ref.evaluate_distances(distances, query, gallery, convention="torchreid")
     path = tmp_path / "out.csv"
     path.write_text(per_query_csv(result))
-    assert refusal("compare", path, path, "--metric", "Rank-1") == (
-        "--metric: out.csv does not say whether its queries without a match are in Rank-1; "
+    assert refusal("compare", path, path, "--measure", "Rank-1") == (
+        "--measure: out.csv does not say whether its queries without a match are in Rank-1; "
         "compare mAP, or take a file of values in JSON")
 
 
@@ -193,17 +193,19 @@ def test_bad_input(tmp_path, monkeypatch):
             rf"gallery: expected the gallery labels of matlab \({old}\), got others "
             r"\(00000000\); both must be of the same images, in the same order",
         "mars.json mars.json":
-            "--metric: mAP of mars.json is NaN, since a query that counts has no value; "
+            "--measure: mAP of mars.json is NaN, since a query that counts has no value; "
             "compare another metric",
         f"{MARKET} {MARKET} --convention mars":
-            "--metric: mAP is NaN under convention 'mars', .*: unmatched='zero' or 'drop'",
+            "--measure: mAP is NaN under convention 'mars', .*: unmatched='zero' or 'drop'",
         "matlab.json broken.json":
             r"broken.json: signature: expected what reid-ref evaluate --per-query writes \(or "
             r"name a result file, or ranked lists with --labels\), got none",
-        "matlab.json matlab.json --metric P@5":
-            "--metric: matlab.json holds the values of mAP, mINP and Rank-k, got 'P@5'; .*",
-        "matlab.json matlab.json --metric map":
-            "--metric: expected mAP.*, got 'map'",
+        "matlab.json matlab.json --measure P@5":
+            "--measure: matlab.json holds the values of mAP, mINP and Rank-k, got 'P@5'; .*",
+        "matlab.json matlab.json --metric mAP":
+            "--metric: expected --measure .*, got --metric mAP.*",
+        "matlab.json matlab.json --measure map":
+            "--measure: expected mAP.*, got 'map'",
         "matlab.json matlab.json --convention mars":
             "--convention: expected features or distances, got values of each query, which "
             "are evaluated already; name the .*",
@@ -223,7 +225,7 @@ def test_bad_input(tmp_path, monkeypatch):
 
 
 def test_splits_have_queries_of_their_own():
-    found = answer("splits", MARKET, TIES, "--metric", "mAP")["metrics"]["mAP"]
+    found = answer("splits", MARKET, TIES, "--measure", "mAP")["metrics"]["mAP"]
     assert found["queries"] == {"market_like": 48, "ties": 30}
     both = np.concatenate([reid_ref.read(name).query.identity for name in (MARKET, TIES)])
     assert found["interval"]["units"] == len(np.unique(both))
@@ -233,7 +235,7 @@ def test_splits_have_queries_of_their_own():
 
 
 def test_splits_in_every_format():
-    words = ["splits", MARKET, TIES, "--metric", "mAP,mINP", "--format"]
+    words = ["splits", MARKET, TIES, "--measure", "mAP,mINP", "--format"]
     rows = list(csv.DictReader(io.StringIO(table(*words, "csv"))))
     assert [(row["metric"], row["split"], row["queries"]) for row in rows] == [
         ("mAP", "market_like", "48"), ("mAP", "ties", "30"),
@@ -314,7 +316,7 @@ def test_over_too_few_identities_there_is_no_letter_and_a_note(identities, tmp_p
         result = reid_ref.evaluate_distances(scale * np.eye(identities), query, gallery)
         result.save(tmp_path / f"{name}.json")
     files = [str(tmp_path / f"{name}.json") for name in names]
-    options = "--all-pairs", "--metric", "mAP"
+    options = "--all-pairs", "--measure", "mAP"
     text = " ".join(table("compare", *files, *options).split())
     assert ("too few to tell by mAP" in text) == (identities == 8)
     assert ("takes at least 9 units" in text) == (identities == 8)

@@ -139,7 +139,7 @@ class TestLikeAnyResult:
 
     @pytest.mark.parametrize("command", ["compare", "runs"])
     def test_saved_is_the_same_as_on_the_fly(self, files, command):
-        options = "--metric", "mAP,Rank-1,P@3", "--resamples", "199", "--json"
+        options = "--measure", "mAP,Rank-1,P@3", "--resamples", "199", "--json"
         fresh = json.loads(run(command, *files, *self.PART, *options).stdout)
         saved = json.loads(run(command, *self.saved(files), *options).stdout)
         assert {**fresh, "files": 0, "warnings": 0} == {**saved, "files": 0, "warnings": 0}

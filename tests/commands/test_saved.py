@@ -17,7 +17,7 @@ WORDS = {
         "evaluate FILE --at 1,5 --by identity --by camera",
         "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40",
         "evaluate FILE --worst 3", "evaluate FILE FILE2 --json",
-        "compare FILE FILE2 --metric mAP,Rank-7,P@5 --json", "runs FILE FILE2 --metric R@5,mINP",
+        "compare FILE FILE2 --measure mAP,Rank-7,P@5 --json", "runs FILE FILE2 --measure R@5,mINP",
         "splits FILE FILE2 --format csv", "table FILE FILE2", "plot cmc FILE -o OUT.svg",
         "plot pr FILE FILE2 -o OUT.svg", "plot ap FILE -o OUT.svg", "verify FILE",
         "report FILE -o OUT.html", "report FILE FILE2 --name a,b -o OUT.html"), ""),
@@ -69,7 +69,7 @@ def test_a_saved_result_in_the_place_of_a_file(words, sentence, saved, tmp_path)
 @pytest.mark.parametrize("words", [
     "evaluate FILE --format csv", "evaluate FILE --format latex --ranks 1,3",
     "evaluate FILE --at 1,5 --by identity --by camera --confidence --json --cmc all",
-    "compare FILE FILE --metric P@5,R@10,mINP --json", "runs FILE FILE --format markdown",
+    "compare FILE FILE --measure P@5,R@10,mINP --json", "runs FILE FILE --format markdown",
     "plot cmc FILE -o OUT.svg", "plot pr FILE -o OUT.svg", "plot ap FILE -o OUT.svg"])
 def test_it_gives_what_the_file_gives(words, saved, tmp_path):
     """To the last digit, but for the names of files and layouts."""

@@ -85,7 +85,7 @@ def test_the_numbers_are_those_of_compare(folder):
 def test_files_by_name(folder):
     """A file is a method; results of the same labels are in one column, whatever their names."""
     found = answer("table", "ours=old/first.json,old/second.json", "new/second.json",
-                   "--metric", "mINP", cwd=folder)["benchmarks"]
+                   "--measure", "mINP", cwd=folder)["benchmarks"]
     assert {name: list(one["values"]) for name, one in found.items()} == {
         "first": ["ours"], "second": ["ours", "second"]}
     found = answer("table", "a=old/first.json", "b=new/first.json", cwd=folder)["benchmarks"]

@@ -142,7 +142,7 @@ def test_inp_after_a_cut_is_unknown(unmatched):
     result = of([[0, 1], [0, 1], [1]])
     assert np.isnan(result.mINP) and not np.isnan(result.mAP)
     np.testing.assert_array_equal(by_group(result).mINP[:2], [np.nan, .5])
-    with pytest.raises(InputError, match="metric: mINP .* lists"):
+    with pytest.raises(InputError, match="measure: mINP .* lists"):
         result.interval("mINP")
     whole = of([[0, 1, 2], [0, 1], [1]])
     n = 3 if unmatched == "zero" else 2

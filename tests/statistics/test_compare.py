@@ -156,7 +156,7 @@ def test_bad_dicts():
         reid_ref.compare({1: one, 2: one})
     with pytest.raises(InputError, match="results: expected at least 2 results, got 1"):
         reid_ref.runs(one)
-    with pytest.raises(InputError, match="metric: mAP is NaN under convention 'mars'"):
+    with pytest.raises(InputError, match="measure: mAP is NaN under convention 'mars'"):
         nan = reid_ref.evaluate_distances(np.eye(2), *[Labels([1, 2], [1, 1])] * 2,
                                           convention="mars")
         reid_ref.compare(nan, nan)

@@ -329,7 +329,7 @@ def test_loaded_and_units():
     nan = evaluate_distances(
         np.zeros((1, 1)), Labels([1], [1]), Labels([2], [1]),
         convention=MATLAB.replace(unmatched="nan"))
-    raises("metric: mAP is NaN under convention", lambda: nan.interval("mAP"))
+    raises("measure: mAP is NaN under convention", lambda: nan.interval("mAP"))
     cut = evaluate_ranked_lists(
         [[0, 1]], Labels([1], [1]), Labels([1, 8, 1], [2] * 3))
-    raises("metric: mINP is NaN, for some lists", lambda: cut.interval("mINP"))
+    raises("measure: mINP is NaN, for some lists", lambda: cut.interval("mINP"))

@@ -88,7 +88,7 @@ def test_units():
 def test_curves_that_ranks_do_not_tell(convention, metric):
     result, _ = many(convention)
     with pytest.raises(InputError,
-                       match=f"metric: {metric} under convention .{convention}. counts"):
+                       match=f"measure: {metric} under convention .{convention}. counts"):
         result.interval(metric)
     assert result.interval("mAP", resamples=99).value == result.mAP
 
@@ -103,16 +103,16 @@ def test_rank_1_of_identities_is_that_of_images():
 
 @FEW
 @pytest.mark.parametrize("arguments, message", [
-    ({"metric": "map"}, "metric: expected mAP.* got 'map'"),
-    ({"metric": "mAP1"}, "metric: expected mAP"),
-    ({"metric": None}, "metric: .* got None"),
-    ({"metric": "Rank-301"}, "k: expected a whole number from 1 to 300"),
+    ({"measure": "map"}, "measure: expected mAP.* got 'map'"),
+    ({"measure": "mAP1"}, "measure: expected mAP"),
+    ({"measure": None}, "measure: .* got None"),
+    ({"measure": "Rank-301"}, "k: expected a whole number from 1 to 300"),
     ({"unit": np.zeros(200)}, "unit: expected at least 2 units with a query that counts, got 1"),
 ])
 def test_bad_input(arguments, message):
     result, _ = many()
     with pytest.raises(InputError, match=message):
-        result.interval(**{"metric": "mAP", **arguments})
+        result.interval(**{"measure": "mAP", **arguments})
 
 
 @FEW

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import metrics
+from reid_ref import extensions, metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
@@ -84,9 +84,10 @@ class Measure:
             The measure is not defined for them.
         """
         if self.expected is None:
-            raise InputError("measure", f"{names(True)}, which an expectation over all galleries "
-                             "has", repr(self.name), "give draws as trials, whose ranked lists "
-                             "this needs")
+            raise InputError(
+                "measure", f"{names(of_expectations=True)}, which an expectation over all "
+                "galleries has", repr(self.name),
+                "give draws as trials, whose ranked lists this needs")
         return self.expected(reciprocal, match, self.k or 0)
 
     def of_queries(self, ranks: GoodRanks, convention: Convention) -> Doubles:
@@ -191,14 +192,28 @@ def measure(name: str) -> Measure:
     reid_ref.arrays.errors.InputError: measure: expected mAP, Rank-k, mINP, P@k, R@k, AP@k, \
 R-Prec, MRR or nDCG@k with a number from 1 for k, such as 'Rank-1', got 'F1'
     """
-    record = MEASURES.get(name) if isinstance(name, str) else None
+    record = _record(name, MEASURES.get) or _record(name, _installed)
+    if record is None:
+        raise InputError("measure", f"{names(extensions.names('measure'))} with a number from 1 "
+                         "for k, such as 'Rank-1'", repr(name))
+    return record
+
+
+def _record(name: str, find: Callable[[str], Measure | None]) -> Measure | None:
+    """Return the record of a name, with its k, given that of a name without a number."""
+    record = find(name) if isinstance(name, str) else None
     if record is not None and not record.takes_k:
         return record
     match = re.fullmatch("(.*[-@])([1-9][0-9]{0,17})", str(name))
-    if match is None or (record := MEASURES.get(f"{match[1]}k")) is None:
-        raise InputError("measure", f"{names()} with a number from 1 for k, such as 'Rank-1'",
-                         repr(name))
+    if match is None or (record := find(f"{match[1]}k")) is None:
+        return None
     return record.at(int(match[2]))
+
+
+def _installed(name: str) -> Measure | None:
+    """Return the record of an installed package, whose values come from the ranks alone."""
+    record = extensions.find("measure", name, Measure)
+    return replace(record, column="") if record is not None and record.name == name else None
 
 
 #: The measures whose values are columns of `PerQuery`, and whose means are fields of `Result`.
@@ -238,8 +253,8 @@ def any_case(text: str) -> str:
     return text
 
 
-def names(of_expectations: bool = False) -> str:
+def names(further: Iterable[str] = (), of_expectations: bool = False) -> str:
     """Return the names of all records in words, or of those that expectations have."""
-    *most, last = (record.name for record in MEASURES.values()
-                   if record.expected is not None or not of_expectations)
+    *most, last = (*(record.name for record in MEASURES.values()
+                     if record.expected is not None or not of_expectations), *further)
     return f"{', '.join(most)} or {last}"

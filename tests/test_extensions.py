@@ -1,4 +1,4 @@
-"""Conventions, protocols and layouts of installed packages, by entry points."""
+"""Conventions, protocols, measures and layouts of installed packages, by entry points."""
 import importlib.util
 import re
 import subprocess
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, extensions
+from reid_ref import InputError, extensions, measures
 from reid_ref.conventions import Convention, every_convention, find_convention
 from reid_ref.protocols.records import every_protocol, find_protocol
 from tests.documents import ROOT, command
@@ -69,6 +69,36 @@ def test_its_names_are_looked_up(installed):
     assert (result.mAP, result.signature["convention"]) == (.5, "our-lab")
 
 
+def test_its_measure_is_looked_up(installed):
+    labels = reid_ref.Labels([1, 2], [1, 1]), reid_ref.Labels([1, 1, 2, 3], [2, 2, 2, 2])
+    result = reid_ref.evaluate_distances([[.1, .4, .2, .3], [.1, .2, .3, .4]], *labels)
+    # Of the first two images one and none are good, of two and one.
+    assert result.of_query("F1@2").tolist() == [.5, 0]
+    with pytest.warns(UserWarning, match="only 2 units"):
+        assert result.value("F1@2") == .25 == result.interval("F1@2", resamples=99).value
+    assert result.value("F1@3") == np.mean([2 / 5, 2 / 4])
+    for name in ("F1", "F1@k", "f1@2", "F1@0", "F2@1"):
+        with pytest.raises(InputError, match=f"nDCG@k or F1@k .*{name}"):
+            result.value(name)
+
+
+@pytest.mark.parametrize("name", ["mAP", "Rank-1", "Rank-k", "R-Prec"])
+def test_no_measure_of_ours_is_taken(name, tmp_path, monkeypatch):
+    declare(monkeypatch, tmp_path, "thief", "", measure=name)
+    assert measures.measure(name.replace("-k", "-1")).source != ""
+    assert "thief" not in sys.modules
+
+
+def test_values_of_a_measure_come_from_its_function(tmp_path, monkeypatch):
+    """A record of a package cannot name a column of ours, whose values these would be."""
+    declare(monkeypatch, tmp_path, "half", "from reid_ref.measures import Measure\n"
+            "RECORD = Measure('half', '', '', lambda ranks, convention, k: ranks.n_good / 2, "
+            "column='ap')", measure="half")
+    labels = reid_ref.Labels([1], [1]), reid_ref.Labels([1, 2], [2, 2])
+    assert reid_ref.evaluate_distances([[.2, .1]], *labels).of_query("half").tolist() == [.5]
+    sys.modules.pop("half", None)
+
+
 def test_its_file_is_read(installed, tmp_path):
     np.savez(tmp_path / "a.npz", **ARRAYS, query_clothes=[5, 6, 7])
     np.savez(tmp_path / "b.npz", **ARRAYS)
@@ -104,6 +134,9 @@ def test_the_command_line(site, tmp_path):
     run("evaluate", "a.npz", "--convention", "our_lab,matlab")
     assert "night" in run("evaluate", "a.npz", "--protocol", "our-campus")
     run("evaluate", "a.npz", "--convention", "our-lab", "--save", "a.json")
+    run("evaluate", "a.npz", "--convention", "our-lab", "--save", "b.json")
+    run("evaluate", "a.npz", "--fail-under", "F1@2=0")
+    assert "\nF1@2 " in run("compare", "a.json", "b.json", "--measure", "mAP,F1@2")
     if importlib.util.find_spec("shtab"):
         offered = run("completion", "bash")
         assert " our-lab all)" in offered and " our-campus)" in offered

@@ -312,7 +312,7 @@ def change_words(change: Comparison, several: bool) -> dict[str, Any]:
         (column.name, cell(change)) for column, cell in shown_columns(several).items())
     sure = change.p_adjusted < SIGNIFICANT
     return {"difference": difference, "interval": interval,
-            "more": "; ".join(map(" ".join, more)),
+            "more": list(map(" ".join, more)),
             "role": "" if not sure else "good" if change.difference > 0 else "wrong"}
 
 

@@ -39,7 +39,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def add_metrics(command: argparse.ArgumentParser) -> None:
     # Of distances; there is the usual one alone.
-    command.add_argument("--metric", help=argparse.SUPPRESS)
+    command.add_argument("--metric", metavar="NAME", help=argparse.SUPPRESS)
     command.add_argument("--measure", metavar="NAME[,NAME]", default=",".join(METRICS),
                          dest="metrics", help=f"{names()}, k a number (default: "
                                               f"{','.join(METRICS)})")

@@ -55,6 +55,8 @@ MAT, NPY, TEXT = "a MAT file", "a .npy file", "text"
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
+# numpy parses headers by `ast`, which may fail in two threads of Python 3.11 (gh-106905).
+_parsing = Lock()
 _WHOLE = re.compile(r"[-+]?[0-9]{1,99}", re.ASCII)
 _DIMENSIONS = 32     # the most that every version of numpy takes
 # MATLAB's classes of numbers. No other class is needed, and scipy may never return from one.
@@ -134,7 +136,7 @@ def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
                key: str) -> StoredArray:
     where = f"{path}: {key}"
     try:
-        with archive.open(entry) as file:
+        with archive.open(entry) as file, _parsing:
             shape, dtype = _npy_header(file)
     except Exception as error:
         return StoredArray.refused(_damaged(where, "an array as numpy.savez writes it", error))
@@ -146,14 +148,14 @@ def _npz_array(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo,
 
 def _read_npz_array(path: Path, name: str) -> Any:
     with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
-          archive.open(name) as file):
+          archive.open(name) as file, _parsing):
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def _read_npz_rows(path: Path, name: str, n: int) -> Any:
     """Return the first rows; None where the array is stored by columns."""
     with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
-          archive.open(name) as file):
+          archive.open(name) as file, _parsing):
         read = {(1, 0): np.lib.format.read_array_header_1_0,
                 (2, 0): np.lib.format.read_array_header_2_0}[np.lib.format.read_magic(file)]
         shape, by_columns, dtype = read(file)
@@ -177,7 +179,7 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def read_npy(path: Path) -> Contents:
     """Map a .npy file as an array named after the file; objects in it are never unpickled."""
-    with _reading(path, NPY):
+    with _reading(path, NPY), _parsing:
         with path.open("rb") as file:
             _, dtype = _npy_header(file)
         if dtype.hasobject:

@@ -34,8 +34,9 @@ from reid_ref.console.answers import SCHEMA
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.result import RANK_COLUMNS, SAVED, Fingerprints, Numbers, PerQuery, Ranks
+from reid_ref.result import Counts, Fingerprints, Means, PerQuery, Ranks
 from reid_ref.result.means import AVERAGES
+from reid_ref.result.saved import OF_CHANCES, OF_RANKS, QUERIES, SAVED
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.
@@ -148,44 +149,42 @@ class Schema:
 
 def saved(found):
     """Return the shape of a saved result: a list for each column of a query or a good image."""
-    whole = found.object(Numbers)["properties"]
-    queries = {**found.object(PerQuery)["properties"], "counted": {"type": "array", "items": {
-        "type": "boolean"}}, "first_match": {"type": "array", "items": {
-            "type": ["integer", "null"]}}}
-    ranks = found.object(GoodRanks)["properties"]
-    parts = {"queries": queries, "ranks": {name: ranks[name] for name in RANK_COLUMNS}}
-    properties = {
-        "schema": {"const": SAVED}, **whole, "labels": found.of(Fingerprints),
-        "convention": found.of(Convention),
-        **{name: {"type": "object", "properties": columns, "required": [*columns],
-                  "additionalProperties": False} for name, columns in parts.items()}}
-    return _closed("The file of reid-ref evaluate FILE --save OUT.json and Result.save.",
-                   properties)
+    parts = {name: {column: found.of(typing.get_type_hints(cls)[column]) for column in columns}
+             for name, cls, columns in (("queries", PerQuery, QUERIES),
+                                        ("ranks", GoodRanks, OF_RANKS))}
+    return _closed("The file of reid-ref evaluate FILE --save OUT.json and Result.save.", {
+        **_every(found), "convention": found.of(Convention), "labels": found.of(Fingerprints),
+        "counts": found.of(Counts), "cmc": {"type": "array", "items": found.of(float)},
+        "cmc_length": found.of(int),
+        **{name: _closed("", of_part) for name, of_part in parts.items()}})
 
 
 def saved_trials(found):
     """Return the shape of a saved mean over trials, each of which is a saved result."""
     return _closed("The file of a mean over the trials of a protocol.", {
-        "schema": {"const": SAVED}, **found.object(Numbers)["properties"],
-        "average": {"enum": [*AVERAGES]},
+        **_every(found), "average": {"enum": [*AVERAGES]},
         "trials": {"type": "array", "items": {"$ref": "#/$defs/saved"}}})
 
 
 def saved_expectation(found):
     """Return the shape of a saved expectation, which has probabilities in the place of ranks."""
     numbers = {"type": "array", "items": found.of(float)}
-    expected = {"weight": numbers, "match": numbers, "sd": found.of(dict[str, float])}
     properties = {name: value for name, value in saved(found)["properties"].items()
-                  if name != "ranks"}
+                  if name not in ("ranks", "cmc", "cmc_length")}
     return _closed("The file of an expectation over all galleries.", {
-        **properties, "expected": {
-            "type": "object", "properties": expected, "required": [*expected],
-            "additionalProperties": False}})
+        **properties, "expected": _closed("", {
+            **dict.fromkeys(OF_CHANCES, numbers), "sd": found.of(dict[str, float])})})
+
+
+def _every(found):
+    return {"schema": {"const": SAVED}, **found.object(Means)["properties"],
+            "signature": found.of(str)}
 
 
 def _closed(description, properties):
-    optional = {key(name) for name in Ranks.__dataclass_fields__}
-    return {"description": description, "type": "object", "properties": properties,
+    optional = {"cmc", "cmc_length", *map(key, Ranks.__dataclass_fields__)}
+    return {**({"description": description} if description else {}), "type": "object",
+            "properties": properties,
             "required": [name for name in properties if name not in optional],
             "additionalProperties": False}
 

@@ -140,7 +140,7 @@ def test_the_command_line(site, tmp_path):
     if importlib.util.find_spec("shtab"):
         offered = run("completion", "bash")
         assert " our-lab all)" in offered and " our-campus)" in offered
-    assert command("verify", tmp_path / "a.json").returncode == 0  # where it is not installed
+    assert command("evaluate", tmp_path / "a.json").returncode == 0  # where it is not installed
 
 
 # ---------------------------------------------------------------- packages that do not

@@ -62,11 +62,8 @@ def _run(argv: list[str] | None) -> int:
         return CLOSED_PIPE
     except (OSError, MemoryError) as error:
         # What no check foresees: a full disk under stdout, a name that is too long.
-        from reid_ref.console.terminal import print_stderr
-
         _drop_output()
-        print_stderr(f"error: {_reason(error)}")
-        return 2
+        return _told(2, f"error: {_reason(error)}")
 
 
 def _parse_and_run(argv: list[str] | None) -> int:
@@ -160,8 +157,13 @@ def _stopped(number: int) -> int:
     """Say which signal ended the command; return the exit code."""
     import signal
 
+    return _told(128 + number, "interrupted" if number == signal.SIGINT else
+                 f"ended by {signal.Signals(number).name}")
+
+
+def _told(code: int, text: str) -> int:
+    """Print a line on standard error; return the exit code."""
     from reid_ref.console.terminal import print_stderr
 
-    print_stderr("interrupted" if number == signal.SIGINT else
-                 f"ended by {signal.Signals(number).name}")
-    return 128 + number
+    print_stderr(text)
+    return code

@@ -59,7 +59,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "published": ("published", "figures that others published, with their sources"),
         "check-table": ("check_table", "rows of printed tables that cannot be right"),
         "crosscheck": ("crosscheck.command", "another evaluator on the same arrays"),
-        "verify": ("verify", "do the numbers of a saved result follow from its queries?"),
         "scripts": ("scripts", "the MATLAB scripts, run in GNU Octave, and their port")},
     "more": {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),

@@ -19,8 +19,7 @@ from reid_ref.datasets.published import parse_percent, unit_of
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import any_case, measure, names
 from reid_ref.result import Result
-from reid_ref.result.saved import read_stored
-from reid_ref.result.stored import Stored
+from reid_ref.result.saved import load
 from reid_ref.statistics import holm
 from reid_ref.statistics.paired import least_p
 from reid_ref.statistics.power import fewest_units, unit_weights
@@ -66,7 +65,7 @@ class Gates(NamedTuple):
     expected: dict[str, Decimal]
     least: dict[str, Decimal]
     tolerance: Decimal | None
-    stored: Stored | None
+    baseline: Result | None
 
 
 def check(args: argparse.Namespace) -> Gates:
@@ -80,11 +79,11 @@ def check(args: argparse.Namespace) -> Gates:
         None if args.baseline is None else read_baseline(args.baseline))
 
 
-def read_baseline(path: str) -> Stored:
-    """Read a stored result; refuse one of so few identities that nothing would be below it."""
-    stored = read_stored(path)
-    metrics = _tested(stored.convention)
-    weights = [unit_weights(stored.per_query.identity, stored.query_values(metric).counted)
+def read_baseline(path: str) -> Result:
+    """Read a saved result; refuse one of so few identities that nothing would be below it."""
+    baseline = load(path)
+    metrics = _tested(baseline.convention)
+    weights = [unit_weights(baseline.per_query.identity, baseline.query_values(metric).counted)
                for metric in metrics]
     least = min(map(least_p, weights)) * len(metrics)
     if least >= ALPHA:
@@ -93,7 +92,7 @@ def read_baseline(path: str) -> Stored:
             f"many queries", f"{max(map(len, weights))}, where p of the test is never below "
             f"{min(1, least):.2g}, so that the gate cannot fail", "take more identities, or "
             "--fail-under")
-    return stored
+    return baseline
 
 
 def _tested(convention: Convention) -> list[str]:
@@ -163,7 +162,8 @@ def status(args: argparse.Namespace, gates: Gates, result: Result) -> int:
         UNEXPECTED: ("--expect", list(_unexpected(result, gates.expected, gates.tolerance))),
         TOO_LOW: ("--fail-under", list(_too_low(result, gates.least))),
         WORSE: (f"--baseline: significantly worse than {args.baseline}",
-                [] if gates.stored is None else list(_worse(result, gates.stored)))}
+                [] if gates.baseline is None else
+                list(_worse(result, gates.baseline, args.baseline)))}
     failed = {code: f"failed: {gate}: {'; '.join(texts)}"
               for code, (gate, texts) in missed.items() if texts}
     for line in failed.values():
@@ -206,15 +206,15 @@ def _text(value: Decimal | None) -> str:
     return "NaN" if value is None else f"{value.normalize():f}"
 
 
-def _worse(result: Result, stored: Stored) -> Iterator[str]:
+def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:
     """Yield the metrics in which the result is significantly worse: mAP, Rank-1, or both."""
     for key in ("metric", "normalize"):
-        before, now = stored.signature.get(key), result.signature.get(key)
+        before, now = baseline.signature.get(key), result.signature.get(key)
         if before and now and before != now:
-            warn(f"--baseline: {stored.path} has {key}:{before}, and this result {key}:{now}, so "
+            warn(f"--baseline: {path} has {key}:{before}, and this result {key}:{now}, so "
                  "the difference is of the distances as well")
-    # The name of a stored result is that of its file, for messages.
-    compared = compare_systems({stored.path: stored, "result": result},
+    # The name of the baseline is that of its file, for messages.
+    compared = compare_systems({path: baseline, "result": result},
                                _tested(result.convention)).comparisons
     for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
         if metric.difference < 0 and p < ALPHA:

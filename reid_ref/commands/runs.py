@@ -20,7 +20,7 @@ from reid_ref.console.answers import show_answer
 from reid_ref.console.confidence import drawn, ends, sentence
 from reid_ref.result import QueryValues, Result, unit_of_queries
 from reid_ref.result.systems import (
-    METRICS, System, results_by_name, scores_of_same_queries)
+    METRICS, results_by_name, scores_of_same_queries)
 from reid_ref.statistics import Interval, UnitSums, intervals_of
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
@@ -95,7 +95,7 @@ def runs(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[
                    resamples=resamples, seed=seed)
 
 
-def runs_of(systems: Mapping[str, System], metrics: Sequence[str], unit: Any,
+def runs_of(systems: Mapping[str, Result], metrics: Sequence[str], unit: Any,
             **options: Any) -> dict[str, Runs]:
     """As `runs`, of results or of files."""
     scores = scores_of_same_queries(systems, metrics)

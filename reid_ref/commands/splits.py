@@ -12,7 +12,7 @@ from reid_ref.commands.runs import Runs, Words, add_files, run, spread_of  # noq
 from reid_ref.result import QueryValues, Result
 from reid_ref.result.means import pooled
 from reid_ref.result.systems import (
-    METRICS, System, check_same_convention, results_by_name, scores_of)
+    METRICS, check_same_convention, results_by_name, scores_of)
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
 
@@ -69,7 +69,7 @@ def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequenc
                      resamples=resamples, seed=seed)
 
 
-def splits_of(systems: Mapping[str, System], metrics: Sequence[str], unit: Any,
+def splits_of(systems: Mapping[str, Result], metrics: Sequence[str], unit: Any,
               **options: Any) -> dict[str, Runs]:
     """As `splits`, of results or of files."""
     if not isinstance(unit, str) or unit not in ("identity", "query"):

@@ -17,9 +17,8 @@ from reid_ref.console import options as common, systems
 from reid_ref.console.answers import FORMATS, show_answer
 from reid_ref.console.files import said_of
 from reid_ref.datasets.fingerprints import FINGERPRINTS
-from reid_ref.result.saved import EXPECTED, read_stored
-from reid_ref.result.stored import Stored
-from reid_ref.result.systems import System
+from reid_ref.result import Result
+from reid_ref.result.saved import EXPECTED, load
 from reid_ref.text import by_reason, row, signature_rows
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
@@ -72,17 +71,24 @@ def _files(method: str) -> tuple[str, list[Path]]:
     return name, list(map(Path, files_of_name.split(",")))
 
 
-def columns_of(rows: Mapping[str, list[Path]]) -> dict[str, dict[str, Stored]]:
+class Saved(NamedTuple):
+    """A result and the file of it."""
+
+    path: Path
+    result: Result
+
+
+def columns_of(rows: Mapping[str, list[Path]]) -> dict[str, dict[str, Saved]]:
     """Return the results of each benchmark, by the method's name."""
-    columns: dict[str, dict[str, Stored]] = {}
+    columns: dict[str, dict[str, Saved]] = {}
     for method, files in rows.items():
         for file in files:
-            stored = read_stored(file, EXPECTED)
-            of_method = columns.setdefault(_benchmark(stored, columns), {})
+            saved = Saved(file, load(file))
+            of_method = columns.setdefault(_benchmark(saved, columns), {})
             if method in of_method:
                 raise InputError(file, f"one result of {method} on each benchmark", "the labels "
                                  f"of {of_method[method].path}, too")
-            of_method[method] = stored
+            of_method[method] = saved
     first = next(iter(rows))
     for benchmark, of_method in columns.items():
         if first not in of_method:
@@ -91,32 +97,31 @@ def columns_of(rows: Mapping[str, list[Path]]) -> dict[str, dict[str, Stored]]:
     return columns
 
 
-def _benchmark(stored: Stored, columns: Mapping[str, Mapping[str, Stored]]) -> str:
+def _benchmark(saved: Saved, columns: Mapping[str, Mapping[str, Saved]]) -> str:
     """Return the protocol, with its part, or the benchmark that a result has the counts of; else
     the column of the same labels, or the name of its file for a new one.
     """
-    if "protocol" in stored.signature:
-        part = stored.signature.get("part", "all")
-        return stored.signature["protocol"] + ("" if part == "all" else f" {part}")
-    counts, identities = stored.counts, len(set(stored.per_query.identity.tolist()))
+    signature, counts = saved.result.signature, saved.result.counts
+    if "protocol" in signature:
+        part = signature.get("part", "all")
+        return signature["protocol"] + ("" if part == "all" else f" {part}")
+    identities = len(set(saved.result.per_query.identity.tolist()))
     for benchmark in FINGERPRINTS.values():
         expected = benchmark.counts
-        if counts is not None and (counts.query, identities) == (
-                expected.query, expected.query_identities) and (
+        if (counts.query, identities) == (expected.query, expected.query_identities) and (
                 # Many loaders leave out the images labelled -1.
                 counts.gallery in (expected.gallery, expected.gallery - expected.junk)):
             return benchmark.name
-    return next((name for name, results in columns.items() if stored.fingerprints in (
-        result.fingerprints for result in results.values())), Path(stored.path).stem)
+    return next((name for name, others in columns.items() if saved.result.fingerprints in (
+        other.result.fingerprints for other in others.values())), saved.path.stem)
 
 
-def _compared(benchmark: str, by_method: Mapping[str, Stored], metrics: list[str]) -> Compared:
-    by_name: dict[str, System] = {
-        name: stored.result or stored for name, stored in by_method.items()}
-    with said_of(benchmark, [stored.path for stored in by_method.values()]):
+def _compared(benchmark: str, by_method: Mapping[str, Saved], metrics: list[str]) -> Compared:
+    by_name = {name: saved.result for name, saved in by_method.items()}
+    files = [str(saved.path) for saved in by_method.values()]
+    with said_of(benchmark, files):
         compared = compare_systems(by_name, metrics)
-    return Compared(**vars(compared), files=[stored.path for stored in by_method.values()],
-                    signatures=systems.signatures(by_name))
+    return Compared(**vars(compared), files=files, signatures=systems.signatures(by_name))
 
 
 def _metrics(answer: Compared) -> list[str]:

@@ -17,13 +17,13 @@ from reid_ref.conventions import Convention
 from reid_ref.protocols import Protocol
 from reid_ref.measures import measure, names
 from reid_ref.result import Result
-from reid_ref.result.saved import SUFFIXES, load, read_stored
-from reid_ref.result.systems import METRICS, System
+from reid_ref.result.saved import load
+from reid_ref.result.systems import METRICS
 from reid_ref.statistics.units import RESAMPLES
 
 FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
-         "lists, with --labels; or .json and .csv files that reid-ref evaluate --save or "
-         "--per-query wrote, which need no features.")
+         "lists, with --labels; or .json files that reid-ref evaluate --save wrote, which need "
+         "no features.")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -63,24 +63,24 @@ def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     return metrics, confidence.read_options(args)
 
 
-def read(args: argparse.Namespace) -> dict[str, System]:
-    """Read every file; evaluate those that hold no per-query values."""
+def read(args: argparse.Namespace) -> dict[str, Result]:
+    """Read every file; evaluate those that are no saved results."""
     names = _names(args)
-    tables = [not args.labels and Path(file).suffix.lower() in SUFFIXES for file in args.files]
-    if all(tables):
+    saved = [is_saved(args, [file]) for file in args.files]
+    if all(saved):
         check_not_evaluated(args)
     protocol = protocols.check_part(args)
     convention = common.one_convention(args, ", since systems are compared under one")
     systems = {}
-    for name, file, is_table in zip(names, args.files, tables):
+    for name, file, has_result in zip(names, args.files, saved):
         with said_of(name, [file]):
-            systems[name] = (_table(file) if is_table else
+            systems[name] = (load(file) if has_result else
                              _evaluated(args, file, convention, protocol))
     phase(f"tests and intervals from {args.resamples or RESAMPLES:,} resamples")
     return systems
 
 
-def signatures(by_name: Mapping[str, System]) -> dict[str, str]:
+def signatures(by_name: Mapping[str, Result]) -> dict[str, str]:
     """Return the signature of each system, as text."""
     return {name: str(system.signature) for name, system in by_name.items()}
 
@@ -133,14 +133,8 @@ def _names(args: argparse.Namespace) -> list[str]:
             for k, name in enumerate(names)]
 
 
-def _table(file: str) -> System:
-    stored = read_stored(file, "what reid-ref evaluate --per-query writes (or name a result "
-                               "file, or ranked lists with --labels)", signed=False)
-    return stored.result or stored
-
-
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention,
-               protocol: Protocol | None) -> System:
+               protocol: Protocol | None) -> Result:
     results: Mapping[str, Result]
     if protocol is not None:
         results = protocols.evaluated(args, protocol, [file])

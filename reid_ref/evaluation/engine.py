@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import metrics
-from reid_ref.arrays import Doubles, Integers, warn
+from reid_ref.arrays import Integers, warn
 from reid_ref.arrays.cores import using
 from reid_ref.conventions import UNMATCHED, Convention, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranking
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors, is_single_shot
-from reid_ref.ranking.good_ranks import GoodRanks, in_blocks, of_queries, spread_queries
-from reid_ref.result import (
-    Counts, Fingerprints, PerQuery, Result, in_mean_of, spread, statuses_of)
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
+from reid_ref.result import Fingerprints, Result, fingerprint_of, spread, statuses_of
+from reid_ref.result.made import Asked, Images, of_ranks
 from reid_ref.signature import fields_of, measured_as, signature
 
 
@@ -107,45 +106,23 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
               provenance: dict[str, str], once: Callable[..., Any]) -> Result:
     """Return the `Result` of the ranks of all queries; `once` calls a function, or remembers."""
     loaded = once(Loaded, ranks.of(convention), query, gallery, convention.loads)
-    mask, n_absent = loaded.mask, len(gallery) - len(loaded.gallery)
     in_order = convention.in_order(loaded.ranks)
-    cut = convention.cut_off(in_order)
-    ap = once(_of_queries, convention.average_precision, cut)
-    # INP is of the whole list, whatever `top_k` is.
-    inp = once(_of_queries, metrics.inverse_negative_penalty, in_order)
-    n_good, n_junk = in_order.n_good, in_order.n_junk - n_absent
-    status, n_status = once(_statuses, in_order, loaded, gallery, convention.not_ranked,
-                            ranks.can_rank)
-    per_query = PerQuery(
-        ap=spread(ap, mask, np.nan), inp=spread(inp, mask, np.nan),
-        first_match=spread(cut.first_match, mask, 0), n_good=spread(n_good, mask, 0),
-        n_junk=spread(n_junk, mask, 0), status=status, identity=query.identity,
-        camera=query.camera)
-    ap, inp = (in_mean_of(per_query, name, convention, mask) for name in ("ap", "inp"))
-    return Result(
-        mAP=convention.mean(ap), cmc=ranks.curves.curve(cut, convention, mask)[:ranks.longest],
-        mINP=convention.mean(inp), per_query=per_query,
-        counts=_counts(per_query, once(_n_tied, in_order),
-                       dict(n_status), query, gallery, n_absent, convention),
-        counted=len(ap),
-        signature=signature({**fields_of(convention), **provenance}, loaded.query,
-                            loaded.gallery),
-        ranks=spread_queries(replace(in_order, n_junk=n_junk), mask), convention=convention,
-        fingerprints=Fingerprints(*(once(Labels.fingerprint, side) for side in (query, gallery))))
-
-
-def _of_queries(measure: Callable[[GoodRanks], Doubles], ranks: GoodRanks) -> Doubles:
-    return np.concatenate([measure(block) for block in in_blocks(ranks)])
-
-
-def _n_tied(ranks: GoodRanks) -> int:
-    return sum(len(metrics.tied_queries(block)) for block in in_blocks(ranks))
+    status = once(_statuses, in_order, loaded, gallery, convention.not_ranked, ranks.can_rank)
+    n_absent = len(gallery) - len(loaded.gallery)
+    return of_ranks(
+        spread_queries(replace(in_order, n_junk=in_order.n_junk - n_absent), loaded.mask),
+        lambda cut: ranks.curves.curve(cut, convention, loaded.mask)[:ranks.longest],
+        Asked(status, query.identity, query.camera),
+        Images(len(gallery), int(np.count_nonzero(gallery.identity == JUNK)),
+               once(count_distractors, query, gallery)), convention,
+        signature({**fields_of(convention), **provenance}, loaded.query, loaded.gallery),
+        Fingerprints(*(once(fingerprint_of, side) for side in (query, gallery))), once)
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
               ignored: tuple[str, ...], can_rank: Callable[..., Integers] | None,
-              ) -> tuple[npt.NDArray[np.str_], dict[str, int]]:
-    """Return the status of every query, and how many queries have each."""
+              ) -> npt.NDArray[np.str_]:
+    """Return the status of every query."""
     identity, names = loaded.query.identity, statuses_of(ignored)
     status = np.full(len(identity), "ok", dtype=f"<U{max(map(len, names))}")
     absent = ranks.n_good == 0
@@ -156,20 +133,5 @@ def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
     matched = (ranks.found if can_rank is None else can_rank(ignored)[loaded.mask]) > 0
     status[~absent & ~matched] = "only junk"
     status[(ranks.n_kept == 0) & (absent | ~matched)] = "nothing kept"
-    every = spread(status, loaded.mask, "not loaded")
-    return every, {name: int(np.count_nonzero(every == name)) for name in names}
-
-
-def _counts(per_query: PerQuery, tied: int, status: dict[str, int], query: Labels,
-            gallery: Labels, n_absent: int, convention: Convention) -> Counts:
-    n_junk = int(np.count_nonzero(gallery.identity == JUNK))
-    ignored_junk = n_junk - n_absent if "label -1" in convention.ignored else 0
-    other_junk = per_query.n_junk - ignored_junk
-    return Counts(
-        query=len(query), gallery=len(gallery), gallery_junk=n_junk,
-        gallery_not_loaded=n_absent,
-        gallery_distractors=count_distractors(query, gallery),
-        gallery_kept=len(gallery) - ignored_junk - n_absent,
-        good=int(per_query.n_good.sum()),
-        junk_same_camera=int(other_junk[per_query.status != "not loaded"].sum()), tied=tied,
-        status=status)
+    every: npt.NDArray[np.str_] = spread(status, loaded.mask, "not loaded")
+    return every

@@ -15,7 +15,7 @@ from reid_ref.conventions import AP
 from reid_ref.labels import Labels
 from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
-from reid_ref.measures import COLUMNS
+from reid_ref.measures import COLUMNS, measure
 from reid_ref.result import Result, in_mean, in_mean_of, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 
@@ -99,8 +99,7 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
     convention = result.convention
     counted, means = [], []
     for start, stop in pairwise(edges):
-        values = [in_mean_of(result.per_query, each.column, convention, order[start:stop])
-                  for each in COLUMNS]
+        values = [in_mean_of(result, each, order[start:stop]) for each in COLUMNS]
         counted.append(len(values[0]))
         means.append([*map(convention.mean, values)])
     ranks = convention.cut_off(of_queries(result.ranks, loaded))
@@ -244,8 +243,7 @@ def counted_ap(result: Result) -> tuple[Doubles, Integers]:
     (array([1.  , 0.25]), array([1, 1]))
     """
     counted = in_mean(result)
-    return (in_mean_of(result.per_query, "ap", result.convention, counted),
-            result.per_query.n_good[counted])
+    return in_mean_of(result, measure("mAP"), counted), result.per_query.n_good[counted]
 
 
 def identity_ap(result: Result) -> Doubles:

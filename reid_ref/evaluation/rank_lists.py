@@ -16,6 +16,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import in_order, stable_order
 from reid_ref.ranking.roles import query_roles
+from reid_ref.measures import measure
 from reid_ref.result import Result, in_mean, in_mean_of
 
 #: Roles of images.
@@ -157,7 +158,7 @@ def worst_queries(result: Result, n: int) -> Integers:
     array([1])
     """
     queries = np.flatnonzero(in_mean(result))
-    ap = in_mean_of(result.per_query, "ap", result.convention, queries)
+    ap = in_mean_of(result, measure("mAP"), queries)
     return queries[np.argsort(ap, kind="stable")[:n]]
 
 

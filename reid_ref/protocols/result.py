@@ -9,13 +9,11 @@ import numpy as np
 
 from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
-from reid_ref.measures import COLUMNS
 from reid_ref.protocols.expectation import Expected, sd_of_draws
 from reid_ref.protocols.record import Later, Protocol
-from reid_ref.result import (
-    STATUSES, Counts, Fingerprints, PerQuery, Result, headline)
-from reid_ref.result.means import (
-    NO_RANKS, Expectation, over_trials, weighted_curve, weighted_mean)
+from reid_ref.result import Fingerprints, Result, fingerprint_of, headline
+from reid_ref.result.made import Asked
+from reid_ref.result.means import Expectation, of_chances, over_trials
 from reid_ref.signature import Signature, measured_as
 
 
@@ -29,25 +27,13 @@ def of_trials(protocol: Protocol, part: str, results: Sequence[Result],
 def of_expectation(expected: Expected, query: Labels, gallery: Labels, convention: Convention,
                    signature: Signature) -> Expectation:
     """Return the means of what every query has on average."""
-    matched, none = ~np.isnan(expected.ap), np.zeros(len(query), dtype=np.int64)
-    weight, match = expected.weight[matched], expected.match[matched]
-    columns = {each: each.expectation(expected.ap, expected.match) for each in COLUMNS}
-    means = {each.name: weighted_mean(values[matched], weight)
-             for each, values in columns.items()}
-    n, size = len(weight), len(np.unique(gallery.identity))
-    per_query = PerQuery(
-        **{each.column: values for each, values in columns.items()}, first_match=none,
-        n_good=matched.astype(np.int64),
-        n_junk=none, status=np.where(matched, "ok", "identity absent"), identity=query.identity,
-        camera=query.camera)
-    status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(query) - n}
-    return Expectation(
-        **means, cmc=weighted_curve(weight, match), per_query=per_query, counted=n,
-        signature=signature,
-        counts=Counts(len(query), size, 0, 0, 0, size, n, 0, 0, status),
-        convention=measured_as(convention, signature), ranks=NO_RANKS, weight=weight, match=match,
-        draws=sd_of_draws(expected.ranks, match.shape[1]),
-        fingerprints=Fingerprints(query.fingerprint(), gallery.fingerprint()))
+    matched = ~np.isnan(expected.ap)
+    return of_chances(
+        expected.ap[matched], expected.weight[matched], expected.match[matched],
+        sd_of_draws(expected.ranks, expected.match.shape[1]),
+        Asked(np.where(matched, "ok", "identity absent"), query.identity, query.camera),
+        len(np.unique(gallery.identity)), measured_as(convention, signature), signature,
+        Fingerprints(fingerprint_of(query), fingerprint_of(gallery)))
 
 
 class Also(NamedTuple):

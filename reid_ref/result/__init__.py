@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 import copy
-import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +14,8 @@ from reid_ref import metrics, statistics, text as words
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, read_only
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention, only_ignored
-from reid_ref.disk import PathLike, whole_files
-from reid_ref.labels import Labels
+from reid_ref.disk import PathLike
+from reid_ref.labels import Labels, fingerprint
 from reid_ref.measures import COLUMNS, MEASURES, Measure, measure, printed
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
 from reid_ref.signature import Signature
@@ -28,8 +26,6 @@ from reid_ref.text.table import Table, as_html
 
 #: The ranks of the CMC curve that papers report.
 RANKS = (1, 5, 10, 20)
-#: The version of the files that `Result.save` writes.
-SAVED = 2
 
 #: What became of a query, in the order in which reports list them, with its meaning. Where a
 #: convention ignores by more than camera or location, the status says it in the place of these:
@@ -67,11 +63,9 @@ class PerQuery(Value):
 
     Parameters
     ----------
-    ap : float64
-        Average precision in [0, 1], as `compute_AP.m` returns it: NaN without a good image, but 0
-        where no image is kept.
-    inp : float64
-        Inverse negative penalty in (0, 1]; NaN without a ranked good image.
+    values : mapping of str to float64
+        By the names of the measures in `reid_ref.measures.COLUMNS`; `Result.of_query` gives those
+        of every measure.
     first_match : int64
         1-based rank of the first match among kept images; 0 is none.
     n_good, n_junk : int64
@@ -94,8 +88,7 @@ class PerQuery(Value):
     (array([2]), array([2]), ['ok'])
     """
 
-    ap: Doubles
-    inp: Doubles
+    values: Mapping[str, Doubles]
     first_match: Integers
     n_good: Integers
     n_junk: Integers
@@ -105,7 +98,26 @@ class PerQuery(Value):
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            object.__setattr__(self, name, read_only(getattr(self, name)))
+            if name != "values":
+                object.__setattr__(self, name, read_only(getattr(self, name)))
+        object.__setattr__(self, "values", {
+            name: read_only(values) for name, values in self.values.items()})
+
+    @property
+    def ap(self) -> Doubles:
+        """float64, shape (n,): average precision in [0, 1], as `compute_AP.m` returns it.
+
+        NaN without a good image, but 0 where no image is kept.
+        """
+        return self.values["mAP"]
+
+    @property
+    def inp(self) -> Doubles:
+        """float64, shape (n,): inverse negative penalty in (0, 1].
+
+        NaN without a ranked good image.
+        """
+        return self.values["mINP"]
 
     @property
     def matched(self) -> npt.NDArray[np.bool_]:
@@ -237,11 +249,23 @@ def values_of(result: Result, names: Iterable[str]) -> list[float]:
             else result.value(each.name) for each in every]
 
 
-class Fingerprints(NamedTuple):
-    """`Labels.fingerprint` of both sides; empty where they are not known."""
+class Fingerprint(NamedTuple):
+    """CRC-32 of each column; empty if it is not known."""
 
-    query: str = ""
-    gallery: str = ""
+    identity: str = ""
+    camera: str = ""
+
+
+class Fingerprints(NamedTuple):
+    """What identifies the labels of both sides."""
+
+    query: Fingerprint = Fingerprint()
+    gallery: Fingerprint = Fingerprint()
+
+
+def fingerprint_of(labels: Labels) -> Fingerprint:
+    """Return the fingerprint of each column."""
+    return Fingerprint(fingerprint(labels.identity), fingerprint(labels.camera))
 
 
 def spread(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
@@ -282,18 +306,10 @@ class Result(Value):
 
     Parameters
     ----------
-    mAP : float
-        Mean average precision, in [0, 1].
     cmc : float64, shape (n_gallery,)
         Rank-k is ``cmc[k - 1]``, in [0, 1].
-    mINP : float
-        Mean inverse negative penalty, in [0, 1]. A query
-        without a good image counts as it does in mAP.
     per_query : PerQuery
     counts : Counts
-    counted : int
-        Queries in the mean of mAP: all, or those with a good image where the convention drops
-        the others.
     signature : Signature
         Everything that could change the numbers, the version last: a mapping whose `str()` is
         its text.
@@ -304,8 +320,8 @@ class Result(Value):
     convention : Convention
         What was evaluated.
     fingerprints : Fingerprints
-        Of the labels of `query` and `gallery`, eight hexadecimal digits each: where they are the
-        same, two results are of the same images in the same order.
+        Of identities and cameras of `query` and `gallery`, eight hexadecimal digits each: where
+        they are the same, two results are of the same images in the same order.
 
     Examples
     --------
@@ -325,12 +341,9 @@ class Result(Value):
     signature: convention:matlab | ap:trapezoid | unmatched:zero |...
     """
 
-    mAP: float
     cmc: Doubles
-    mINP: float
     per_query: PerQuery
     counts: Counts
-    counted: int
     signature: Signature
     ranks: GoodRanks = field(repr=False)
     convention: Convention = field(repr=False)
@@ -339,6 +352,24 @@ class Result(Value):
     def __post_init__(self) -> None:
         object.__setattr__(self, "cmc", read_only(self.cmc))
         object.__setattr__(self, "ranks", copy.copy(self.ranks))  # read-only
+
+    @property
+    def mAP(self) -> float:
+        """Mean average precision, in [0, 1]."""
+        return self.value("mAP")
+
+    @property
+    def mINP(self) -> float:
+        """Mean inverse negative penalty, in [0, 1].
+
+        A query without a good image counts as it does in mAP.
+        """
+        return self.value("mINP")
+
+    @property
+    def counted(self) -> int:
+        """Queries in the mean of mAP: all, or those with a good image, by the convention."""
+        return int(np.count_nonzero(in_mean(self)))
 
     @property
     def trials(self) -> tuple[Result, ...]:
@@ -535,21 +566,15 @@ class Result(Value):
         return self._of_query(measure(name))
 
     def _value(self, which: Measure) -> float:
-        if which.of_curve:
-            return self.rank(which.k or 0)
-        return float(getattr(self, which.name)) if which.column else self._mean_of(which)
+        return self.rank(which.k or 0) if which.of_curve else self._mean_of(which)
 
     def _mean_of(self, which: Measure) -> float:
-        """Return the mean of a measure whose values are no column of `per_query`."""
         loaded = self.per_query.status != "not loaded"
-        return self.convention.mean(self.convention.counted(
-            self._of_query(which)[loaded], self.per_query.n_good[loaded],
-            self.per_query.matched[loaded]))
+        return self.convention.mean(in_mean_of(self, which, loaded))
 
     def _of_query(self, which: Measure) -> Doubles:
-        if which.column:
-            column: Doubles = getattr(self.per_query, which.column)
-            return column
+        if which.name in self.per_query.values:
+            return self.per_query.values[which.name]
         loaded = self.per_query.status != "not loaded"
         values = which.of_queries(of_queries(self.ranks, loaded), self.convention)
         return read_only(spread(values, loaded, np.nan))
@@ -713,29 +738,9 @@ class Result(Value):
         ...     reid_ref.load(path).at(2) == result.at(2)
         True
         """
-        lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
-                 for key, value in self._saved().items())
-        text = ",\n".join(lines)
-        with whole_files(path) as (file,):
-            file.write(f"{{\n{text}\n}}\n")
+        from reid_ref.result.saved import write  # which reads results, and so imports them
 
-    def _saved(self) -> dict[str, Any]:
-        """Return what a file has: `to_dict`, then the values of the queries."""
-        queries = {name: getattr(self.per_query, name)
-                   for name in ("identity", "camera", "status", "n_good", "n_junk")}
-        queries["counted"] = in_mean(self)
-        return {
-            "schema": SAVED, **self.to_dict(None), "labels": self.fingerprints._asdict(),
-            "convention": plain(self.convention),
-            "queries": {
-                **{name: values.tolist() for name, values in queries.items()},
-                "first_match": [rank or None for rank in self.per_query.first_match.tolist()],
-                **{each.column: plain(self._of_query(each)) for each in COLUMNS}},
-            **self._made_of()}
-
-    def _made_of(self) -> dict[str, Any]:
-        """Return what the values of the queries were made of, a list per column."""
-        return {"ranks": {name: getattr(self.ranks, name).tolist() for name in RANK_COLUMNS}}
+        write(self, path)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per query, in the order of the queries.
@@ -743,7 +748,8 @@ class Result(Value):
         Returns
         -------
         pandas.DataFrame
-            Columns: the fields of `PerQuery`, by their names. The index, `query`, counts from 0.
+            Columns: ap, inp, and the further fields of `PerQuery`. The index, `query`, counts
+            from 0.
 
         Raises
         ------
@@ -763,28 +769,26 @@ class Result(Value):
         except ImportError as error:
             raise InputError("to_frame", got=f"needs pandas ({error})", remedy="pip install "
                              "pandas, or take the arrays of result.per_query") from None
-        columns = {name: getattr(self.per_query, name).copy()
-                   for name in PerQuery.__dataclass_fields__
+        names = [*(each.column for each in COLUMNS), *PerQuery.__dataclass_fields__]
+        names.remove("values")
+        columns = {name: getattr(self.per_query, name).copy() for name in names
                    if name != "camera" or self.per_query.camera.size}
         return pandas.DataFrame(
             columns, index=pandas.RangeIndex(self.counts.query, name="query"))
 
 
-#: The fields of `GoodRanks` in a saved file; the others are those of the queries.
-RANK_COLUMNS = ("rank", "nearer", "tied", "image", "found", "n_kept", "first_match")
-
-
-def in_mean(result: Any) -> npt.NDArray[np.bool_]:
-    """Return which queries of a `Result` or `Stored` are in the mean of mAP: bool, shape (n,)."""
+def in_mean(result: Result) -> npt.NDArray[np.bool_]:
+    """Return which queries are in the mean of mAP: bool, shape (n,)."""
     loaded = result.per_query.status != "not loaded"
     return spread(MEASURES["mAP"].in_mean(result.convention, result.per_query.n_good[loaded]),
                   loaded, False)
 
 
-def in_mean_of(per_query: PerQuery, name: str, convention: Convention, queries: Any) -> Doubles:
-    """Return "ap" or "inp" of these queries as their mean takes them."""
-    return convention.counted(getattr(per_query, name)[queries], per_query.n_good[queries],
-                              per_query.matched[queries])
+def in_mean_of(result: Result, which: Measure, queries: Any) -> Doubles:
+    """Return the values of these queries as the mean of a measure takes them."""
+    return result.convention.counted(
+        result._of_query(which)[queries], result.per_query.n_good[queries],
+        result.per_query.matched[queries])
 
 
 class QueryValues(NamedTuple):

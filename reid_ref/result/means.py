@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, check_count, read_only
+from reid_ref.conventions import Convention
 from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
-    SAVED, AtK, Counts, Fingerprints, PerQuery, QueryValues, Result, spread)
+    STATUSES, AtK, Counts, Fingerprint, Fingerprints, PerQuery, QueryValues, Result, spread)
+from reid_ref.result.made import Asked
 from reid_ref.signature import Signature
-from reid_ref.text.plain import plain
 
 #: What counts alike in a mean over trials: every trial, or every query that counts.
 AVERAGES = ("trials", "pooled")
@@ -70,11 +71,6 @@ class TrialsResult(Result):
         """As `Result._weighted`, each trial's values moved to the mean of all."""
         return pooled([trial.query_values(metric) for trial in self.trials])
 
-    def _saved(self) -> dict[str, Any]:
-        """Return what a file has: the means, and every trial as it is saved itself."""
-        return {"schema": SAVED, **self.to_dict(None), "average": self.average,
-                "trials": [trial._saved() for trial in self.trials]}
-
 
 def over_trials(trials: Sequence[Result], average: str, signature: Signature) -> Result:
     """Return the means over trials as one result; of a single trial, that trial, so signed."""
@@ -84,20 +80,26 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
     length = min(len(trial.cmc) for trial in trials)
     offsets = np.cumsum([0, *(trial.counts.gallery for trial in trials)])
     return TrialsResult(
-        **{each.name: mean([trial._value(each) for trial in trials], trials, average)
-           for each in COLUMNS},
         cmc=mean_curve([trial.cmc[:length] for trial in trials], trials, average),
-        per_query=PerQuery(**{
-            name: np.concatenate([getattr(trial.per_query, name) for trial in trials])
-            for name in PerQuery.__dataclass_fields__}),
-        counts=_added([trial.counts for trial in trials]),
-        counted=sum(trial.counted for trial in trials), signature=signature,
+        per_query=_joined_queries([trial.per_query for trial in trials]),
+        counts=_added([trial.counts for trial in trials]), signature=signature,
         ranks=concatenate([
             replace(ranks, image=np.where(ranks.image < 0, ranks.image, ranks.image + start))
             for ranks, start in zip((trial.ranks for trial in trials), offsets.tolist())]),
         convention=first.convention,
-        fingerprints=Fingerprints(*map(_joined, zip(*(trial.fingerprints for trial in trials)))),
+        fingerprints=Fingerprints(*(
+            Fingerprint(*map(_joined, zip(*sides)))
+            for sides in zip(*(trial.fingerprints for trial in trials)))),
         trials=tuple(trials), average=average)
+
+
+def _joined_queries(trials: Sequence[PerQuery]) -> PerQuery:
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(trial, name) for trial in trials])
+        for name in PerQuery.__dataclass_fields__ if name != "values"}
+    return PerQuery(**arrays, values={
+        name: np.concatenate([trial.values[name] for trial in trials])
+        for name in trials[0].values})
 
 
 def mean(values: Sequence[float], trials: Sequence[Result], average: str) -> float:
@@ -213,10 +215,36 @@ class Expectation(Result):
         values, counted = self._of_query(measure(metric)), self.per_query.n_good > 0
         return np.where(counted, values, 0.0), spread(self.weight, counted, 0.0), counted
 
-    def _made_of(self) -> dict[str, Any]:
-        """Return what a file has in the place of ranks; `match` is row after row."""
-        return {"expected": plain(
-            {"weight": self.weight, "match": self.match.ravel(), "sd": self.draws})}
+
+def of_chances(reciprocal: Doubles, weight: Doubles, match: Doubles, draws: Mapping[str, float],
+               asked: Asked, n_identity: int, convention: Convention, signature: Signature,
+               fingerprints: Fingerprints) -> Expectation:
+    """Return the expectation, given what each query with a good image, of status "ok", has.
+
+    Parameters
+    ----------
+    reciprocal : float64, shape (n,)
+        The mean of 1 / rank.
+    weight, match, draws
+        As `Expectation` has them.
+    asked : Asked
+    n_identity : int
+        Identities in the gallery.
+    convention, signature, fingerprints
+        As `Result` has them.
+    """
+    matched, none = asked.status == "ok", np.zeros(len(asked.status), np.int64)
+    per_query = PerQuery(
+        values={each.name: spread(each.expectation(reciprocal, match), matched, np.nan)
+                for each in COLUMNS},
+        first_match=none, n_good=matched.astype(np.int64), n_junk=none, **asked._asdict())
+    n = len(weight)
+    status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(matched) - n}
+    return Expectation(
+        cmc=weighted_curve(weight, match), per_query=per_query, signature=signature,
+        counts=Counts(len(matched), n_identity, 0, 0, 0, n_identity, n, 0, 0, status),
+        convention=convention, ranks=NO_RANKS, weight=weight, match=match, draws=draws,
+        fingerprints=fingerprints)
 
 
 def weighted_mean(values: Doubles, weight: Doubles) -> float:

@@ -1,36 +1,109 @@
-"""Results and values per query, read from files: each value checked by itself, then together."""
+"""A result on disk: the form, its version, its writer and its reader.
+
+A file keeps what cannot be computed again: ranks, the labels of the queries, statuses, counts. All
+else follows from them when it is read, and is compared with what the writer printed.
+"""
 from __future__ import annotations
 
-import csv
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from reid_ref._version import __version__
 from reid_ref.arrays import InputError, check_choice, errors_at, warn
-from reid_ref.conventions import CHOICES, CONVENTIONS, Convention, is_only_ignored
-from reid_ref.disk import PathLike, path_of, read_lines, unique
+from reid_ref.arrays.memory import check_fits
+from reid_ref.conventions import CHOICES, Convention, is_only_ignored
+from reid_ref.disk import PathLike, path_of, read_lines, unique, whole_files
+from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
 from reid_ref.measures import printed
-from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.result import (
-    RANK_COLUMNS, RANKS, SAVED, STATUSES, Counts, Fingerprints, PerQuery, Result, in_mean)
-from reid_ref.result.means import AVERAGES, NO_RANKS, Expectation, over_trials
-from reid_ref.result.stored import RANK, Stored, checks, impossible
+from reid_ref.ranking.good_ranks import RAGGED, GoodRanks
+from reid_ref.result import RANKS, STATUSES, Counts, Fingerprint, Fingerprints, Result, headline
+from reid_ref.result.made import Asked, Images, not_loaded, of_ranks
+from reid_ref.result.means import AVERAGES, Expectation, TrialsResult, of_chances, over_trials
 from reid_ref.result.systems import check_same_convention
-from reid_ref.signature import Signature, convention_of, distance_of, fields_of, parse_signature
+from reid_ref.signature import (
+    Signature, distance_of, fields_of, off_its_name, parse_signature)
+from reid_ref.text.plain import plain
 
+#: The version of the form; another one cannot be read.
+SAVED = 3
 #: What is read here, for messages.
 EXPECTED = "what reid-ref evaluate FILE --save OUT.json or Result.save wrote"
-PER_QUERY = "what reid-ref evaluate FILE --per-query OUT.json writes"
-SUFFIXES = (".json", ".csv")
-#: How far a number may be off the ranks that it is of: the sums of another machine differ in their
-#: last bits, and those in float32 by more.
-NEAR = 1e-6
+#: How far what is computed may be off what the writer printed, by the convention's arithmetic.
+NEAR = {"double": 1e-12, "float32": 1e-6}
+
+
+class Kind(NamedTuple):
+    """What a JSON value may be, in words and as a check."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+_TEXT = Kind("text", lambda value: type(value) is str)
+_WHOLE = Kind("whole numbers below 2**63",
+              lambda value: type(value) is int and -2**63 <= value < 2**63)
+_COUNT = Kind("whole numbers from 0, below 2**63",
+              lambda value: type(value) is int and 0 <= value < 2**63)
+_CRC = Kind("eight hexadecimal digits, or nothing", lambda value: type(value) is str and bool(
+    re.fullmatch("([0-9a-f]{8})?", value)))
+_STATUS = Kind(f"one of {', '.join(STATUSES)}", lambda value: type(value) is str and (
+    value in STATUSES or is_only_ignored(value)))
+# Not above the bound: NaN, infinity, and what no double holds.
+_NUMBER = Kind("numbers or null", lambda value: value is None or (
+    type(value) in (int, float) and abs(value) < 2**63))
+# layumi's sum of 1/n can be above 1 by its last bits.
+_SHARE = Kind("numbers from 0 to 1", lambda value: type(value) in (int, float) and (
+    0 <= value <= 1 + 1e-9))
+_CURVE = Kind("numbers from 0 to 1, or null", lambda value: value is None or _SHARE.fits(value))
+_LIST = Kind("a list", lambda value: type(value) is list)
+_OBJECT = Kind("an object", lambda value: type(value) is dict)
+
+#: The columns of the queries, with an entry for each.
+QUERIES = {"identity": _WHOLE, "camera": _WHOLE, "status": _STATUS}
+#: The columns of the ranks: those of `GoodRanks`.
+OF_RANKS = {name: _WHOLE if name == "image" else _COUNT for name in GoodRanks.__dataclass_fields__}
+#: What an expectation has in their place, of each query with a good image; `match` row after row.
+OF_CHANCES = {"reciprocal": _SHARE, "weight": _SHARE, "match": _SHARE}
+#: What every file has, one of a single result, and one of a mean over trials.
+_EVERY = ("schema", *printed(RANKS), "signature")
+_ONE = (*_EVERY, "convention", "labels", "counts", "queries", "cmc", "cmc_length", "ranks",
+        "expected")
+_TRIALS = (*_EVERY, "average", "trials")
+
+
+def write(result: Result, path: PathLike) -> None:
+    """Write all of a result to one JSON file, whole or not at all."""
+    lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
+             for key, value in _values_of(result).items())
+    text = ",\n".join(lines)
+    with whole_files(path) as (file,):
+        file.write(f"{{\n{text}\n}}\n")
+
+
+def _values_of(result: Result) -> dict[str, Any]:
+    """Return what a file has, by key."""
+    every = {"schema": SAVED, **plain(headline(result)), "signature": str(result.signature)}
+    if isinstance(result, TrialsResult):
+        return {**every, "average": result.average, "trials": list(map(_values_of, result.trials))}
+    values = {
+        **every, "convention": plain(result.convention), "labels": plain(result.fingerprints),
+        "counts": plain(result.counts),
+        "queries": {name: getattr(result.per_query, name).tolist() for name in QUERIES}}
+    if isinstance(result, Expectation):
+        return {**values, "expected": plain({
+            "reciprocal": result.per_query.ap[result.per_query.matched], "weight": result.weight,
+            "match": result.match.ravel(), "sd": result.draws})}
+    # The curve, if the ranks do not give it.
+    curve = ({"cmc": plain(result.cmc)} if result.convention.curve.of_rows else
+             {"cmc_length": len(result.cmc)})
+    return {**values, **curve,
+            "ranks": {name: getattr(result.ranks, name).tolist() for name in OF_RANKS}}
 
 
 def load(path: PathLike) -> Result:
@@ -64,82 +137,45 @@ def load(path: PathLike) -> Result:
     >>> loaded.mAP == result.mAP, loaded.ranks.rank, loaded.convention.name
     (True, array([2, 3]), 'matlab')
     """
-    result = read_stored(path, EXPECTED).result
-    if result is None:
-        raise InputError(f"{path}: schema", f"{SAVED}, {EXPECTED}",
-                         "the values of each query without ranks", "save the result anew")
+    unknown: list[str] = []
+    file = Values(_read_object(path), str(path), unknown)
+    result = _as_printed(file, _of_trials(file) if "trials" in file.values else _of_one(file))
+    if unknown:
+        version = result.signature["reid-ref"]
+        warn(f"{path}: {', '.join(dict.fromkeys(unknown))}: skipped, since reid-ref {version} "
+             f"wrote it and this is {__version__}")
+    for text in off_its_name(result.signature):
+        warn(f"{path}: {text}")
     return result
 
 
-def read_stored(path: PathLike, expected: str = PER_QUERY, *, signed: bool = True,
-                must_hold: bool = True) -> Stored:
-    """Read a saved result, or what `evaluate --per-query` wrote; JSON but for a name in .csv.
-
-    `expected` is for messages: what the file should be. `signed`: CSV, which has no signature, is
-    refused. `must_hold`: so are summaries that contradict the values of the queries, values that
-    contradict ranks, and what no evaluation gives.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, or is not such a file: the query and the key are named.
-    """
-    value = _read_object(path, expected)
-    of_saved = _of_trials if "trials" in value else _of_result
-    stored = (of_saved(_Values(value, str(path), EXPECTED)) if value.get("schema") == SAVED
-              else _of_rows(_Values(value, str(path), expected), signed))
-    if must_hold:
-        for check in checks(stored):
-            if not check.agrees and not _is_near(check.written, check.computed):
-                raise InputError(f"{path}: {check.name}", got=f"contradicts what the "
-                                 f"{check.source} give", remedy="see reid-ref verify, or save "
-                                 "the result anew")
-        for text in impossible(stored):
-            raise InputError(path, got=text)
-    return stored
-
-
-def _read_object(path: PathLike, expected: str) -> dict[str, Any]:
-    """Return the object of a JSON file, or the rows of a CSV file, not yet checked."""
-    is_csv = path_of(path).suffix.lower() == ".csv"
-    lines = list(read_lines(Path(path), expected))
+def _read_object(path: PathLike) -> dict[str, Any]:
+    """Return the object of a JSON file, whose version is this one."""
     try:
-        value = ({"queries": [_csv_row(row) for row in csv.DictReader(lines)]} if is_csv
-                 else json.loads("\n".join(lines),
-                                 object_pairs_hook=partial(unique, path, "key")))
+        value = json.loads("\n".join(read_lines(path_of(path), EXPECTED)),
+                           object_pairs_hook=partial(unique, path, "key"))
     except InputError:
         raise
-    except (ValueError, RecursionError, csv.Error) as error:
-        raise InputError(path, got=f"cannot be read as {'CSV' if is_csv else 'JSON'} ({error})",
-                         remedy=f"expected {expected}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, got=f"cannot be read as JSON ({error})",
+                         remedy=f"expected {EXPECTED}") from None
     if not isinstance(value, dict):
-        raise InputError(path, f"one JSON object, {expected}")
-    schema = value.get("schema", 1)
-    if type(schema) is not int or not 1 <= schema <= SAVED:
-        raise InputError(f"{path}: schema", f"a version up to {SAVED}", _shown(schema),
-                         "take a newer reid-ref")
+        raise InputError(path, f"one JSON object, {EXPECTED}")
     if "detection_box" in value:
-        raise InputError(path, expected, "boxes, as for person search", "evaluate them by "
+        raise InputError(path, EXPECTED, "boxes, as for person search", "evaluate them by "
                          "their protocol: reid-ref evaluate FILE --protocol cuhk-sysu; `reid-ref "
                          "protocols` lists all")
-    if "signature" in value and not {"queries", "trials"} & value.keys():
-        raise InputError(path, "the values of each query", "summaries alone",
-                         "write them with reid-ref evaluate FILE --per-query OUT.json")
-    if not is_csv:
-        _Values(value, str(path), expected).value("signature", _TEXT)
+    schema = value.get("schema")
+    summary = "signature" in value and not {"queries", "trials"} & value.keys()
+    if summary or type(value.get("queries")) is list:
+        raise InputError(path, EXPECTED, "what another option wrote", "--save keeps what commands "
+                         "need, the ranks: reid-ref evaluate FILE --save OUT.json")
+    if schema != SAVED or type(schema) is not int:
+        newer = type(schema) is int and schema > SAVED
+        raise InputError(f"{path}: schema", f"{SAVED}, {EXPECTED}",
+                         "none" if schema is None else _shown(schema),
+                         "take a newer reid-ref" if newer else "save the result anew")
     return value
-
-
-def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the values as JSON has them; the others are texts."""
-    values = {}
-    for key, text in row.items():
-        if isinstance(text, str):  # not where a line is too short, or too long
-            try:
-                values[key] = json.loads(text.lower() or "null")
-            except ValueError:
-                values[key] = text
-    return values
 
 
 def _shown(value: Any) -> str:
@@ -147,194 +183,135 @@ def _shown(value: Any) -> str:
     return json.dumps(value)[:40]
 
 
-def _is_near(written: Any, computed: Any) -> bool:
-    try:
-        first, second = (np.array(value, dtype=np.float64) for value in (written, computed))
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return first.shape == second.shape and np.allclose(first, second, 0, NEAR, equal_nan=True)
+class Values(NamedTuple):
+    """An object of a file, whose values are checked as they are read.
 
-
-class _Kind(NamedTuple):
-    """What a JSON value may be, in words and as a check."""
-
-    words: str
-    fits: Callable[[Any], bool]
-
-
-_TEXT = _Kind("text", lambda value: type(value) is str)
-_FLAG = _Kind("true or false", lambda value: type(value) is bool)
-_WHOLE = _Kind("whole numbers below 2**63",
-               lambda value: type(value) is int and -2**63 <= value < 2**63)
-_CRC = _Kind("eight hexadecimal digits", lambda value: type(value) is str and bool(
-    re.fullmatch("[0-9a-f]{8}", value)))
-_COUNT = _Kind("whole numbers from 0, below 2**63",
-               lambda value: type(value) is int and 0 <= value < 2**63)
-_RANK = _Kind("ranks from 1, or null",
-              lambda value: value is None or type(value) is int and 0 < value < 2**63)
-_STATUS = _Kind(f"one of {', '.join(STATUSES)}", lambda value: type(value) is str and (
-    value in STATUSES or is_only_ignored(value)))
-# Not above the bound: NaN, infinity, and what no double holds.
-_NUMBER = _Kind("numbers or null", lambda value: value is None or (
-    type(value) in (int, float) and abs(value) < 2**63))
-_LIST = _Kind("a list", lambda value: type(value) is list)
-_ROWS = _Kind("a list of queries", lambda value: type(value) is list and len(value) > 0)
-_OBJECT = _Kind("an object", lambda value: type(value) is dict)
-
-#: What a saved result has, besides Rank-k.
-_KEYS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "labels", "convention",
-         "queries", "ranks"}
-#: What a saved expectation has.
-_OF_EXPECTATION = _KEYS - {"ranks"} | {"expected"}
-#: What a saved mean over trials has.
-_OF_TRIALS = {"schema", "mAP", "mINP", "cmc", "counts", "counted", "signature", "average",
-              "trials"}
-#: Each value of a query.
-_COLUMNS = {
-    "identity": _WHOLE, "camera": _WHOLE, "status": _STATUS, "counted": _FLAG, "ap": _NUMBER,
-    "inp": _NUMBER, "first_match": _RANK, "n_good": _COUNT, "n_junk": _COUNT}
-
-
-class _Values(NamedTuple):
-    """An object of a file, whose values are checked as they are read."""
+    Parameters
+    ----------
+    values : dict
+    where : str
+        The file, and the way to the object.
+    unknown : list of str
+        Keys that were skipped.
+    """
 
     values: Any
     where: str
-    expected: str
+    unknown: list[str]
 
-    def value(self, key: str, kind: _Kind) -> Any:
+    def value(self, key: str, kind: Kind) -> Any:
         """Return the value of a key."""
-        values = self.values if isinstance(self.values, dict) else {}
-        if key not in values or not kind.fits(values[key]):
-            raise InputError(f"{self.where}: {key}", self.expected,
-                             _shown(values[key]) if key in values else "none")
-        return values[key]
+        if key not in self.values or not kind.fits(self.values[key]):
+            raise InputError(f"{self.where}: {key}", kind.words,
+                             _shown(self.values[key]) if key in self.values else "none",
+                             f"the file is not {EXPECTED}, or it is damaged")
+        return self.values[key]
 
-    def inside(self, key: str, known: Container[str]) -> _Values:
-        """Return the object that is the value of a key, which has no keys but these."""
-        return _Values(self.value(key, _OBJECT), f"{self.where}: {key}", self.expected).of(known)
-
-    def of(self, known: Container[str]) -> _Values:
-        """Return it; refuse a key that is none of these, and no Rank-k."""
-        for key in self.values:
-            if key not in known and not RANK.fullmatch(key):
-                raise InputError(f"{self.where}: {key}", got="no key of a saved result")
+    def of(self, known: Any) -> Values:
+        """Return it, once keys that are not known are noted."""
+        self.unknown.extend(key for key in self.values if key not in known)
         return self
 
-    def column(self, key: str, kind: _Kind, n: int | None = None) -> list[Any]:
+    def inside(self, key: str, known: Any) -> Values:
+        """Return the object that is the value of a key."""
+        return Values(self.value(key, _OBJECT), f"{self.where}: {key}", self.unknown).of(known)
+
+    def column(self, key: str, kind: Kind, n: int | None = None) -> list[Any]:
         """Return a list of such values, `n` of them."""
         values: list[Any] = self.value(key, _LIST)
         if n is not None and len(values) != n:
-            raise InputError(self.where, got=f"{key}: expected {n} values, got {len(values)}",
-                             remedy="is the file complete?")
+            raise InputError(f"{self.where}: {key}", f"{n} values", len(values),
+                             "is the file complete?")
         if set(map(type, values)) == {int} and kind.fits(min(values)) and kind.fits(max(values)):
             return values  # the common case, and the quick one
         for k, value in enumerate(values):
             if not kind.fits(value):
-                raise InputError(self.where, got=f"{key}: expected {kind.words}, got "
+                raise InputError(f"{self.where}: {key}", kind.words,
                                  f"{_shown(value)} in entry {k}")
         return values
 
 
-def _of_rows(file: _Values, signed: bool) -> Stored:
-    """Return a file with an object, or a line, for each query."""
-    rows = [_Values(row, f"{file.where}: query {k}", file.expected)
-            for k, row in enumerate(file.value("queries", _ROWS))]
-    for k, row in enumerate(rows):
-        if (number := row.value("query", _WHOLE)) != k:
-            raise InputError(f"{row.where}: query", f"{k}, for queries are numbered from 0, in "
-                             "order", number, "write the file again")
-    columns = {key: [row.value(key, kind) for row in rows] for key, kind in _COLUMNS.items()}
-    per_query = _per_query(columns, (*STATUSES, *columns["status"]))
-    counted = np.array(columns["counted"])
-    if "signature" in file.values:
-        signature = _parsed(file)
-        with errors_at(file.where):
-            convention = convention_of(signature)
-        return Stored(file.where, file.values, per_query, counted, signature, convention,
-                      _counts(file), _fingerprints(file))
-    if signed:
-        raise InputError(file.where, "JSON, which has the signature", "CSV", "write it with "
-                         "reid-ref evaluate FILE --per-query OUT.json")
-    if not np.isin(per_query.status, ("ok", "not loaded")).all():
-        warn("a .csv file does not name its convention; a query without a match that counts is "
-             "taken as 0; --per-query FILE.json says it")
-    return Stored(file.where, file.values, per_query, counted, Signature({}),
-                  CONVENTIONS["matlab"])
+def _as_printed(file: Values, result: Result) -> Result:
+    """Return the result, whose numbers must be those that its writer printed."""
+    near = NEAR[result.convention.arithmetic]
+    for name, value in headline(result).items():
+        written = np.array(file.value(name, _NUMBER), np.float64)
+        if not np.isclose(written, value, rtol=0, atol=near, equal_nan=True):
+            raise _contradiction(file, name, value, file.values[name])
+    return result
 
 
-def _of_trials(file: _Values) -> Stored:
+def _contradiction(file: Values, name: str, expected: Any, got: Any) -> InputError:
+    return InputError(f"{file.where}: {name}", f"{expected}, as the rest of the file gives",
+                      got, "save the result anew")
+
+
+def _of_trials(file: Values) -> Result:
     """Return the mean over the trials that a file has, each one a saved result."""
-    file.of(_OF_TRIALS)
-    trials = [_of_result(_Values(values, f"{file.where}: trial {k}", EXPECTED))
-              for k, values in enumerate(file.column("trials", _OBJECT), 1)]
-    results = [trial.result for trial in trials if trial.result is not None]
-    if not results:
+    values = file.of(_TRIALS).column("trials", _OBJECT)
+    if not values:
         raise InputError(f"{file.where}: trials", EXPECTED, "none")
-    check_same_convention({trial.path: trial for trial in trials})
-    average = file.value("average", _TEXT)
-    signature = [_signature(file, result.convention) for result in results][0]
-    check_choice(average, f"{file.where}: average", AVERAGES)
-    result = over_trials(results, average, signature)
-    return Stored(file.where, file.values, result.per_query, in_mean(result), signature,
-                  result.convention, result.counts, result.fingerprints, result, tuple(trials))
+    check_choice(file.value("average", _TEXT), f"{file.where}: average", AVERAGES)
+    trials = [Values(trial, f"{file.where}: trial {k}", file.unknown)
+              for k, trial in enumerate(values, 1)]
+    results = {trial.where: _as_printed(trial, _of_one(trial)) for trial in trials}
+    check_same_convention(results)
+    first, *_ = results.values()
+    return over_trials([*results.values()], file.values["average"],
+                       _signature(file, first.convention))
 
 
-def _of_result(file: _Values) -> Stored:
-    """Return a saved result, each value checked by itself."""
-    is_expected = "expected" in file.values
-    file.of(_OF_EXPECTATION if is_expected else _KEYS)
-    queries = file.inside("queries", _COLUMNS)
-    n = len(queries.column("status", _STATUS))
-    columns = {key: queries.column(key, kind, n if key != "camera" or queries.values.get(key)
-                                   else 0) for key, kind in _COLUMNS.items()}
-    counts = _counts(file)
-    per_query = _per_query(columns, (*counts.status, *columns["status"]))
+def _of_one(file: Values) -> Result:
+    queries = file.of(_ONE).inside("queries", QUERIES)
+    status = queries.column("status", _STATUS)
+    n = len(status)
+    identity, camera = (np.array(queries.column(name, QUERIES[name], size), np.int64)
+                        for name, size in (("identity", n), ("camera", n if queries.values.get(
+                            "camera") else 0)))
+    counts = file.inside("counts", Counts.__dataclass_fields__)
+    images = Images(*(counts.value(name, _COUNT) for name in (
+        "gallery", "gallery_junk", "gallery_distractors")))
     convention = _convention(file)
-    mAP, mINP = np.array([file.value(key, _NUMBER) for key in ("mAP", "mINP")], np.float64)
     signature = _signature(file, convention)
-    cmc = np.array(file.column("cmc", _NUMBER), np.float64)
-    numbers: dict[str, Any] = {
-        "mAP": float(mAP), "cmc": cmc, "mINP": float(mINP), "per_query": per_query,
-        "counts": counts, "counted": file.value("counted", _COUNT), "signature": signature,
-        "convention": convention, "fingerprints": _fingerprints(file)}
-    result = (Expectation(**numbers, ranks=NO_RANKS, **_expected(
-        file, int(per_query.n_good.sum()), len(cmc))) if is_expected else
-        Result(**numbers, ranks=_ranks(file, per_query, counts.gallery)))
-    return Stored(file.where, file.values, per_query, np.array(columns["counted"]), signature,
-                  convention, counts, result.fingerprints, result)
-
-
-def _fingerprints(file: _Values) -> Fingerprints:
+    names = (*STATUSES, *status)
+    asked = Asked(np.array(status, dtype=f"<U{max(map(len, names))}"), identity, camera)
     labels = file.inside("labels", Fingerprints._fields)
-    return Fingerprints(*(labels.value(side, _CRC) for side in Fingerprints._fields))
+    fingerprints = Fingerprints(*(
+        Fingerprint(*(labels.inside(side, Fingerprint._fields).value(column, _CRC)
+                      for column in Fingerprint._fields)) for side in Fingerprints._fields))
+    of = _of_expectation if "expected" in file.values else _of_ranks
+    result = of(file, asked, images, convention, signature, fingerprints)
+    _check_images(file, counts, result)
+    return result
 
 
-def _per_query(columns: dict[str, list[Any]], names: Iterable[str]) -> PerQuery:
-    whole = {name: np.array([value or 0 for value in columns[name]], np.int64)
-             for name in ("identity", "camera", "first_match", "n_good", "n_junk")}
-    return PerQuery(
-        ap=np.array(columns["ap"], np.float64), inp=np.array(columns["inp"], np.float64), **whole,
-        status=np.array(columns["status"], dtype=f"<U{max(map(len, names))}"))
-
-
-def _ranks(file: _Values, per_query: PerQuery, n_gallery: int) -> GoodRanks:
-    ranks = file.inside("ranks", RANK_COLUMNS)
-    n_ranked = sum(ranks.column("found", _COUNT))
-    columns = {name: np.array(ranks.column(
-        name, _WHOLE if name == "image" else _COUNT,
-        n_ranked if name in ("rank", "nearer", "tied", "image") else len(per_query.status)),
-        np.int64) for name in RANK_COLUMNS}
-    good_ranks = GoodRanks(n_good=per_query.n_good, n_junk=per_query.n_junk, **columns)
-    for text, bad in _contradictions(good_ranks, n_gallery):
+def _of_ranks(file: Values, asked: Asked, images: Images, *signed: Any) -> Result:
+    """Return the result of ranks, which must be possible."""
+    columns = file.inside("ranks", OF_RANKS)
+    n_ranked = sum(columns.column("found", _COUNT))
+    ranks = GoodRanks(**{name: np.array(columns.column(
+        name, kind, n_ranked if name in RAGGED else len(asked.status)), np.int64)
+        for name, kind in OF_RANKS.items()})
+    convention, signature = signed[:2]
+    length = (len(file.column("cmc", _CURVE)) if convention.curve.of_rows else
+              file.value("cmc_length", _COUNT))
+    if length > images.gallery:
+        raise InputError(f"{file.where}: cmc_length", f"at most {images.gallery}", length)
+    check_fits(16 * images.gallery, f"{file.where}: counts: gallery", "curves of that length",
+               "is the file damaged?")
+    for text, bad in _impossible(ranks, asked, images, convention, signature):
         if bad.any():
-            raise InputError(ranks.where, got=f"{text}, which entry {int(np.argmax(bad))} is not")
-    return good_ranks
+            raise InputError(columns.where, got=f"{text}, unlike entry {int(np.argmax(bad))}")
+    curve = (np.array(file.values["cmc"], np.float64) if convention.curve.of_rows else None)
+    return of_ranks(
+        ranks, lambda cut: convention.curve_of_ranks(cut, length) if curve is None else curve,
+        asked, images, *signed)
 
 
-def _contradictions(ranks: GoodRanks, n_gallery: int) -> Iterator[tuple[str, Any]]:
+def _impossible(ranks: GoodRanks, asked: Asked, images: Images, convention: Convention,
+                signature: Signature) -> Iterator[tuple[str, Any]]:
     """Yield what must hold of every entry, and where it does not."""
-    query, rank, nearer = ranks.query, ranks.rank, ranks.nearer
+    query, rank, nearer, image = ranks.query, ranks.rank, ranks.nearer, ranks.image
     yield "found: expected no more than the query's n_good", ranks.found > ranks.n_good
     yield "rank: expected at most the query's n_kept", rank > ranks.n_kept[query]
     yield "rank: expected ascending ranks of each query", np.append(
@@ -342,39 +319,76 @@ def _contradictions(ranks: GoodRanks, n_gallery: int) -> Iterator[tuple[str, Any
     yield "nearer: expected less than rank, and at least rank - tied", (
         (nearer >= rank) | (nearer + ranks.tied < rank))
     yield "tied: expected at most n_kept - nearer", nearer + ranks.tied > ranks.n_kept[query]
+    yield "first_match: expected at most n_kept, and 0 without a good image", (
+        (ranks.first_match > ranks.n_kept) | (ranks.first_match > 0) & (ranks.n_good == 0))
+    yield "status: expected a reason, not ok, without a good image", (
+        (asked.status == "ok") & (ranks.n_good == 0))
     yield "image: expected a number below that of gallery images", (
-        (ranks.image < -1) | (ranks.image >= n_gallery))
+        (image < -1) | (image >= images.gallery))
+    n_loaded = images.gallery - not_loaded(convention, images.junk)
+    of_query = np.where(asked.status == "not loaded", 0, n_loaded)
+    n_images = ranks.n_kept + ranks.n_junk
+    # A query that is not answered keeps none, and a list keeps only the images that it holds.
+    is_whole = signature.get("ranked", "complete") == "complete"
+    yield "n_kept + n_junk: expected the gallery images", (n_images > of_query) | (
+        (n_images < of_query) & (ranks.n_kept > 0) & is_whole)
+    named = image >= 0
+    query, image = query[named], image[named]
+    order = np.lexsort((image, query))
+    yield "image: expected each image once for a query", (
+        np.diff(query[order]) == 0) & (np.diff(image[order]) == 0)
+    if not convention.needs_lists:  # which may name any image
+        shown = asked.identity[query]
+        order = np.lexsort((shown, image))
+        yield "image: expected images of one identity each", (
+            np.diff(image[order]) == 0) & (np.diff(shown[order]) != 0)
+        n_good = len(np.unique(image[shown != JUNK]))
+        most = 0 if (asked.identity == DISTRACTOR).any() else (
+            images.gallery - images.junk - n_good)
+        yield f"gallery_distractors: expected at most {most}", np.array(images.distractors > most)
 
 
-def _expected(saved: _Values, n: int, length: int) -> dict[str, Any]:
-    """Return what an expectation is the mean of: `n` queries, a curve to rank `length`."""
-    file = saved.inside("expected", ("weight", "match", "sd"))
-    columns = {name: np.array(file.column(name, _NUMBER, size), np.float64)
-               for name, size in (("weight", n), ("match", n * length))}
-    for name, values in columns.items():
-        if not ((values >= 0) & (values <= 1)).all():
-            raise InputError(f"{file.where}: {name}", "numbers from 0 to 1", "another")
+def _of_expectation(file: Values, asked: Asked, images: Images, convention: Convention,
+                    signature: Signature, fingerprints: Fingerprints) -> Result:
+    """Return the expectation of chances, each query's in one row."""
+    chances = file.inside("expected", (*OF_CHANCES, "sd"))
+    n = int(np.count_nonzero(asked.status == "ok"))
+    length = len(chances.value("match", _LIST)) // max(n, 1)
+    reciprocal, weight, match = (
+        np.array(chances.column(name, kind, n * (length if name == "match" else 1)), np.float64)
+        for name, kind in OF_CHANCES.items())
     names = printed(k for k in RANKS if k <= length)
-    sd = file.inside("sd", names)
-    return {"weight": columns["weight"], "match": columns["match"].reshape(n, length),
-            "draws": dict(zip(names, np.array([sd.value(name, _NUMBER) for name in names],
-                                              np.float64).tolist()))}
+    sd = chances.inside("sd", names)
+    draws = {name: float(np.float64(sd.value(name, _SHARE))) for name in names}
+    if not max(length, 1) <= images.gallery <= int(signature["gallery"]):
+        raise InputError(f"{file.where}: counts: gallery", f"{length} to {signature['gallery']} "
+                         "identities", images.gallery)
+    return of_chances(reciprocal, weight, match.reshape(n, length), draws, asked, images.gallery,
+                      convention, signature, fingerprints)
 
 
-def _counts(file: _Values) -> Counts:
-    counts = file.inside("counts", Counts.__dataclass_fields__)
-    numbers: dict[str, Any] = {field.name: counts.value(field.name, _COUNT)
-                               for field in fields(Counts) if field.name != "status"}
-    for name, number in numbers.items():
-        if name.startswith("gallery_") and number > numbers["gallery"]:
-            raise InputError(counts.where, got=f"{name}: expected at most {numbers['gallery']}, "
-                             f"the gallery, got {number}")
-    names = dict.fromkeys((*STATUSES, *filter(is_only_ignored, counts.value("status", _OBJECT))))
-    status = counts.inside("status", names)
-    return Counts(**numbers, status={name: status.value(name, _COUNT) for name in names})
+def _check_images(file: Values, counts: Values, result: Result) -> None:
+    """Refuse counts and fingerprints that are not those of the ranks and labels."""
+    query, gallery = result.counts.loaded
+    if isinstance(result, Expectation):  # the images of which its galleries are drawn
+        gallery = int(result.signature["gallery"])
+    for key, size in (("queries", query), ("gallery", gallery)):
+        if int(result.signature[key]) != size:
+            raise _contradiction(file, f"signature: {key}", size, result.signature[key])
+    for name, computed in plain(result.counts).items():
+        written = counts.value(name, _OBJECT if name == "status" else _COUNT)
+        if name == "status":
+            written, computed = ({key: n for key, n in each.items() if n}
+                                 for each in (written, computed))
+        if written != computed:
+            raise _contradiction(counts, name, computed, _shown(written))
+    for column, written in result.fingerprints.query._asdict().items():
+        computed = fingerprint(getattr(result.per_query, column))
+        if computed and written != computed:
+            raise _contradiction(file, f"labels: query: {column}", computed, written)
 
 
-def _convention(file: _Values) -> Convention:
+def _convention(file: Values) -> Convention:
     """Return the convention, which checks its choices itself."""
     choices = file.inside("convention", Convention.__dataclass_fields__)
     for key in ("source", "loader", "base", "measure"):
@@ -382,25 +396,22 @@ def _convention(file: _Values) -> Convention:
     for key in ("also", "oddities", "ignored"):
         choices.column(key, _TEXT)
     try:
-        return Convention(**choices.values)
+        return Convention(**{key: value for key, value in choices.values.items()
+                             if key in Convention.__dataclass_fields__})
     except (InputError, TypeError) as error:
         raise InputError(choices.where, got=error) from None
 
 
-def _parsed(file: _Values) -> Signature:
-    """Return the signature of a file, or of one of its trials."""
+def _signature(file: Values, convention: Convention) -> Signature:
+    """Return the signature, which must be that of the convention."""
     text = file.value("signature", _TEXT)
     with errors_at(file.where):
-        return parse_signature(text)
-
-
-def _signature(file: _Values, convention: Convention) -> Signature:
-    """Return the signature of a saved result, which must be that of its convention."""
-    signature, expected = _parsed(file), fields_of(convention)
+        signature = parse_signature(text)
+    expected = fields_of(convention)
     measured = distance_of(convention.metric, convention.normalize)
     expected.update((key, value) for key, value in measured.items() if key in signature)
     for key in ("convention", *CHOICES, "top_k", *measured):
         if signature.get(key) != expected.get(key):
-            raise InputError(file.where, got=f"signature: expected {key} {expected.get(key)}, as "
-                             f"the convention has, got {signature.get(key)}")
+            raise InputError(f"{file.where}: signature", f"{key} {expected.get(key)}, as the "
+                             "convention has", signature.get(key))
     return signature

@@ -1,15 +1,15 @@
-"""Results and files of values per query by name, and whether they are of the same queries."""
+"""Results by name, and whether they are of the same queries."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.result import Fingerprints, QueryValues, Result
-from reid_ref.result.stored import Stored
+from reid_ref.result import Fingerprint, Fingerprints, QueryValues, Result
 from reid_ref.signature import FIRST, OPTIONAL
 
 #: What is compared by default.
@@ -38,14 +38,10 @@ def results_by_name(results: Any, names: Sequence[str] | None = None) -> dict[st
     return named
 
 
-#: What is compared: results, fresh or saved, and files of values per query.
-System = Result | Stored
-
-
 Scores = dict[str, dict[str, QueryValues]]
 
 
-def scores_of(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
+def scores_of(systems: Mapping[str, Result], metrics: Sequence[str]) -> Scores:
     """Return the values per query whose mean a metric is, by metric and system."""
     if isinstance(metrics, str) or not len(metrics):
         raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
@@ -53,7 +49,7 @@ def scores_of(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
             for metric in metrics}
 
 
-def scores_of_same_queries(systems: Mapping[str, System], metrics: Sequence[str]) -> Scores:
+def scores_of_same_queries(systems: Mapping[str, Result], metrics: Sequence[str]) -> Scores:
     """As `scores_of`, of systems that have the same queries and gallery, which is checked."""
     check_same_queries(systems)
     scores, first = scores_of(systems, metrics), next(iter(systems))
@@ -70,7 +66,7 @@ def scores_of_same_queries(systems: Mapping[str, System], metrics: Sequence[str]
 CONVENTION = (*FIRST, *OPTIONAL, "n_good", "lists", "protocol", "part", "shots", "trials", "seed")
 
 
-def check_same_convention(systems: Mapping[str, System]) -> None:
+def check_same_convention(systems: Mapping[str, Result]) -> None:
     """Refuse numbers that are made in different ways, as far as the files say it."""
     signed = {name: system.signature for name, system in systems.items() if system.signature}
     first = next(iter(signed), "")
@@ -84,11 +80,8 @@ def check_same_convention(systems: Mapping[str, System]) -> None:
                                  "under one convention")
 
 
-def check_same_queries(systems: Mapping[str, System]) -> None:
-    """Refuse systems of other queries or of another gallery, naming the first difference.
-
-    Warn of those that do not say their gallery.
-    """
+def check_same_queries(systems: Mapping[str, Result]) -> None:
+    """Refuse systems of other queries or of another gallery, naming the first difference."""
     check_same_convention(systems)
     (first, baseline), *rest = systems.items()
     for name, system in rest:
@@ -107,13 +100,10 @@ def check_same_queries(systems: Mapping[str, System]) -> None:
                              f"{words.format(got[k], name)}, and {bad.size} of {len(got)} queries "
                              "differ so", remedy="both must be of the same labels, in the same "
                              "order")
-        for side, expected, got in zip(Fingerprints._fields, baseline.fingerprints,
-                                       system.fingerprints):
+        for side, column in product(Fingerprints._fields, Fingerprint._fields):
+            expected, got = (getattr(getattr(each.fingerprints, side), column)
+                             for each in (baseline, system))
             if expected and got and expected != got:
-                raise InputError(name, f"the {side} labels of {first} ({expected})",
+                raise InputError(name, f"the {side} labels of {first} ({column} {expected})",
                                  f"others ({got})", "both must be of the same images, in the "
                                  "same order")
-    unknown = [name for name, system in systems.items() if not system.fingerprints.gallery]
-    if unknown:
-        warn(f"{', '.join(unknown)}: a .csv file does not say which gallery was ranked, so that "
-             "is not checked")

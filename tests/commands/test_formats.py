@@ -42,8 +42,11 @@ def test_markdown_names(name, written):
 
 def test_the_best_of_a_column_is_bold():
     # Equal as printed is equal to a reader; NaN is never the best.
-    worse = dataclasses.replace(RESULT, mAP=RESULT.mAP - 1e-9, mINP=RESULT.mINP / 2)
-    hollow = dataclasses.replace(RESULT, mAP=math.nan, mINP=math.nan)
+    rows = RESULT.per_query
+    worse, hollow = (
+        dataclasses.replace(RESULT, per_query=dataclasses.replace(rows, values=values))
+        for values in ({"mAP": rows.ap - 1e-9, "mINP": rows.inp / 2},
+                       {"mAP": rows.ap * math.nan, "mINP": rows.inp * math.nan}))
     text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, ranks=[])
     rows = [line for line in text.split("\n") if line[0] in "abc"]
     assert r"\caption{In percent. Bold: the best of a column as printed; no test was made." in text

@@ -152,13 +152,11 @@ class TestLikeAnyResult:
             first, second = (values[change["metric"]] for values in numbers)
             assert change["difference"] == pytest.approx(second - first, abs=1e-15)
 
-    def test_a_saved_part_is_shown_and_verified(self, files):
+    def test_a_saved_part_is_shown(self, files):
         part = expected(files[0], part="all")
         text = run("evaluate", self.saved(files)[0]).stdout
         assert "part all of protocol sysu-mm01-python" in text and repr(part.mAP) in text
         assert "trials    10: the numbers are means over them (sd mAP " in text
-        done = run("verify", self.saved(files)[0])
-        assert done.returncode == 0 and "240 queries" in done.stdout
         shape = {"$ref": "#/$defs/saved_trials"}
         schema = json.loads((ROOT / "docs/schema.json").read_text())
         jsonschema.Draft202012Validator({**schema, "anyOf": [shape]}).validate(
@@ -179,7 +177,6 @@ class TestLikeAnyResult:
         assert done.returncode == 2 and not list(file.parent.glob("*.json"))
         assert "--per-query: expected a name that ends in .csv" in done.stderr
         assert run("evaluate", file, "--protocol", "mars", "--per-query", path).returncode == 0
-        assert run("verify", path).returncode == 0
 
     @pytest.mark.parametrize("options, code, told", [
         (["--expect", "mAP={0:.2f}"], 0, ""), (["--expect", "mAP=3"], 3, "mAP is"),
@@ -249,7 +246,6 @@ class TestLikeAnyResult:
         assert len((tmp_path / "x.csv").read_text().splitlines()) == 28
         jsonschema.validate(json.loads(saved.read_text()),
                             json.loads((ROOT / "docs/schema.json").read_text()))
-        assert "agree with the expectations and values of 27" in run("verify", saved).stdout
         assert run("evaluate", pool, *of_pool, "--baseline", saved).returncode == 0
         fresh, kept = (json.loads(run("compare", *files, "--json").stdout)
                        for files in ((pool, pool, *of_pool), (saved, saved)))

@@ -9,9 +9,8 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.commands.check_table import check_page
-from reid_ref.commands.table import _benchmark
+from reid_ref.commands.table import Saved, _benchmark
 from reid_ref.datasets.fingerprints import FINGERPRINTS
-from reid_ref.result.saved import read_stored
 from tests.commands.common import MARKET, answer, refusal, table
 
 
@@ -97,17 +96,18 @@ def test_files_by_name(folder):
 @pytest.mark.parametrize("key", ["market1501", "dukemtmc", "msmt17", "occluded-duke"])
 @pytest.mark.parametrize("without_junk", [False, True])
 def test_the_benchmark_is_known_by_its_counts(key, without_junk, folder):
-    stored, known = read_stored(folder / "old/first.json"), FINGERPRINTS[key]
+    path, known = folder / "old/first.json", FINGERPRINTS[key]
+    saved = reid_ref.load(path)
     n = known.counts.query
     changed = dataclasses.replace(
-        stored, counts=dataclasses.replace(
-            stored.counts, query=n, gallery=known.counts.gallery
+        saved, counts=dataclasses.replace(
+            saved.counts, query=n, gallery=known.counts.gallery
             - without_junk * known.counts.junk),
         per_query=dataclasses.replace(
-            stored.per_query, identity=np.arange(n) % known.counts.query_identities))
-    assert _benchmark(changed, {}) == known.name
+            saved.per_query, identity=np.arange(n) % known.counts.query_identities))
+    assert _benchmark(Saved(path, changed), {}) == known.name
     fewer = dataclasses.replace(changed, counts=dataclasses.replace(changed.counts, query=n - 1))
-    assert _benchmark(fewer, {}) == "first"
+    assert _benchmark(Saved(path, fewer), {}) == "first"
 
 
 def test_refusals(folder):

@@ -36,8 +36,7 @@ from reid_ref.files.image_names import parse_names
 from reid_ref.protocols import evaluate_person_search, evaluate_protocol, read_boxes
 from reid_ref.protocols.files import read_protocol
 from reid_ref.protocols.trials import read_trials
-from reid_ref.result.saved import load, read_stored
-from reid_ref.result.stored import checks, impossible
+from reid_ref.result.saved import load
 from reid_ref.signature import parse_signature
 from tests.files.test_files import FIELDS, WRITERS, stored
 
@@ -46,7 +45,7 @@ GALLERY = Labels([3, 5, 9, 0, -1], [2, 1, 2, 3, 1], view=[1, 0, 1, 0, 1])
 DISTANCES = FIELDS["distances"]
 #: Commands that read a file and answer at once; no word of theirs may name another folder.
 COMMANDS = ("evaluate", "compare", "table", "thresholds", "explain", "protocols", "conventions",
-            "ties", "camera-pairs", "doctor", "validate", "published", "check-table", "verify",
+            "ties", "camera-pairs", "doctor", "validate", "published", "check-table",
             "rerank", "runs", "splits")
 
 
@@ -121,16 +120,7 @@ def _drivers(folder: Path) -> None:
             read_inputs(driver, path)
 
 
-def _stored(folder: Path) -> None:
-    path, = folder.iterdir()
-    held = read_stored(path, signed=False, must_hold=False)
-    for part in (checks(held), impossible(held)):
-        list(part)
-
-
 def _saved(folder: Path) -> None:
-    with contextlib.suppress(InputError):
-        _stored(folder)
     path, = folder.iterdir()
     result = load(path)
     result.save(path)
@@ -329,7 +319,7 @@ _JSON = json.dumps({"name": "mine", "convention": {"base": "matlab", "ap": "step
                     "cameras": [1, 2, 3], "average": "trials"})
 _CALLS = (
     "evaluate in.npz --ranks 1,5,10 --format markdown", "evaluate in.npz --set ap=step,top_k=100",
-    "evaluate in.npz --convention torchreid,veri --json --cmc 20", "verify saved.json",
+    "evaluate in.npz --convention torchreid,veri --json --cmc 20",
     "evaluate in.npz --expect mAP=40.16,Rank-1=45.8 --tolerance 0.01 --at 1,2 --worst 3",
     "evaluate in.npz --protocol market1501 --json", "thresholds in.npz --far 0.01,0.1 --json",
     "evaluate in.npz --map query_features=A,gallery_features=B --max-memory 1.5G",
@@ -390,9 +380,6 @@ READERS = {
     "columns-mat": Reader("c.mat", _columns, _layouts("mat")),
     "drivers": Reader("c.mat", _drivers, _layouts("mat")),
     "saved": Reader("saved.json", _saved, _result_file),
-    "saved-csv": Reader("saved.csv", _stored, _of(
-        "query,identity,camera,status,counted,ap,inp,first_match,n_good,n_junk\n"
-        "0,3,1,ok,true,0.5,0.5,1,1,0\n1,5,2,ok,TRUE,1,1,1,1,0\n")),
     "protocol-toml": Reader("p.toml", _protocol, _of(_TOML)),
     "protocol-json": Reader("p.json", _protocol, _of(_JSON)),
     "trials-json": Reader("t.json", _trials, _of("[[null, [0, 1, 2]], [[1, 0], null]]")),

@@ -1131,18 +1131,19 @@ MUTANTS = {
         "if {{getattr(convention, name) != getattr(default, name)} => name == 'cmc'}}}",
     ]),
     "evaluation.engine": (RESULT, [
-        "in_order.n_junk{{ - n_absent => }}\n",
+        "in_order.n_junk{{ - n_absent => }})",
         "in_order = {{convention.in_order(loaded.ranks) => loaded.ranks}}",
-        "cut = {{convention.cut_off(in_order) => in_order}}",
-        'for name in ("ap", "{{inp => ap}}"))',
-        "mINP=convention.mean({{inp => ap}})", "counted=len({{ap => query}})",
         "status[{{absent & ~np.isin(identity, gallery.identity) => ~np.isin(identity, "
         "gallery.identity) & ~absent}}]",
         "status[{{~absent & ~matched => ranks.n_good < 0}}]",
-        "status[(ranks.n_kept {{== => <}} 0)", "n_junk {{- n_absent  => }}if",
-        "=len(gallery) - ignored_junk{{ - n_absent => }}",
+        "status[(ranks.n_kept {{== => <}} 0)",
+        "{{loaded.query, loaded.gallery => query, gallery}}),",
+    ]),
+    "result.made": (RESULT, [
+        "cut = {{convention.cut_off(whole) => whole}}",
+        "_of_queries, {{metrics.inverse_negative_penalty => convention.average_precision}}, whole",
+        "images.junk {{- n_absent  => }}if", "images.gallery - ignored_junk{{ - n_absent => }}",
         "per_query.n_junk{{ - ignored_junk => }}",
-        "{{loaded.query,\n                            loaded.gallery => query, gallery}}),",
     ]),
     "evaluation.ranks": (RESULT, [
         " = distances{{ if loaded.all() else distances[:, loaded] => [:, :loaded.sum()]}}",
@@ -1188,7 +1189,7 @@ MUTANTS = {
 def test_mutants_of_every_file():
     files = {f"ranking.{path.stem}" for path in (PACKAGE / "ranking").glob("[!_]*.py")}
     assert set(MUTANTS) == files | {
-        "metrics", "evaluation.engine", "evaluation.lists", "evaluation.ranks",
+        "metrics", "evaluation.engine", "result.made", "evaluation.lists", "evaluation.ranks",
         "conventions.convention", "conventions.choices", "signature"}
 
 

@@ -22,12 +22,12 @@ import reid_ref
 from reid_ref import CONVENTIONS, Labels, evaluate
 from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Lists
-from reid_ref.metrics import inverse_negative_penalty, tie_groups, tied_queries
+from reid_ref.measures import measure
+from reid_ref.metrics import tie_groups, tied_queries
 from reid_ref.protocols import (
     Boxes, Part, evaluate_person_search, evaluate_ranked, find_protocol)
 from reid_ref.protocols.box_ranks import identities_of_detections
 from reid_ref.ranking.good_ranks import first_ranks, of_queries
-from reid_ref.result import in_mean_of
 from reid_ref.result.means import over_trials
 from tests.shared import SHARED
 
@@ -48,17 +48,14 @@ def in_extreme_order(trial, last):
     moved = replace(moved, first_match=np.where(
         ranks.first_match == first_ranks(ranks), first_ranks(moved), ranks.first_match))
     cut, loaded = convention.cut_off(moved), trial.per_query.status != "not loaded"
-    per_query = replace(trial.per_query, **{
-        name: np.where(np.isnan(getattr(trial.per_query, name)), np.nan, values)
-        for name, values in (("ap", convention.average_precision(cut)),
-                             ("inp", inverse_negative_penalty(moved)))})
-    mAP, mINP = (convention.mean(in_mean_of(per_query, name, convention, loaded))
-                 for name in ("ap", "inp"))
+    per_query = replace(trial.per_query, values={
+        name: np.where(np.isnan(before), np.nan, measure(name).of_queries(moved, convention))
+        for name, before in trial.per_query.values.items()})
     if convention.curve.of_rows:  # each tied query can move any point
         cmc = trial.cmc + (1 - 2 * last) * n_tied / convention.n_in_cmc(ranks.n_good[loaded])
     else:
         cmc = convention.curve_of_ranks(of_queries(cut, loaded), len(trial.cmc))
-    return replace(trial, per_query=per_query, ranks=moved, mAP=mAP, mINP=mINP, cmc=cmc)
+    return replace(trial, per_query=per_query, ranks=moved, cmc=cmc)
 
 
 def held(result, recorded, of, theirs):

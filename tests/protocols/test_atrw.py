@@ -6,8 +6,6 @@ from reid_ref import Labels
 from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import evaluate_ranked
-from reid_ref.result.saved import read_stored
-from reid_ref.result.stored import checks
 
 pytestmark = pytest.mark.filterwarnings("ignore:atrw, part single. 3 queries and [67] gallery")
 
@@ -39,8 +37,6 @@ def test_the_queries_that_a_mean_divides_by(name, mAP, tmp_path):
     assert result.rank(1) == result.rank(2) == 1 / 3
     result.save(tmp_path / "atrw.json")
     assert reid_ref.load(tmp_path / "atrw.json") == result
-    stored = read_stored(tmp_path / "atrw.json")
-    assert [check for check in checks(stored) if not check.agrees] == []
 
 
 def test_an_unanswered_query_is_warned_of():

@@ -12,7 +12,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, check_count, each_warning_once
 from reid_ref.arrays.value import Value
 from reid_ref.result import Result, unit_of_queries
-from reid_ref.result.systems import METRICS, System, results_by_name, scores_of_same_queries
+from reid_ref.result.systems import METRICS, results_by_name, scores_of_same_queries
 from reid_ref.statistics import differences, holm
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.paired import least_p
@@ -284,11 +284,11 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
                            all_pairs=all_pairs)
 
 
-def compare_systems(systems: Mapping[str, System], metrics: Sequence[str] = METRICS,
+def compare_systems(systems: Mapping[str, Result], metrics: Sequence[str] = METRICS,
                     unit: Any = "identity", *, level: float = LEVEL,
                     resamples: int | None = None, seed: int = SEED,
                     all_pairs: bool = False) -> Comparisons:
-    """As `compare`, of results or of files by name, the baseline first."""
+    """As `compare`, of results by name, the baseline first."""
     scores = scores_of_same_queries(systems, metrics)
     baseline, *others = systems
     identity = systems[baseline].per_query.identity

@@ -36,7 +36,7 @@ from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import Counts, Fingerprints, Means, PerQuery, Ranks
 from reid_ref.result.means import AVERAGES
-from reid_ref.result.saved import OF_CHANCES, OF_RANKS, QUERIES, SAVED
+from reid_ref.result.form import OF_CHANCES, OF_RANKS, QUERIES, SAVED
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.

@@ -222,6 +222,10 @@ COLUMNS = [record for record in MEASURES.values() if record.column]
 PRINTED = ("mAP", "Rank-k", "mINP")
 
 
+#: The ranks of the CMC curve that papers report.
+RANKS = (1, 5, 10, 20)
+
+
 def printed(ranks: Iterable[int]) -> list[str]:
     """Return the names of what papers print, with these ranks of the CMC curve.
 

@@ -42,6 +42,10 @@ def same(actual, expected):
         value, wanted = getattr(actual, field.name), getattr(expected, field.name)
         if dataclasses.is_dataclass(value):
             same(value, wanted)
+        elif isinstance(value, dict):
+            assert value.keys() == wanted.keys(), field.name
+            for key, array in value.items():
+                np.testing.assert_array_equal(array, wanted[key], err_msg=key, strict=True)
         else:
             np.testing.assert_array_equal(value, wanted, err_msg=field.name, strict=True)
 

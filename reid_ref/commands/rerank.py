@@ -15,9 +15,10 @@ from reid_ref.conventions import Convention, Reranking
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.measures import RANKS
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
-from reid_ref.result import RANKS, Numbers, Result, headline, numbers_of
+from reid_ref.result import Numbers, Result, headline, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, signed_percent, source
 from reid_ref.text.table import lines

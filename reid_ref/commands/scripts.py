@@ -30,7 +30,7 @@ from reid_ref.console.answers import (
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
-from reid_ref.result import RANKS
+from reid_ref.measures import RANKS
 
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {

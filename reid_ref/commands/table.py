@@ -18,7 +18,8 @@ from reid_ref.console.answers import FORMATS, show_answer
 from reid_ref.console.files import said_of
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.result import Result
-from reid_ref.result.saved import EXPECTED, load
+from reid_ref.result.form import EXPECTED
+from reid_ref.result.saved import load
 from reid_ref.text import by_reason, row, signature_rows
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 

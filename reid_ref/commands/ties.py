@@ -27,8 +27,8 @@ from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import Labels
+from reid_ref.measures import RANKS
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
-from reid_ref.result import RANKS
 from reid_ref.signature import Signature
 from reid_ref.text import row, signature_rows, tied_queries
 

@@ -26,7 +26,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
-from reid_ref.result import RANKS
+from reid_ref.measures import RANKS
 from reid_ref.signature import Signature
 
 

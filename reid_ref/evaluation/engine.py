@@ -17,8 +17,9 @@ from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranking
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors, is_single_shot
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
-from reid_ref.result import Fingerprints, Result, fingerprint_of, spread, statuses_of
+from reid_ref.result import Fingerprints, Result, fingerprint_of, spread
 from reid_ref.result.made import Asked, Images, of_ranks
+from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import fields_of, measured_as, signature
 
 

@@ -335,6 +335,8 @@ def read_text(path: Path) -> Contents:
             # Its rows count from 0 here, and from 1 where a row is too short.
             reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
     raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
+                     "--per-query is not read back; --save keeps what commands need"
+                     if rows and rows[0].startswith("query,identity,") else
                      "start other lines with #")
 
 

@@ -17,9 +17,8 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers, scipy_module
 from reid_ref.labels import Labels, cells
-from reid_ref.measures import measure, printed
+from reid_ref.measures import RANKS, measure, printed
 from reid_ref.ranking.good_ranks import stable_order
-from reid_ref.result import RANKS
 
 #: The integral has so many nodes times the root of the number of identities, or fewer where they
 #: are exact. The error is below 1e-13 for every power of t that was tried, to 20,000.

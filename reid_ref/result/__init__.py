@@ -13,38 +13,17 @@ import numpy.typing as npt
 from reid_ref import metrics, statistics, text as words
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, read_only
 from reid_ref.arrays.value import Value
-from reid_ref.conventions import Convention, only_ignored
+from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike
 from reid_ref.labels import Labels, fingerprint
-from reid_ref.measures import COLUMNS, MEASURES, Measure, measure, printed
+from reid_ref.measures import COLUMNS, MEASURES, RANKS, Measure, measure, printed
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
+from reid_ref.result import form
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
 from reid_ref.text.plain import Share, plain
 from reid_ref.text.table import Table, as_html
-
-#: The ranks of the CMC curve that papers report.
-RANKS = (1, 5, 10, 20)
-
-#: What became of a query, in the order in which reports list them, with its meaning. Where a
-#: convention ignores by more than camera or location, the status says it in the place of these:
-#: "only same camera or same clothes".
-STATUSES = {
-    "ok": "at least one good image",
-    "identity absent": "no gallery image has the query's identity",
-    "only same camera": "the query's identity is in the gallery, but only on its own camera",
-    "only same location": "the same, where a location is what is ignored",
-    "none listed": "the query's list of good images is empty",
-    "only junk": "the query is labelled -1, so all of its good images are junk too",
-    "nothing kept": "every gallery image is junk for this query, or every image of its ranked "
-                    "list, which may be empty",
-    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out"}
-
-
-def statuses_of(ignored: Iterable[str]) -> list[str]:
-    """Return every status that a query can have where a convention ignores this."""
-    return [*dict.fromkeys(filter(None, (*STATUSES, only_ignored(ignored))))]
 
 
 def points_of(cmc: Doubles, ranks: Iterable[int] = (1,)) -> list[float]:
@@ -738,9 +717,25 @@ class Result(Value):
         ...     reid_ref.load(path).at(2) == result.at(2)
         True
         """
-        from reid_ref.result.saved import write  # which reads results, and so imports them
+        form.write(path, self._saved())
 
-        write(self, path)
+    def _saved(self) -> dict[str, Any]:
+        """Return what a file has, by key."""
+        return {
+            **self._printed(), "convention": plain(self.convention),
+            "labels": plain(self.fingerprints), "counts": plain(self.counts),
+            "queries": {name: getattr(self.per_query, name).tolist() for name in form.QUERIES},
+            **self._made_of()}
+
+    def _printed(self) -> dict[str, Any]:
+        return {"schema": form.SAVED, **plain(headline(self)), "signature": str(self.signature)}
+
+    def _made_of(self) -> dict[str, Any]:
+        """Return the ranks, and the curve if they do not give it."""
+        curve = ({"cmc": plain(self.cmc)} if self.convention.curve.of_rows else
+                 {"cmc_length": len(self.cmc)})
+        return {**curve, "ranks": {name: getattr(self.ranks, name).tolist()
+                                   for name in form.OF_RANKS}}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per query, in the order of the queries.

@@ -12,7 +12,8 @@ from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.good_ranks import GoodRanks, in_blocks, of_queries
-from reid_ref.result import Counts, Fingerprints, PerQuery, Result, spread, statuses_of
+from reid_ref.result import Counts, Fingerprints, PerQuery, Result, spread
+from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import Signature
 
 

@@ -18,9 +18,11 @@ from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
-    STATUSES, AtK, Counts, Fingerprint, Fingerprints, PerQuery, QueryValues, Result, spread)
+    AtK, Counts, Fingerprint, Fingerprints, PerQuery, QueryValues, Result, spread)
 from reid_ref.result.made import Asked
+from reid_ref.result.statuses import STATUSES
 from reid_ref.signature import Signature
+from reid_ref.text.plain import plain
 
 #: What counts alike in a mean over trials: every trial, or every query that counts.
 AVERAGES = ("trials", "pooled")
@@ -66,6 +68,10 @@ class TrialsResult(Result):
             mean([scored.mean for scored in every], self.trials, self.average),
             np.concatenate([scored.values * by for scored, by in zip(every, scale)]),
             np.concatenate([scored.counted for scored in every]))
+
+    def _saved(self) -> dict[str, Any]:
+        return {**self._printed(), "average": self.average,
+                "trials": [trial._saved() for trial in self.trials]}
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
         """As `Result._weighted`, each trial's values moved to the mean of all."""
@@ -210,6 +216,12 @@ class Expectation(Result):
             check_count(which.k, "k", 1, len(self.cmc))
         counted = self.per_query.n_good > 0
         return spread(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
+
+    def _made_of(self) -> dict[str, Any]:
+        """Return what each query with a good image has on average; `match` is row after row."""
+        return {"expected": plain({
+            "reciprocal": self.per_query.ap[self.per_query.matched], "weight": self.weight,
+            "match": self.match.ravel(), "sd": self.draws})}
 
     def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
         values, counted = self._of_query(measure(metric)), self.per_query.n_good > 0

@@ -33,8 +33,8 @@ def failing(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
     raise SystemExit("enough")
 """
 #: Keys that are only there where they are requested, or where the curve reaches.
-OPTIONAL = {"cmc", "cmc_length", "confidence", "at", "by", "worst", "camera", "identity", "query", "list", "parts",
-            "trials", "tar_interval", "far_interval",
+OPTIONAL = {"confidence", "at", "by", "worst", "camera", "identity", "query", "list", "parts",
+            "trials", "cmc", "cmc_length", "tar_interval", "far_interval",
             *(f"Rank-{k}" for k in (1, 5, 10, 20))}
 #: Shape, words of the command, exit code; {} is a folder with files of a test's own.
 COMMANDS = [

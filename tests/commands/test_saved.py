@@ -94,7 +94,9 @@ def test_the_worst_queries_have_no_wrong_image(saved):
 def test_a_saved_result_beside_a_file_and_a_table(saved, tmp_path):
     per_query, ours = tmp_path / "table.json", saved / "market_like.json"
     table("evaluate", MARKET, "--per-query", per_query, "--quiet")
+    table("evaluate", MARKET, "--per-query", tmp_path / "table.csv", "--quiet")
     for words in (["evaluate", per_query], ["compare", ours, per_query],
+                  ["evaluate", tmp_path / "table.csv"], ["compare", ours, tmp_path / "table.csv"],
                   ["evaluate", MARKET, "--baseline", per_query]):
         assert_one_line_error(command(*words), "--save keeps what commands need")
     assert table("compare", ours, ours, MARKET).count("identical per-query values") == 4

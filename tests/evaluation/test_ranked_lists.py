@@ -126,10 +126,7 @@ def test_what_became_of_queries_behind_the_cut():
 def same(result, expected):
     for name in ("mAP", "mINP", "cmc", "counted", "counts"):
         np.testing.assert_array_equal(getattr(result, name), getattr(expected, name), name)
-    for part in ("per_query", "ranks"):
-        for name in getattr(result, part).__dataclass_fields__:
-            np.testing.assert_array_equal(
-                getattr(getattr(result, part), name), getattr(getattr(expected, part), name), name)
+    assert result.per_query == expected.per_query and result.ranks == expected.ranks
 
 
 def test_a_query_twice_in_a_long_list_is_found_in_linear_time(tmp_path):

@@ -10,7 +10,7 @@ from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
 from reid_ref.conventions import find_conventions
-from reid_ref.result import RANKS
+from reid_ref.measures import RANKS
 from reid_ref.text import named_rows, source, with_reasons
 from reid_ref.text.table import lines as table_lines
 

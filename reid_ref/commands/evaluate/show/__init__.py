@@ -7,8 +7,8 @@ from reid_ref.commands.evaluate.compute import (
     AtRow, Details, GroupRow, Method, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.measures import printed
-from reid_ref.result import RANKS, Counts, Result, headline, values_of
+from reid_ref.measures import RANKS, printed
+from reid_ref.result import Counts, Result, headline, values_of
 from reid_ref.text import (
     by_reason, named_rows, percent, row, signature_lines, signed_percent, source, tied_queries,
     wrap)

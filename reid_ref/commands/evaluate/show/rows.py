@@ -14,8 +14,8 @@ from typing import Any
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, query_rows
 from reid_ref.console.confidence import Intervals, ends
-from reid_ref.measures import printed
-from reid_ref.result import RANKS, Result, numbers_of, values_of
+from reid_ref.measures import RANKS, printed
+from reid_ref.result import Result, numbers_of, values_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent
 from reid_ref.text.plain import plain

@@ -33,8 +33,8 @@ from reid_ref.drawing.results import shared_axes
 from reid_ref.drawing.style import as_bytes, caption, draw_panels
 from reid_ref.evaluation.causes import CAUSES, KINDS
 from reid_ref.evaluation.rank_lists import REASONS, Entry
-from reid_ref.measures import printed
-from reid_ref.result import RANKS, headline as numbers_by_name, values_of
+from reid_ref.measures import RANKS, printed
+from reid_ref.result import headline as numbers_by_name, values_of
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import plain
 

@@ -26,7 +26,8 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
-from reid_ref.result import RANKS
+from reid_ref.measures import any_case, measure, names, printed
+from reid_ref.result import RANKS, Result
 from reid_ref.signature import Signature
 
 
@@ -54,6 +55,20 @@ def decimals(text: str) -> list[float]:
     return given
 
 
+def metric(text: str) -> str:
+    """Read the name of a distance; of a measure, the error names the option that takes it."""
+    if text not in METRICS:
+        with contextlib.suppress(InputError):
+            raise argparse.ArgumentTypeError(
+                f"expected a distance between features ({', '.join(METRICS)}), got "
+                f"{measure(any_case(text)).name}, a measure, which evaluate --measure prints")
+        try:
+            check_choice(text, "", METRICS)
+        except InputError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 #: Options of the commands that rank: where a command takes one, it means the same.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--convention": {
@@ -64,7 +79,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "change choices of each convention, e.g. ap=step,top_k=100; `reid-ref "
                 "conventions NAME --json` shows the keys, and an error lists the values"},
     "--metric": {
-        "metavar": "NAME",
+        "metavar": "NAME", "type": metric,
         "help": "the distance between features: euclidean, cosine or dot (default: as the "
                 "convention's toolbox has it; euclidean under matlab)"},
     "--normalize": {
@@ -94,6 +109,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--ranks": {
         "metavar": "K[,K]", "type": numbers,
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
+    "--measure": {
+        "metavar": "NAME[,NAME]",
+        "help": f"the numbers to print: {names()}, k a number (default: mAP, Rank-k and mINP)"},
     "--cmc": {
         "metavar": "RANKS",
         "help": "ranks of the CMC curve in JSON: a number, or all; default 50"}}
@@ -164,8 +182,6 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
-    if getattr(args, "metric", None) is not None:
-        check_choice(args.metric, "--metric", METRICS)
     files = list(args.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
     data = read_result(*files, names=names_of_arrays(args))
@@ -266,6 +282,26 @@ def with_choices(args: argparse.Namespace, conventions: Iterable[Convention]) ->
 def ranks(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
     """Return the k after --ranks, as they were given."""
     return tuple(args.ranks or default)
+
+
+def named(args: argparse.Namespace) -> list[str]:
+    """Return the measures after --measure, all of which are known; none without it."""
+    if args.measure is None:
+        return []
+    refuse(args, ("--ranks",), "no --measure with it", "--measure, which names each Rank-k")
+    return list(dict.fromkeys(measure(name.strip()).name for name in args.measure.split(",")))
+
+
+def measures(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> list[str]:
+    """Return the measures after --measure, or else what papers print, with the k of --ranks."""
+    return named(args) or printed(ranks(args, default))
+
+
+def check_measures(args: argparse.Namespace, results: Iterable[Result]) -> None:
+    """Refuse a measure after --measure that is not defined for a result."""
+    for name in named(args):
+        for result in results:
+            result.value(name)
 
 
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import index
 from typing import Any, NamedTuple
@@ -23,11 +23,13 @@ from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
-from reid_ref.text.plain import Share, plain
+from reid_ref.text.plain import KEYS, Share, plain
 from reid_ref.text.table import Table, as_html
 
 #: The ranks of the CMC curve that papers report.
 RANKS = (1, 5, 10, 20)
+#: What papers print.
+HEADLINE = tuple(printed(RANKS))
 #: The version of the files that `Result.save` writes.
 SAVED = 2
 
@@ -190,10 +192,11 @@ class Ranks:
 
 @dataclass(frozen=True, kw_only=True)
 class Means(Ranks):
-    """What papers print as JSON has it."""
+    """What papers print as JSON has it, and other measures by their names."""
 
     mAP: Share
     mINP: Share
+    others: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,23 +214,39 @@ def ranks_of(cmc: Doubles) -> dict[str, Any]:
     return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
 
 
-def means_of(result: Result) -> dict[str, Any]:
-    """Return the fields of `Means`."""
-    return {name.replace("-", "_"): value for name, value in headline(result).items()}
+def with_others(known: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return numbers that are fields, by their fields, and the `others` of those named."""
+    others = {name: value for name, value in named.items() if name not in known}
+    return {**{name.replace("-", "_"): value for name, value in known.items()}, "others": others}
 
 
-def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
+def means_of(result: Result, names: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the fields of `Means`, among its others these measures."""
+    return with_others(headline(result), headline(result, names))
+
+
+def numbers_of(result: Result, length: int | None = 50,
+               names: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of `Numbers`, the curve to rank `length`; None is all of it."""
     cmc = result.cmc[:None if length is None else check_count(length, "cmc")]
-    return {**means_of(result), "cmc": cmc.tolist(), "counts": result.counts,
+    return {**means_of(result, names), "cmc": cmc.tolist(), "counts": result.counts,
             "counted": result.counted, "signature": str(result.signature)}
 
 
-def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
-    """Return what papers print by name, in their order, as far as the curve reaches."""
-    names = printed(check_count(k, "ranks") for k in ranks)
+def headline(result: Result, names: Iterable[str] = HEADLINE) -> dict[str, float]:
+    """Return the numbers of these measures by name, Rank-k as far as the curve reaches."""
+    names = list(names)
     return {name: value for name, value in zip(names, values_of(result, names))
             if (measure(name).k or 0) <= len(result.cmc)}
+
+
+def sd_of(result: Result, names: Iterable[str]) -> dict[str, float]:
+    """Return the standard deviations over trials, or of one draw, of those measures that have it.
+    """
+    if len(result.trials) > 1:
+        return {name: float(np.std([trial.value(name) for trial in result.trials], ddof=1))
+                for name in names}
+    return {name: result.sd[name] for name in names if name in result.sd}
 
 
 def values_of(result: Result, names: Iterable[str]) -> list[float]:
@@ -348,11 +367,7 @@ class Result(Value):
     @property
     def sd(self) -> dict[str, float]:
         """Standard deviations over the trials, by the names of the numbers; none of one trial."""
-        if len(self.trials) < 2:
-            return {}
-        every = [headline(trial) for trial in self.trials]
-        return {name: float(np.std([numbers[name] for numbers in every], ddof=1))
-                for name in headline(self)}
+        return {} if len(self.trials) < 2 else sd_of(self, headline(self))
 
     def __str__(self) -> str:
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
@@ -536,6 +551,9 @@ class Result(Value):
 
     def _value(self, which: Measure) -> float:
         if which.of_curve:
+            if (which.k or 0) > len(self.cmc):
+                raise InputError("measure", f"a rank up to {len(self.cmc)}, where this CMC curve "
+                                 "ends", repr(which.name))
             return self.rank(which.k or 0)
         return float(getattr(self, which.name)) if which.column else self._mean_of(which)
 
@@ -634,13 +652,15 @@ class Result(Value):
         return intervals_of([sums_of_units(self, measure, unit)], level=level, method=method,
                             resamples=resamples, seed=seed)[0]
 
-    def to_dict(self, cmc: int | None = 50) -> dict[str, Any]:
+    def to_dict(self, cmc: int | None = 50, measures: Iterable[str] = ()) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
 
         Parameters
         ----------
         cmc : int, optional
             How many ranks of the CMC curve; None is all.
+        measures : iterable of str
+            Further measures, such as "P@10", whose numbers stand after mINP by their names.
 
         Returns
         -------
@@ -651,7 +671,7 @@ class Result(Value):
         Raises
         ------
         InputError
-            `cmc` is not a whole number from 1.
+            `cmc` is not a whole number from 1, or no measure has such a name.
 
         Examples
         --------
@@ -661,16 +681,19 @@ class Result(Value):
         >>> json.dumps(result.to_dict())[:57]
         '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
         """
-        values: dict[str, Any] = plain(Numbers(**numbers_of(self, cmc)))
+        values: dict[str, Any] = plain(Numbers(**numbers_of(self, cmc, measures)))
         return values
 
-    def scalars(self, prefix: str = "") -> dict[str, float]:
-        """Return mAP, Rank-1, 5, 10, 20 and mINP as floats by name, for wandb and its like.
+    def scalars(self, prefix: str = "",
+                measures: Iterable[str] = HEADLINE) -> dict[str, float]:
+        """Return numbers as floats by name, for wandb and its like.
 
         Parameters
         ----------
         prefix : str
             Before each name, e.g. ``"test/"``.
+        measures : iterable of str
+            Default: mAP, Rank-1, 5, 10, 20 and mINP. Rank-k is left out beyond the CMC curve.
 
         Returns
         -------
@@ -684,8 +707,10 @@ class Result(Value):
         ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
         >>> result.scalars("test/")
         {'test/mAP': 1.0, 'test/Rank-1': 1.0, 'test/mINP': 1.0}
+        >>> result.scalars(measures=["mAP", "P@5"])
+        {'mAP': 1.0, 'P@5': 0.2}
         """
-        return {f"{prefix}{name}": float(value) for name, value in headline(self).items()}
+        return {f"{prefix}{name}": value for name, value in headline(self, measures).items()}
 
     def save(self, path: PathLike) -> None:
         """Write all of the result to one JSON file, which `reid_ref.load` reads.

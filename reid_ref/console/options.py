@@ -55,20 +55,6 @@ def decimals(text: str) -> list[float]:
     return given
 
 
-def metric(text: str) -> str:
-    """Read the name of a distance; of a measure, the error names the option that takes it."""
-    if text not in METRICS:
-        with contextlib.suppress(InputError):
-            raise argparse.ArgumentTypeError(
-                f"expected a distance between features ({', '.join(METRICS)}), got "
-                f"{measure(any_case(text)).name}, a measure, which evaluate --measure prints")
-        try:
-            check_choice(text, "", METRICS)
-        except InputError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
-    return text
-
-
 #: Options of the commands that rank: where a command takes one, it means the same.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--convention": {
@@ -79,7 +65,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "change choices of each convention, e.g. ap=step,top_k=100; `reid-ref "
                 "conventions NAME --json` shows the keys, and an error lists the values"},
     "--metric": {
-        "metavar": "NAME", "type": metric,
+        "metavar": "NAME",
         "help": "the distance between features: euclidean, cosine or dot (default: as the "
                 "convention's toolbox has it; euclidean under matlab)"},
     "--normalize": {
@@ -182,6 +168,7 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
+    check_metric(args)
     files = list(args.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
     data = read_result(*files, names=names_of_arrays(args))
@@ -191,6 +178,20 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
         data.features("--pool", remedy="leave it out")
         return _pooled(data, args.pool)
     return data
+
+
+def check_metric(args: argparse.Namespace) -> None:
+    """Refuse what is no distance after --metric; of a measure, say which option takes it."""
+    given = getattr(args, "metric", None)
+    if given is None or given in METRICS:
+        return
+    try:
+        name = measure(any_case(given)).name
+    except InputError:
+        check_choice(given, "--metric", METRICS)
+    else:
+        raise InputError("--metric", f"a distance between features, {', '.join(METRICS)}",
+                         f"the measure {name}", f"reid-ref evaluate --measure {name} prints it")
 
 
 def _pooled(data: ResultFile, pooling: str) -> ResultFile:

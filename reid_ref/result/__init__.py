@@ -53,11 +53,6 @@ def statuses_of(ignored: Iterable[str]) -> list[str]:
     return [*dict.fromkeys(filter(None, (*STATUSES, only_ignored(ignored))))]
 
 
-def points_of(cmc: Doubles, ranks: Iterable[int] = (1,)) -> list[float]:
-    """Return Rank-k for each k; NaN beyond the end of the curve."""
-    return [float(cmc[k - 1]) if k <= len(cmc) else math.nan for k in ranks]
-
-
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
     """Return Rank-k by name, as far as the curve reaches."""
     return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if check_count(k, "ranks") <= len(cmc)}
@@ -215,9 +210,10 @@ def ranks_of(cmc: Doubles) -> dict[str, Any]:
 
 
 def with_others(known: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return numbers that are fields, by their fields, and the `others` of those named."""
+    """Return numbers that are fields, by their fields, and the `others` of those named, if any."""
     others = {name: value for name, value in named.items() if name not in known}
-    return {**{name.replace("-", "_"): value for name, value in known.items()}, "others": others}
+    return {**{name.replace("-", "_"): value for name, value in known.items()},
+            **({"others": others} if others else {})}
 
 
 def means_of(result: Result, names: Iterable[str] = ()) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def test_the_best_of_a_column_is_bold():
     # Equal as printed is equal to a reader; NaN is never the best.
     worse = dataclasses.replace(RESULT, mAP=RESULT.mAP - 1e-9, mINP=RESULT.mINP / 2)
     hollow = dataclasses.replace(RESULT, mAP=math.nan, mINP=math.nan)
-    text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, ranks=[])
+    text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, measures=["mAP", "mINP"])
     rows = [line for line in text.split("\n") if line[0] in "abc"]
     assert r"\caption{In percent. Bold: the best of a column as printed; no test was made." in text
     best_map, best_inp = (rf"\textbf{{{value}}}" for value in (PERCENTS[0], PERCENTS[-1]))

@@ -233,7 +233,7 @@ def headline(result: Result, names: Iterable[str] = HEADLINE) -> dict[str, float
     """Return the numbers of these measures by name, Rank-k as far as the curve reaches."""
     names = list(names)
     return {name: value for name, value in zip(names, values_of(result, names))
-            if (measure(name).k or 0) <= len(result.cmc)}
+            if not _is_beyond(measure(name), result)}
 
 
 def sd_of(result: Result, names: Iterable[str]) -> dict[str, float]:
@@ -248,8 +248,11 @@ def sd_of(result: Result, names: Iterable[str]) -> dict[str, float]:
 def values_of(result: Result, names: Iterable[str]) -> list[float]:
     """Return the numbers of these measures; NaN for a rank beyond the curve."""
     every = map(measure, names)
-    return [math.nan if each.of_curve and (each.k or 0) > len(result.cmc)
-            else result.value(each.name) for each in every]
+    return [math.nan if _is_beyond(each, result) else result.value(each.name) for each in every]
+
+
+def _is_beyond(which: Measure, result: Result) -> bool:
+    return which.of_curve and (which.k or 0) > len(result.cmc)
 
 
 class Fingerprints(NamedTuple):
@@ -547,7 +550,7 @@ class Result(Value):
 
     def _value(self, which: Measure) -> float:
         if which.of_curve:
-            if (which.k or 0) > len(self.cmc):
+            if _is_beyond(which, self):
                 raise InputError("measure", f"a rank up to {len(self.cmc)}, where this CMC curve "
                                  "ends", repr(which.name))
             return self.rank(which.k or 0)

@@ -97,7 +97,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
     "--measure": {
         "metavar": "NAME[,NAME]",
-        "help": f"the numbers to print: {names()}, k a number (default: mAP, Rank-k and mINP)"},
+        "help": f"print these numbers in place of the usual ones: {names()}, k a number"},
     "--cmc": {
         "metavar": "RANKS",
         "help": "ranks of the CMC curve in JSON: a number, or all; default 50"}}
@@ -182,16 +182,11 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
 
 def check_metric(args: argparse.Namespace) -> None:
     """Refuse what is no distance after --metric; of a measure, say which option takes it."""
-    given = getattr(args, "metric", None)
-    if given is None or given in METRICS:
-        return
-    try:
-        name = measure(any_case(given)).name
-    except InputError:
-        check_choice(given, "--metric", METRICS)
-    else:
-        raise InputError("--metric", f"a distance between features, {', '.join(METRICS)}",
-                         f"the measure {name}", f"reid-ref evaluate --measure {name} prints it")
+    name, meant = getattr(args, "metric", None), None
+    if name is not None and name not in METRICS:
+        with contextlib.suppress(InputError):
+            meant = f"--measure {measure(any_case(name)).name}"
+        check_choice(name, "--metric", METRICS, meant)
 
 
 def _pooled(data: ResultFile, pooling: str) -> ResultFile:

@@ -439,8 +439,9 @@ CHOICES: Mapping[str, Mapping[str, Any]] = MappingProxyType({
 
 def known_values(choice: str, value: Any) -> list[str]:
     """Return the values of a choice; if `value` is none of them, those of packages as well."""
-    known = list(CHOICES[choice])
-    return known if choice != "ap" or value in known else [*known, *extensions.names("ap_rule")]
+    values = list(CHOICES[choice])
+    return values if choice != "ap" or value in values else [
+        *values, *extensions.names("ap_rule")]
 
 
 #: Statuses of queries whose identity's images are all ignored are made of these.

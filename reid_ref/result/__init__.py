@@ -191,7 +191,7 @@ class Means(Ranks):
 
     mAP: Share
     mINP: Share
-    others: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
+    further: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,16 +209,16 @@ def ranks_of(cmc: Doubles) -> dict[str, Any]:
     return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
 
 
-def with_others(known: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return numbers that are fields, by their fields, and the `others` of those named, if any."""
-    others = {name: value for name, value in named.items() if name not in known}
-    return {**{name.replace("-", "_"): value for name, value in known.items()},
-            **({"others": others} if others else {})}
+def as_fields(numbers: Mapping[str, float], names: Iterable[str] = HEADLINE) -> dict[str, Any]:
+    """Return numbers by field, for measures that have one; the others are in `further`."""
+    fields = {name.replace("-", "_"): numbers[name] for name in names if name in numbers}
+    further = {name: value for name, value in numbers.items() if name not in names}
+    return {**fields, "further": further} if further else fields
 
 
 def means_of(result: Result, names: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the fields of `Means`, among its others these measures."""
-    return with_others(headline(result), headline(result, names))
+    """Return the fields of `Means`, and these measures."""
+    return as_fields(headline(result, [*HEADLINE, *names]))
 
 
 def numbers_of(result: Result, length: int | None = 50,

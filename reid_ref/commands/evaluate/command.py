@@ -96,7 +96,6 @@ class Request(NamedTuple):
     gates: gates.Gates
     lists: IndexLists | None
     protocol: Protocol | None
-    measures: list[str]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -167,10 +166,10 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     layout, sizes = tables.about(result, data)
     if not several:
         status = gates.status(args, request.gates, result)
-        more = _details(args, data, result, request)
+        more = _details(args, data, result, request.lists)
     results, intervals = confidence.find(args, results, request.intervals)
     if not several:
-        _write(args, result, request.measures)
+        _write(args, result)
     method = Method(name, files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
         method = method._replace(also=made.also)
@@ -179,8 +178,8 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
-    protocol, first, named = request.protocol, methods[0], request.measures
-    measures = common.measures(args)
+    protocol, first = request.protocol, methods[0]
+    named, measures = common.named(args), common.measures(args)
     chosen = "" if protocol is None else protocols.chosen(protocol, args, all(
         "metric" in result.signature for result in first.results.values()))
     by_convention = not several and len(first.results) > 1
@@ -213,22 +212,22 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
 
 
 def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
-             request: Request) -> Details:
+             lists: IndexLists | None) -> Details:
     """Return what --at, --worst and --by request; a saved result has no wrong images."""
-    worst = None
+    worst, measures = None, common.named(args)
     if args.worst is not None:
         queries = worst_queries(result, args.worst)
-        how = common.how(args, [result.convention], request.lists)
+        how = common.how(args, [result.convention], lists)
         images = [None] * len(queries) if data is None else nearest_wrong(data, queries, how)
         worst = worst_rows(result, dict(zip(queries.tolist(), images)),
-                           None if data is None else data.gallery, request.measures)
+                           None if data is None else data.gallery, measures)
     return Details(
         at=None if args.at is None else at_rows(result, args.at), worst=worst,
         by=None if args.by is None else {
-            by: group_rows(result, by, request.measures) for by in dict.fromkeys(args.by)})
+            by: group_rows(result, by, measures) for by in dict.fromkeys(args.by)})
 
 
-def _write(args: argparse.Namespace, result: Result, measures: list[str]) -> None:
+def _write(args: argparse.Namespace, result: Result) -> None:
     """Write the files of --save and --per-query, where they are requested."""
     is_json = args.per_query is not None and Path(args.per_query).suffix.lower() == ".json"
     if is_json and len(result.trials) != 1:
@@ -239,6 +238,7 @@ def _write(args: argparse.Namespace, result: Result, measures: list[str]) -> Non
         result.save(args.save)
     if args.per_query is None:
         return
+    measures = common.named(args)
     text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, measures)}, indent=1)
             + "\n" if is_json else rows.per_query_csv(result, measures))
     with whole_files(args.per_query) as (file,):
@@ -251,6 +251,7 @@ def _check(args: argparse.Namespace) -> Request:
     """Return what is requested; what is wrong, or does not go together, is known before the work.
     """
     common.cmc_length(args)
+    common.named(args)
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
@@ -269,7 +270,7 @@ def _check(args: argparse.Namespace) -> Request:
                       "a saved result; evaluate the result file anew")
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
-                      common.read_lists(args, conventions), protocol, common.named(args))
+                      common.read_lists(args, conventions), protocol)
     ranked_lists.check(args, *OF_DISTANCES, "--worst")
     return request
 

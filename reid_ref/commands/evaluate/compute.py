@@ -13,7 +13,7 @@ from reid_ref.evaluation.groups import BY_DEFAULT, by_group
 from reid_ref.labels import Labels
 from reid_ref.measures import COLUMNS, measure
 from reid_ref.protocols.result import Also
-from reid_ref.result import Fingerprints, Numbers, Result, in_mean, numbers_of, with_others
+from reid_ref.result import Fingerprints, Numbers, Result, as_fields, in_mean, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text.plain import KEYS, Share, key
 
@@ -89,7 +89,7 @@ class Image(NamedTuple):
 class QueryRow:
     """What one query got; without a good image `ap`, `inp` and `first_match` are null.
 
-    `others`: its values of further measures.
+    `further`: its values of measures that are no other key.
     """
 
     query: int
@@ -102,7 +102,7 @@ class QueryRow:
     first_match: int | None
     n_good: int
     n_junk: int
-    others: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
+    further: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ class GroupRow:
     mAP: Share
     Rank_1: Share
     mINP: Share
-    others: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
+    further: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
 
     @property
     def numbers(self) -> dict[str, float]:
         """The means by measure."""
-        return {key(name): value for name, value in vars(self).items()} | self.others
+        return {key(name): value for name, value in vars(self).items()} | self.further
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,13 +182,13 @@ def query_rows(result: Result, measures: Iterable[str] = ()) -> list[QueryRow]:
                                        for each in COLUMNS},
         "first_match": ma.masked_equal(per_query.first_match, 0), "n_good": per_query.n_good,
         "n_junk": per_query.n_junk}
-    others = {name: result.of_query(name).tolist() for name in further(measures)}
-    return [QueryRow(query, **dict(zip(columns, row)),
-                     others={name: values[query] for name, values in others.items()})
+    names = list(columns)
+    columns |= {name: result.of_query(name) for name in extra_columns(measures)}
+    return [QueryRow(query, **as_fields(dict(zip(columns, row)), names))
             for query, row in enumerate(zip(*(each.tolist() for each in columns.values())))]
 
 
-def further(measures: Iterable[str]) -> list[str]:
+def extra_columns(measures: Iterable[str]) -> list[str]:
     """Return the measures that are no column of every row of queries."""
     return [name for name in measures if not measure(name).column]
 
@@ -215,6 +215,6 @@ def group_rows(result: Result, by: str, measures: Sequence[str] = ()) -> list[Gr
     columns = groups.value, groups.queries, groups.counted, *groups.means.values()
     for value, queries, counted, *numbers in zip(*(column.tolist() for column in columns)):
         means = dict(zip(groups.means, numbers))
-        rows.append(GroupRow(**{by: value}, queries=queries, counted=counted, **with_others(
-            {name: means[name] for name in BY_DEFAULT}, means)))
+        rows.append(GroupRow(**{by: value}, queries=queries, counted=counted,
+                             **as_fields(means, BY_DEFAULT)))
     return rows if by == "camera" else sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))

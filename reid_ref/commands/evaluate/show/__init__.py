@@ -164,13 +164,14 @@ def by_convention(method: Method, left_out: Mapping[str, str],
     text = row("input", source(method.files, method.layout))
     text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}")
     text += row("ties", _ties(reference))
-    main, *others = measures
-    before, = values_of(reference, [main])
-    text += ["", *table_lines(
-        ["convention", *_heads([main]), "+/-", *_heads(others), "used"],
-        [[name, percent(value), signed_percent(value - before), *_cells(result, others),
-          str(result.counted)]
-         for name, result in results.items() for value in values_of(result, [main])])]
+    main, *more = _heads(measures)
+    before, rows = values_of(reference, measures)[0], []
+    for name, result in results.items():
+        value, *values = values_of(result, measures)
+        rows.append([name, percent(value), signed_percent(value - before), *map(percent, values),
+                     str(result.counted)])
+    text += ["", *table_lines(["convention", main, "+/-", *more, "used"], rows)]
+    main = measures[0]
     text += ["", *row("+/-", f"{main} minus the {main} of {first}, in percentage points")]
     text += row("used", "number of queries in the mean of mAP")
     text += _other_distances(results, reference)

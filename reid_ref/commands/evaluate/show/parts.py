@@ -10,7 +10,7 @@ from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.expectation import N_DRAWS
 from reid_ref.protocols.result import means_over_parts
-from reid_ref.result import Means, Result, headline, means_of, sd_of, with_others
+from reid_ref.result import HEADLINE, Means, Result, as_fields, headline, means_of, sd_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
 from reid_ref.text.plain import Share
@@ -70,22 +70,19 @@ class ProtocolAnswer(NamedTuple):
 def as_answer(protocol: Protocol, method: Method, length: int | None, more: Details,
               chosen: str, measures: Sequence[str] = ()) -> ProtocolAnswer:
     """Return the parts for JSON, their curves to rank `length`, and further measures."""
-    results = method.results
     also = None if method.also is None else AlsoNumbers(
         **method.also.later._asdict(), signature=str(method.also.result.signature),
         **means_of(method.also.result, measures))
     return ProtocolAnswer(protocol.name, protocol.source, chosen, method.files, [
         PartNumbers(part=name, cmc=part.cmc[:length].tolist(),
-                    sd=sd_of(part, {**part.sd, **headline(part, measures)}),
+                    sd=sd_of(part, headline(part, [*HEADLINE, *measures])),
                     intervals=(method.intervals or {}).get(name),
                     trials=[TrialNumbers(**_numbers(trial, measures)) for trial in part.trials],
                     signature=str(part.signature), **vars(more), **_numbers(part, measures))
-        for name, part in results.items()], [
-        MeanNumbers(name=name, parts=list(protocol.means[name]),
-                    **with_others(known, named))
-        for (name, known), named in zip(
-            means_over_parts(results, protocol.means).items(),
-            means_over_parts(results, protocol.means, measures).values())], also)
+        for name, part in method.results.items()], [
+        MeanNumbers(name=name, parts=list(protocol.means[name]), **as_fields(numbers))
+        for name, numbers in means_over_parts(
+            method.results, protocol.means, [*HEADLINE, *measures]).items()], also)
 
 
 def _numbers(result: Result, measures: Sequence[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.commands.evaluate.compute import (
-    PerQueryFile, QueryRow, further, query_rows)
+    PerQueryFile, QueryRow, extra_columns, query_rows)
 from reid_ref.console.confidence import Intervals, ends
 from reid_ref.result import HEADLINE, Result, numbers_of, values_of
 from reid_ref.statistics import Interval
@@ -213,7 +213,7 @@ def per_query_csv(result: Result, measures: Sequence[str] = ()) -> str:
     """
     rows = map(plain, query_rows(result, measures))
     heads = [field.name for field in fields(QueryRow) if not field.metadata]
-    heads += further(measures)
+    heads += extra_columns(measures)
     return csv_text(heads, (row.values() for row in rows)) + "\n"
 
 

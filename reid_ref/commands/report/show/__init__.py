@@ -354,11 +354,11 @@ def conventions_table(systems: Mapping[str, FromDistances],
     """Return the numbers under every convention: of one system all, of several mAP and Rank-1."""
     if not systems:
         return {}
-    main, *others = measures or (HEADLINE if len(systems) == 1 else METRICS)
+    main, *more_heads = columns = measures or (HEADLINE if len(systems) == 1 else METRICS)
     start = {name: f"{name}: " if len(results) > 1 else "" for name in systems}
     heads = ["convention"]
     for name in systems:
-        heads += [start[name] + head for head in (main, "difference", *others)]
+        heads += [start[name] + head for head in (main, "difference", *more_heads)]
     first = next(iter(systems.values())).conventions
     rows = []
     for convention, result in first.items():
@@ -366,8 +366,8 @@ def conventions_table(systems: Mapping[str, FromDistances],
         for name, more in systems.items():
             each = more.conventions[convention]
             before, = values_of(results[name], [main])
-            value, *rest = values_of(each, [main, *others])
-            row += [percent(value), signed_percent(value - before), *map(percent, rest)]
+            value, *values = values_of(each, columns)
+            row += [percent(value), signed_percent(value - before), *map(percent, values)]
         rows.append([*row, f"{result.counted:,}"])
     heads.append("queries in the mean")
     return {"heads": heads, "rows": rows, "main": main,

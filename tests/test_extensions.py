@@ -82,6 +82,24 @@ def test_its_measure_is_looked_up(installed):
             result.value(name)
 
 
+def test_its_rule_of_ap_is_looked_up(installed, tmp_path, monkeypatch):
+    convention = reid_ref.CONVENTIONS["matlab"].replace(ap="first-match")
+    assert "precision at the first match" in convention.differences[0]
+    labels = reid_ref.Labels([1, 2], [1, 1]), reid_ref.Labels([1, 1, 2, 3], [2, 2, 2, 2])
+    result = reid_ref.evaluate_distances([[.1, .4, .2, .3], [.1, .2, .3, .4]], *labels,
+                                         convention=convention)
+    assert result.of_query("mAP").tolist() == [1, 1 / 3] and result.value("AP@2") == .5
+    assert result.signature["ap"] == "first-match"
+    result.save(tmp_path / "a.json")
+    assert reid_ref.load(tmp_path / "a.json") == result
+    for change in {"ap": "First-Match"}, {"ap": "first-match", "arithmetic": "float32"}:
+        with pytest.raises(InputError, match="^ap.*atch"):
+            reid_ref.CONVENTIONS["matlab"].replace(**change)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="unknown 'first-match'"):
+        reid_ref.load(tmp_path / "a.json")
+
+
 @pytest.mark.parametrize("name", ["mAP", "Rank-1", "Rank-k", "R-Prec"])
 def test_no_measure_of_ours_is_taken(name, tmp_path, monkeypatch):
     declare(monkeypatch, tmp_path, "thief", "", measure=name)
@@ -136,6 +154,8 @@ def test_the_command_line(site, tmp_path):
     run("evaluate", "a.npz", "--convention", "our-lab", "--save", "a.json")
     run("evaluate", "a.npz", "--convention", "our-lab", "--save", "b.json")
     run("evaluate", "a.npz", "--fail-under", "F1@2=0")
+    assert "\nF1@2 " in run("evaluate", "a.npz", "--measure", "F1@2")
+    assert " ap:first-match " in run("evaluate", "a.npz", "--set", "ap=first-match")
     assert "\nF1@2 " in run("compare", "a.json", "b.json", "--measure", "mAP,F1@2")
     if importlib.util.find_spec("shtab"):
         offered = run("completion", "bash")

@@ -16,7 +16,8 @@ import numpy as np
 
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
-from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
+from reid_ref.conventions.choices import (
+    CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA, known_values)
 from reid_ref.conventions.convention import Convention, Reranking
 from reid_ref.disk import rows_of_table
 from reid_ref.labels import JUNK, Labels
@@ -482,7 +483,8 @@ def _value(key: str, text: str, name: str) -> Any:
         if text != "None":
             raise InputError(name, "a whole number from 1, or None", repr(text))
         return None
-    check_choice(text, name, [*CMC_LENGTH, "a number"] if key == "cmc_length" else CHOICES[key])
+    check_choice(text, name, [*CMC_LENGTH, "a number"] if key == "cmc_length"
+                 else known_values(key, text))
     return text
 
 

@@ -17,7 +17,7 @@ from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, as_names, check_choice, check_same_length)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.conventions import METRICS
-from reid_ref.evaluation.how import Progress, documented
+from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
@@ -56,15 +56,12 @@ class _Batch:
                       None if self.index is None else self.index[chosen])
 
 
-@documented
 class Evaluator(Generic[Computed]):
     """Collect batches of features and labels; evaluate them at the end.
 
     Parameters
     ----------
-    %(metric)s
-    %(normalize)s
-    %(convention)s
+    Other parameters: see `reid_ref.evaluate`.
 
     Raises
     ------
@@ -168,18 +165,17 @@ class Evaluator(Generic[Computed]):
         chosen = np.full(len(batch), mask)
         self._add({"query": [batch.take(chosen)], "gallery": [batch.take(~chosen)]}, "")
 
-    @documented
     def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
                 progress: Progress | None = None, threads: int | None = None) -> Computed:
         """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
         ----------
-        %(lists)s
-            They follow the order of images that the notes of the class describe.
-        %(max_memory)s
-        %(progress)s
-        %(threads)s
+        lists : IndexLists, optional
+            As for `reid_ref.evaluate`, in the order of images that the notes of the class
+            describe.
+
+        Other parameters: see `reid_ref.evaluate`.
 
         Returns
         -------

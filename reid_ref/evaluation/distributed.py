@@ -65,18 +65,17 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         memory is sent to them.
     query, gallery : Labels
         Identity and camera of each image.
-    %(metric)s
-    %(normalize)s
-    %(convention)s
-        Conventions that need whole rows of distances are refused.
-    %(lists)s
+    convention : str or Convention, or several of them
+        As for `reid_ref.evaluate`; those that need whole rows of distances are refused.
     max_memory : int or str, optional
         Working memory of each thread of a worker, in bytes, besides its shard and the query
         features; by default as for `reid_ref.evaluate`, on the worker.
-    %(progress)s
-        Each shard counts as its share of the queries.
+    progress : callable, optional
+        As for `reid_ref.evaluate`; each shard counts as its share of the queries.
     client : distributed.Client, optional
         By default the current one; if there is none, the threads of this machine.
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from reid_ref.arrays import InputError, as_integers, check_choice, check_length,
 from reid_ref.files.formats import Contents
 from reid_ref.files.image_names import listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
-    BOXES, COLUMNS, FEATURES, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
+    BOXES, COLUMNS, FEATURES, IS_QUERY, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
 from reid_ref.files.stored_arrays import StoredArray
 
 Files = Mapping[Path, Contents]
@@ -159,10 +159,11 @@ def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, 
         check_length(n, total, where)
     if "is_query" in named:
         flag = _only(named, "is_query")
-        is_query = flag.load().reshape(-1)
+        is_query = _flags(flag)
         check_length(len(is_query), total, flag.where)
         if not np.isin(is_query, (0, 1)).all() or not 0 < is_query.sum() < total:
-            raise InputError(flag.where, "1 for each query and 0 for each gallery image")
+            raise InputError(flag.where, "1 for each query and 0 for each gallery image, or query "
+                             "and gallery in words")
         return {"query": _slice(np.flatnonzero(is_query)),
                 "gallery": _slice(np.flatnonzero(is_query == 0))}
     if "num_query" in named:
@@ -178,6 +179,15 @@ def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, 
     if not 0 < n < total:
         raise InputError(where, f"a number of queries from 1 to {total - 1}, of {total} images", n)
     return {"query": slice(0, n), "gallery": slice(n, None)}
+
+
+def _flags(array: StoredArray) -> Any:
+    """Return an array of flags; of words 1 for each query, 0 for each gallery image, 2 for others.
+    """
+    if not array.text:
+        return array.load().reshape(-1)
+    words, place = np.unique(array.names(), return_inverse=True)
+    return np.array([IS_QUERY.get(plain_name(word), 2) for word in words.tolist()])[place]
 
 
 def _slice(index: Any) -> Any:

@@ -29,9 +29,8 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
         Masked entries, rows of different length, a device whose memory cannot be copied (it is
         named), or anything else that numpy cannot read.
     """
-    masked = _count_masked(value)
-    if masked:
-        raise InputError(name, "an array without masked entries", f"{masked:,} of them",
+    if isinstance(value, np.ma.MaskedArray) and value.mask.any():
+        raise InputError(name, "an array without masked entries", f"{value.mask.sum():,} of them",
                          "leave out these images, or pass .filled(value) of the masked array")
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
         value = [as_array(item, f"{name}[{k}]") for k, item in enumerate(value)]
@@ -58,17 +57,6 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
 
 #: DLPack's device types whose memory numpy can read: CPU, CUDA host, ROCm host, CUDA managed.
 _MAIN_MEMORY = {1, 3, 11, 13}
-
-
-def _count_masked(value: Any) -> int:
-    """Count the masked entries of a masked array or a list of them; numpy would drop the mask."""
-    if isinstance(value, np.ma.MaskedArray):
-        return int(np.count_nonzero(value.mask))
-    if not isinstance(value, (list, tuple)) or not len(value):
-        return 0
-    if not any(isinstance(value[k], (list, tuple, np.ma.MaskedArray)) for k in (0, -1)):
-        return 0  # a list of numbers, which may be long, has no masks to search for
-    return sum(map(_count_masked, value))
 
 
 def _is_foreign(value: Any) -> bool:

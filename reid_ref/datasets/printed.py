@@ -3,10 +3,10 @@
 Aim: a cell is read only where a header (or the name of its row) says Rank-k, mAP or mINP. Its
 benchmark is named, from the nearest on, by the header of its column, its row, the line across the
 table that it is below, the caption or the line above the table, and the headings above it. A row
-or a line has to be the name of a benchmark, or that of a domain after an arrow: with other words it
-may be what a model learned from, and its numbers are of an unknown one. So are those next to others
-whose column or data set is named, if theirs is not. What begins like a number below such a header,
-and is none, is listed as unread.
+or a line has to be the name of a benchmark, or that of a domain after an arrow: with other words
+it may be what a model learned from, and its numbers are of an unknown one. So are those next to
+others whose column or data set is named, if theirs is not. What begins like a number below such a
+header, and is none, is listed as unread.
 """
 from __future__ import annotations
 

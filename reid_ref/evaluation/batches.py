@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, as_names, check_choice, check_same_length)
+    InputError, Integers, as_array, as_integers, check_choice, check_same_length, errors_at)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import Progress
@@ -127,11 +127,6 @@ class Evaluator(Generic[Computed]):
         counts = ", ".join(f"{sum(map(len, batches)):,} {side}"
                            for side, batches in self._batches.items())
         return f"Evaluator({counts}; convention {_names(self.convention)})"
-
-    def __copy__(self) -> Evaluator[Any]:
-        new = type(self)(metric=self.metric, normalize=self.normalize, convention=self.convention)
-        new._add(self._batches, "")
-        return new
 
     def update(self, features: Any, identity: Any, camera: Any, *, is_query: Any,
                index: Any = None) -> None:
@@ -284,9 +279,6 @@ class Evaluator(Generic[Computed]):
         >>> Evaluator.from_states([first.state(), second.state()]).compute().mAP
         1.0
         """
-        if not isinstance(states, Iterable):
-            raise InputError("states", "a list of what Evaluator.state() returns",
-                             type(states).__name__)
         evaluators = [cls._from_state(state, f"states[{k}]") for k, state in enumerate(states)]
         if not evaluators:
             raise InputError("states", "at least one state", "none")
@@ -297,22 +289,20 @@ class Evaluator(Generic[Computed]):
     @classmethod
     def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator[Any]:
         try:
-            settings = json.loads(str(as_names(np.ravel(state["settings"]), "settings")[0]))
+            settings = json.loads(str(state["settings"]))
             records = settings["convention"]
             convention = (tuple(Convention(**record) for record in records)
                           if isinstance(records, list) else Convention(**records))
-            evaluator = cls(metric=settings["metric"], normalize=settings["normalize"],
-                            convention=convention)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(name, "what Evaluator.state() returns", f"{error!r}", "send states "
+                             "between equal versions of reid-ref") from None
+        evaluator = cls(metric=settings["metric"], normalize=settings["normalize"],
+                        convention=convention)
+        with errors_at(name):
             evaluator._add({side: [_checked_batch(
                 state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
                 state[f"{side}_index"] if f"{side}_index" in state else None)]
                 for side in SIDES}, "")
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError,
-                RecursionError) as error:
-            raise InputError(
-                name, "what Evaluator.state() returns", f"another {type(state).__name__} "
-                f"({type(error).__name__}: {error})", "save and send complete states, between "
-                "equal versions of reid-ref") from None
         return evaluator
 
     def _merge(self, other: Evaluator[Computed], where: str) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, as_array, blocks_of, is_stored
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import (
-    as_rows, block_named, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
+    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
@@ -87,8 +87,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ------
     InputError
         As `reid_ref.evaluate`; also chunks of unknown size, a convention that needs whole rows,
-        a file that a worker cannot read, a block whose computation fails, a shard that ends
-        several workers.
+        a file that a worker cannot read, a shard that ends several workers. What the computation
+        of a block raises comes as it is.
 
     Warns
     -----
@@ -369,14 +369,7 @@ def _results(client: Any, calls: list[tuple[_Shard, tuple[Any, ...]]],
 def _in_threads(shards: list[_Shard], tasks: list[Any]) -> Iterator[tuple[_Shard, Any]]:
     from dask import compute
     for part in blocks_of(len(tasks), _AT_ONCE):
-        try:
-            answers = compute(*tasks[part])
-        except Exception:
-            for shard, task in zip(shards[part], tasks[part]):
-                with block_named("gallery_features", shard.images):
-                    task.compute()
-            raise
-        yield from zip(shards[part], answers)
+        yield from zip(shards[part], compute(*tasks[part]))
 
 
 def _in_cluster(shards: list[_Shard], tasks: list[Any],
@@ -387,15 +380,14 @@ def _in_cluster(shards: list[_Shard], tasks: list[Any],
     try:
         for future in as_completed(futures, client.loop):
             images = shard_of[future].images
-            with block_named("gallery_features", images):
-                try:
-                    answer = future.result()
-                except KilledWorker:
-                    raise InputError(
-                        "gallery_features", got="several workers ended on the shard of rows "
-                        f"{images.start} to {images.stop - 1}, probably out of memory: each "
-                        "thread of a worker needs its shard, the query features and max_memory",
-                        remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
+            try:
+                answer = future.result()
+            except KilledWorker:
+                raise InputError(
+                    "gallery_features", got="several workers ended on the shard of rows "
+                    f"{images.start} to {images.stop - 1}, probably out of memory: each thread "
+                    "of a worker needs its shard, the query features and max_memory",
+                    remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
             yield shard_of[future], answer
             future.release()
     finally:

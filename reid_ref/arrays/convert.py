@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -42,16 +41,11 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
         if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
             raise InputError(name, "an array", "rows of different length",
                              "every row needs the same number of entries") from None
-        kind, device = type(value).__name__, ""
-        with suppress(Exception):  # that may be what failed
-            device = accelerator(value)
+        where = f" on device {value.device}" if hasattr(value, "device") else ""
         reason = str(error).partition("\n")[0].rstrip(".")
-        if device:
-            raise InputError(
-                name, "an array that can be copied to main memory",
-                f"a {kind} on device {device} ({reason})", "pass a copy in main memory") from None
-        raise InputError(name, "an array", f"a {kind} that numpy cannot read ({reason})", "pass a "
-                         "dense numpy array or a dense tensor in main memory") from None
+        raise InputError(
+            name, "an array", f"a {type(value).__name__}{where} that numpy cannot read ({reason})",
+            "pass a dense numpy array or a dense tensor in main memory") from None
     return array.astype(np.float32) if numpy_lacks(array.dtype) else array
 
 

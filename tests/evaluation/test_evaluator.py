@@ -227,10 +227,10 @@ def test_arrays_are_not_copied():
 
 
 @pytest.mark.parametrize(("value", "message"), [
-    (OnAccelerator(way_out=""), r"features: expected an array that can be copied to main memory, "
-     r"got a OnAccelerator on device cuda:0 \(can't convert .*\); pass a copy in main memory"),
-    (OnlyDLPack(np.ones(2), kind=2), "features: expected an array that can be copied to main "
-     r"memory, got a OnlyDLPack on device 0 of DLPack type 2 \(not in main memory\); pass a copy"),
+    (OnAccelerator(way_out=""), "features: expected an array, got a OnAccelerator on device "
+     r"cuda:0 that numpy cannot read \(can't convert .*\); pass a dense .* in main memory"),
+    (OnlyDLPack(np.ones(2), kind=2), "features: expected an array, got a OnlyDLPack that numpy "
+     r"cannot read \(not in main memory\); pass a dense .* in main memory"),
 ])
 def test_memory_that_numpy_cannot_read(value, message):
     with pytest.raises(InputError, match=message) as caught:

@@ -307,5 +307,3 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    with suppress(Exception):
-        ctypes.CDLL(None).fflush(None)

@@ -222,9 +222,6 @@ class Evaluator(Generic[Computed]):
         InputError
             Different settings, or batches that do not fit together. Nothing is added then.
         """
-        if not isinstance(other, Evaluator):
-            raise InputError("other", "an Evaluator", type(other).__name__,
-                             "join states with Evaluator.from_states([...])")
         self._merge(other, "other: ")
 
     def state(self) -> State:

@@ -68,9 +68,6 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     missing = [role for role in (*matrices, *LABELS) if role not in arrays]
     if missing:
         raise _lacking(files, missing, bool(ranked), bool(whole) and not rows)
-    lists = arrays.get("ranked_lists")
-    if lists and "ranked_distances" in named and len(lists.shape) == 2:
-        _check_order(lists, _only(named, "ranked_distances"))
     keys = ", ".join(Path(used[role].where.rpartition(": ")[2]).name for role in ranked)
     title = f"{_RANKED.get(ranked, 'labels')} ({keys})"
     return Fields(
@@ -211,18 +208,6 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     arrays.update({f"{side}_{column}": StoredArray.of(paths.where, parsed[column])
                    for column in missing})
     return True
-
-
-def _check_order(lists: StoredArray, distances: StoredArray) -> None:
-    """Refuse distances of ranked lists that do not rise along each, or fall as similarities do."""
-    if distances.shape != lists.shape:
-        raise InputError(distances.where, f"shape {lists.shape}, as {lists.where}",
-                         distances.shape)
-    steps = np.diff(distances.load(), axis=1)
-    steps[lists.load()[:, 1:] < 0] = 0     # faiss fills short lists with -1
-    if (steps < 0).any() and (steps > 0).any():
-        raise InputError(distances.where, "distances that rise along each list, or similarities "
-                         "that fall", "neither", f"are they those of {lists.where}?")
 
 
 def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:

@@ -347,8 +347,6 @@ def test_a_missing_side(query, message):
 def test_what_is_no_evaluator_and_no_state_at_all():
     with pytest.raises(InputError, match="metric: unknown 'manhattan'"):
         Evaluator(metric="manhattan")
-    with pytest.raises(InputError, match=r"other: expected an Evaluator, got dict; .*from_states"):
-        Evaluator().merge(Evaluator().state())
     with pytest.raises(InputError, match="states: expected at least one state, got none"):
         Evaluator.from_states([])
 

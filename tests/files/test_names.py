@@ -321,9 +321,6 @@ REFUSED = {
         {"r.npz": {**SIX, "query_features": QF}},
         "r.npz: query_features: expected one array for query_features, got this one and r.npz: qf;"
         " leave one out; docs/files.md says how to choose$"),
-    "distances of other lists": (
-        {"r.npz": {"I": ORDER, "D": DISTANCES, **LABELS}},
-        "r.npz: D: expected distances that rise along each list, or similarities that fall, got"),
     "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}},
                                "r.npz: I: expected 3 rows, one for "),
     "a map of what is not there": (

@@ -162,14 +162,10 @@ class Child:
         except Exception:  # the end of the pipe, or what foreign code wrote into it
             code = self._exit_code()
         self.close()
-        return Outcome(failure=self._late() if hung else _last_words(code or 0),
-                       printed=self._text(), ended=True, hung=hung)
-
-    def _late(self) -> str:
-        shared = "" if isinstance(self._evaluator, str) else (
-            ", and under its name, module:function, it would not share this process's threads")
-        return (f"it gave no answer within {self._timeout:g} seconds and was stopped; a longer "
-                f"timeout waits longer{shared}")
+        late = (f"it gave no answer within {self._timeout:g} seconds and was stopped; a longer "
+                "timeout waits longer")
+        return Outcome(failure=late if hung else _last_words(code or 0), printed=self._text(),
+                       ended=True, hung=hung)
 
     def _text(self) -> str:
         """Return the beginning of what was printed since the last message."""

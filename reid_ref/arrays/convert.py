@@ -124,9 +124,8 @@ def as_integers(value: Any, name: str) -> Integers:
     if dtype.kind == "f":
         # From 2^53 (float32: 2^24, float16: 2^11) some integers are missing.
         digits = min(np.finfo(dtype).nmant, 52) + 1
-        with np.errstate(invalid="ignore"):  # a signalling NaN, from a damaged file
-            array = array.astype(np.float64)
-            not_whole = ~np.isfinite(array) | (array != np.trunc(array))
+        array = array.astype(np.float64)
+        not_whole = ~np.isfinite(array) | (array != np.trunc(array))
         too_large = np.abs(array) >= 2.0**63
         refuse_where((np.abs(array) >= 2.0**digits) & ~too_large, array, name,
                      f"whole numbers below 2^{digits} in {dtype}",

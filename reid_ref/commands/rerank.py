@@ -58,7 +58,7 @@ def as_table(results: Mapping[str, Result], source: str, measures: Sequence[str]
 
 
 def _words(result: Result) -> list[str]:
-    """Return the row that says how this result is re-ranked, and whose re-ranking that is."""
+    """Return the row with the re-ranking of this result, and the toolbox that it follows."""
     said = result.signature
     if "rerank" not in said:
         return []

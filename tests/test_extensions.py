@@ -12,6 +12,7 @@ from reid_ref import InputError, extensions, measures
 from reid_ref.conventions import Convention, every_convention, find_convention
 from reid_ref.protocols.records import every_protocol, find_protocol
 from tests.documents import ROOT, command
+from tests.refusals import refused
 
 PAGE = (ROOT / "docs/extending.md").read_text()
 ARRAYS = {"asking": np.eye(3, 4), "who_asks": [1, 2, 3], "where_asked": [1, 2, 3],
@@ -171,9 +172,7 @@ def test_a_broken_package_breaks_nothing_else(code, reason, tmp_path, monkeypatc
 def test_names_collide(tmp_path, monkeypatch):
     declare(monkeypatch, tmp_path / "a", "lab_a", record("Mine"), convention="Mine")
     declare(monkeypatch, tmp_path / "b", "lab_b", record("mine"), convention="mine")
-    with pytest.raises(InputError, match="of lab_[ab] 2.0 and lab_[ab] 2.0 is one name for two "
-                                         "records; update or uninstall one of the packages"):
-        find_convention("mine")
+    refused("convention", "one name for two records", find_convention, "mine")
     assert "lab_a" not in sys.modules and "lab_b" not in sys.modules
 
 
@@ -191,15 +190,14 @@ def test_no_name_of_ours_is_taken(name, tmp_path, monkeypatch):
 def test_a_layout_of_unknown_roles(tmp_path, monkeypatch):
     declare(monkeypatch, tmp_path, "roles", "from reid_ref.files import Layout\n"
             "RECORD = Layout('x', 'y', {'query_feature': 'a'})", layout="x")
-    with pytest.raises(InputError, match="unknown 'query_feature'.*Did you mean 'query_features'"):
-        extensions.find("layout", "x", reid_ref.files.Layout)
+    refused("layout", "unknown 'query_feature'", extensions.find, "layout", "x",
+            reid_ref.files.Layout)
 
 
 def test_an_unknown_name_lists_those_of_packages(installed):
     done = command("evaluate", "x.mat", "--convention", "our-labs")
     assert done.returncode == 2 and "Did you mean 'our-lab'?" in done.stderr
-    with pytest.raises(InputError, match="did you mean 'our-campus'"):
-        find_protocol("our-campuses")
+    refused("protocol", "did you mean 'our-campus'", find_protocol, "our-campuses")
     assert "our_lab" not in sys.modules
 
 

@@ -135,12 +135,12 @@ def test_mars_may_count_the_queries_with_a_good_image():
 @pytest.mark.parametrize(("old", "new", "problem"), [
     ("ap:trapezoid", "ap:step", "signature: ap is step, but convention matlab has trapezoid"),
     ("unmatched:zero", "unmatched:maybe", "signature unmatched: unknown 'maybe'; known: zero"),
-    ("|ties:gallery-order", "", "signature: expected all of convention, ap, unmatched, ties,"),
-    ("queries:3368", "queries:0", "signature: expected a number of queries from 1, got")])
+    ("|ties:gallery-order", "", "signature: .*all of convention, ap, unmatched, ties"),
+    ("queries:3368", "queries:0", "signature: .*queries from 1")])
 def test_a_signature_that_cannot_be(old, new, problem, tmp_path, capsys):
     text = table("| ours | 89.91 | 70 |") + f"\n\n- ours: `{SIGNATURE.replace(old, new)}`\n"
     status, lines, _ = check(text, tmp_path, capsys)
-    assert status == 1 and lines[0].startswith(f"3: ours: {problem}")
+    assert status == 1 and re.match(f"3: ours: {problem}", lines[0])
 
 
 # ---------------------------------------------------------------- possible
@@ -213,7 +213,7 @@ def test_what_is_no_number_is_unread(cell, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert err == "" and "unread: 1 cell below" in out and f"a: unread: '{cell[:40]}" in out
     (tmp_path / "a.md").write_text(text.replace("| 70.1", "| -").rsplit("\n", 1)[0])
-    assert_one_line_error(command("check-table", tmp_path / "a.md"), "line 3: expected a number")
+    assert_one_line_error(command("check-table", tmp_path / "a.md"), "line 3: .*a number")
 
 
 @pytest.mark.parametrize("cell", ["-", "", "n/a", "×", "[1.2, 3.4]", "[12]", "ResNet-50"])

@@ -12,6 +12,7 @@ from reid_ref.protocols.records import protocols_of
 from reid_ref.result.saved import read_stored
 from reid_ref.result.stored import checks
 from tests.protocols.recordings import sides
+from tests.refusals import refused
 from tests.shared import shared
 
 pytestmark = [pytest.mark.filterwarnings("ignore:.*where the benchmark has"),
@@ -102,13 +103,11 @@ class TestOverTrials:
         assert result.per_query == ordinary.per_query and result.mAP == ordinary.mAP
         assert result.sd == {}
 
-    @pytest.mark.parametrize("drawn, other", [
-        (None, "trials 10, as in baseline, got 3"), (5, "seed 0, as in baseline, got 5")])
-    def test_other_galleries_are_not_compared(self, drawn, other):
+    @pytest.mark.parametrize("drawn, noun", [(None, "trials 10"), (5, "seed 0")])
+    def test_other_galleries_are_not_compared(self, drawn, noun):
         """The labels of two seeds are alike; the images are others."""
         second = (part(trials=TRIALS) if drawn is None else part_of_seed(drawn))
-        with pytest.raises(InputError, match=f"other 1: expected {other}"):
-            reid_ref.compare(part(), second)
+        refused("other 1", noun, reid_ref.compare, part(), second)
 
 
 def pool(seed):
@@ -122,10 +121,10 @@ def pool(seed):
 OF_TRIALS = [
     (lambda file: file.update(mAP=.5), "mAP: contradicts what the trials give"),
     (lambda file: file["trials"][1].update(mAP=.5), "trial 2: mAP: contradicts"),
-    (lambda file: file["trials"][2]["queries"]["ap"].pop(), "trial 3: queries: ap: expected"),
-    (lambda file: file.update(trials=[]), "trials: expected .*, got none"),
-    (lambda file: file.update(trials=3), "trials: expected .*, got 3"),
-    (lambda file: file.update(trials=[3]), "trials: expected an object, got 3 in entry 0"),
+    (lambda file: file["trials"][2]["queries"]["ap"].pop(), "trial 3: queries: ap: .*values"),
+    (lambda file: file.update(trials=[]), "trials: .*none"),
+    (lambda file: file.update(trials=3), "trials: .*3"),
+    (lambda file: file.update(trials=[3]), "trials: .*3 in entry 0"),
     (lambda file: file.update(trials=[dict(file)]), "trial 1: average: no key"),
     (lambda file: file.update(average="best"), "average: unknown 'best'"),
     (lambda file: file.update(queries={}), "queries: no key"),
@@ -135,12 +134,12 @@ OF_TRIALS = [
     (lambda file: file["trials"][1]["ranks"]["n_kept"].__setitem__(0, 49), "trial 2: .*n_kept"),
     (lambda file: file["trials"][1].update({"Rank-x": .5}), "trial 2: Rank-x")]
 OF_EXPECTATIONS = [
-    (lambda file: file["expected"]["match"].pop(), "match: expected 36 values, got 35"),
-    (lambda file: file["expected"]["weight"].__setitem__(0, 1.5), "weight: expected numbers"),
-    (lambda file: file["expected"]["weight"].__setitem__(0, None), "weight: expected numbers"),
+    (lambda file: file["expected"]["match"].pop(), "match: .*36 values"),
+    *((lambda file, value=value: file["expected"]["weight"].__setitem__(0, value),
+       "weight: .*numbers") for value in (1.5, None)),
     (lambda file: file["expected"]["match"].__setitem__(0, 0.0), "cmc: contradicts what the"),
     (lambda file: file["queries"]["ap"].__setitem__(0, .99), "mAP: contradicts what the exp"),
-    (lambda file: file["expected"]["sd"].pop("mAP"), "sd: mAP: expected what"),
+    (lambda file: file["expected"]["sd"].pop("mAP"), "sd: mAP: .*what"),
     *((lambda file, name=name: file["counts"].update({name: 1}), f"counts: {name}")
       for name in ("gallery_junk", "gallery_distractors", "junk_same_camera", "tied")),
     (lambda file: file["counts"].update(gallery=3, gallery_kept=3), "gallery: .*4 to 10 ident"),
@@ -189,8 +188,7 @@ class TestSaved:
         trial["convention"]["metric"] = "dot"
         trial["signature"] = trial["signature"].replace("metric:euclidean", "metric:dot")
         (tmp_path / "part.json").write_text(json.dumps(file))
-        with pytest.raises(InputError, match="signature: expected metric dot"):
-            reid_ref.load(tmp_path / "part.json")
+        refused("part.json: trial 3", "metric dot", reid_ref.load, tmp_path / "part.json")
 
 
 class TestExpectation:
@@ -228,9 +226,7 @@ class TestExpectation:
         reid_ref.by_group])
     def test_what_needs_lists_is_refused(self, use, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        with pytest.raises(InputError, match="expected trials, whose ranked lists this needs, got "
-                                             "an expectation over all galleries"):
-            use(pool(0))
+        refused("protocol", "trials, whose ranked lists", use, pool(0))
         assert not list(tmp_path.iterdir())
 
 

@@ -256,7 +256,7 @@ def test_a_table_of_which_nothing_was_read_is_named(tmp_path, capsys):
         f"unread: tables of which no number was read, at {tmp_path}/README.md:5")
     (tmp_path / "a.md").write_text(text + "\n" + table("| a | 90,11 | 70,1 |"))
     done = command("check-table", tmp_path / "a.md")
-    assert done.returncode == 2 and "line 11: expected a number for Rank-1" in done.stderr
+    assert done.returncode == 2 and re.search("line 11: .*Rank-1", done.stderr)
 
 
 def test_what_is_in_a_comment_is_on_no_page():
@@ -499,14 +499,13 @@ def test_a_mean_over_runs_is_no_count(tmp_path, capsys):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("| Model | Accuracy on Market |\n|--|--|\n| a | 94.5 |",
-     "a table with Rank-k, mAP or mINP in its header, got the columns Model, Accuracy on Market"),
-    (r"\begin{tabular}{lc} Method & Market \\ ours & 94.5 \\ \end{tabular}",
-     "got the columns Method, Market"),
-    ("No table.", "a table with Rank-k, mAP or mINP in its header, got none")])
+     "a table with Rank-k, mAP or mINP in its header, .*columns Model, Accuracy on Market"),
+    (r"\begin{tabular}{lc} Method & Market \\ ours & 94.5 \\ \end{tabular}", "Method, Market"),
+    ("No table.", "a table with Rank-k, mAP or mINP in its header, .*none")])
 def test_a_page_that_is_not_understood_is_never_0(text, message, tmp_path):
     path = tmp_path / "paper.tex"
     path.write_text(text)
-    assert_one_line_error(command("check-table", path), re.escape(message))
+    assert_one_line_error(command("check-table", path), message)
 
 
 def test_several_files(tmp_path, capsys):

@@ -414,7 +414,7 @@ def test_a_figure_of_a_protocol_is_compared_with_that_protocol(sysu, monkeypatch
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["sysu-mm01/agw-all", "--convention", "matlab"], "--convention, --set: .*figure of a protocol"),
+    (["sysu-mm01/agw-all", "--convention", "matlab"], "--convention, --set: .*of a protocol"),
     (["sysu-mm01/vsd-all"], "reid-ref evaluate FILE --protocol sysu-mm01 --trials rand_perm_cam"),
     (["ltcc/aim-paper-cc"], "query: .*labels with clothes")])
 def test_what_a_figure_of_a_protocol_needs(sysu, words, message):

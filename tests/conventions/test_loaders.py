@@ -92,10 +92,9 @@ def test_tie_bounds(seed):
 
 
 def test_refused_with_lists():
-    refused("loads", "lists name every ignored image", CONVENTIONS["veri"].replace,
-            loads="without label -1")
-    refused("cmc", "other-cameras", CONVENTIONS["veri"].replace,
-            cmc="single-gallery-shot-other-cameras")
+    for field, noun, value in (("loads", "lists name every ignored image", "without label -1"),
+                               ("cmc", "listed as junk", "single-gallery-shot-other-cameras")):
+        refused(field, noun, CONVENTIONS["veri"].replace, **{field: value})
 
 
 # What stood wrong around the label and the lists.

@@ -291,8 +291,8 @@ def test_kinds_without_pairs():
     assert texts(ax) == ["same identity, other camera (1)"]
     empty = figures.distances(distance_sample([[[np.nan]]], Labels([1], [1]), Labels([1], [2])))
     assert not empty.patches and empty.get_legend() is None
-    refused("distances", "real numbers", distance_sample, [np.array([[1j]])], Labels([1], [1]),
-            Labels([1], [2]))
+    pair = Labels([1], [1]), Labels([1], [2])
+    refused("distances", "real numbers", distance_sample, [np.array([[1j]])], *pair)
 
 
 # ---------------------------------------------------------------- conventions

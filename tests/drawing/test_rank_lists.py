@@ -1,6 +1,5 @@
 """Ranked lists as figures: which image is where, and the frame that it has."""
 import os
-import re
 import subprocess
 import sys
 
@@ -135,31 +134,6 @@ def test_names_in_the_labels_and_only_what_is_shown(made):
     assert main([*words, "--top", "2"]) == 2 and not (root / "q.png").exists()
     write_images(root, [names[1][6]], GALLERY[[6]])
     assert main([*words, "--top", "2"]) == 0
-
-
-@pytest.mark.parametrize(("words", "message"), [
-    ("rank-lists r.npz --query 1", "--query: .*0 to 0"),
-    ("rank-lists r.npz --query 0,x", "--query: .*different whole numbers"),
-    ("rank-lists r.npz --query 0 --worst 1", "--worst: not allowed with argument --query"),
-    ("rank-lists r.npz --worst 0", "--worst: .*from 1"),
-    ("rank-lists r.npz --top 0", "--top: .*from 1"),
-    ("rank-lists r.npz --convention veri", "--convention: veri takes lists of good and junk"),
-    ("rank-lists r.npz --convention matlab,mars", "--convention: .*one for rank-lists"),
-    ("rank-lists r.npz --query-names x", "--images ROOT"),
-    ("rank-lists r.npz other.npz", "other: .*query labels of r"),
-    ("cmc r.npz --query 0", "--query: .*figure rank-lists"),
-    ("ap r.npz --images x", "--images: .*figure rank-lists"),
-    ("rank-lists r.npz -o q.jpg", "q.jpg: .*.pdf, .svg, .png")])
-def test_wrong_options(made, capsys, words, message):
-    save(made[0] / "other.npz", [np.arange(7.)], Labels([4], [1]), GALLERY)
-    given = [str(made[0] / word) if "." in word else word for word in words.split()]
-    try:
-        status = main(["plot", *given, *(() if "-o" in given else ("-o", str(made[0] / "q.png")))])
-    except SystemExit as error:
-        status = error.code
-    *_, told = capsys.readouterr().err.splitlines()
-    assert status == 2 and re.search(message, told)
-    assert not list(made[0].glob("q.*"))
 
 
 @pytest.mark.parametrize(("kind", "message"), [

@@ -141,6 +141,5 @@ def test_limits_end_where_the_blas_takes_none(fresh, monkeypatch):
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
 def test_threads_are_a_number_from_1(threads):
-    labels = reid_ref.Labels([1], [1]), reid_ref.Labels([1], [2])
-    refused("threads", "from 1", reid_ref.evaluate_distances, np.ones((1, 1)), *labels,
-            threads=threads)
+    given = np.ones((1, 1)), reid_ref.Labels([1], [1]), reid_ref.Labels([1], [2])
+    refused("threads", "from 1", reid_ref.evaluate_distances, *given, threads=threads)

@@ -120,17 +120,23 @@ def test_warnings_point_at_the_caller(call):
 FEATURES = np.ones((4, 3)), np.ones((6, 3))
 
 
-@pytest.mark.parametrize(("query", "gallery", "argument", "noun"), [
-    (np.ones((3, 3)), FEATURES[1], "query_features", "4 rows"),
-    (FEATURES[0], np.ones((3, 6)), "gallery_features", "transpose would fit"),
-    (FEATURES[0], np.ones((6, 5)), "query_features, gallery_features", "the same dimension"),
-    (np.where(np.arange(4)[:, np.newaxis] >= 2, np.nan, 1) * np.ones(3), FEATURES[1],
-     "query_features", "NaN in row 2"),
-    (FEATURES[0], np.where(np.arange(6)[:, np.newaxis] == 5, -np.inf, 1) * np.ones(3),
-     "gallery_features", "Inf in row 5"),
+@pytest.mark.parametrize(("options", "argument", "noun"), [
+    ({"query_features": np.ones((3, 3))}, "query_features", "4 rows"),
+    ({"gallery_features": np.ones((3, 6))}, "gallery_features", "transpose would fit"),
+    ({"gallery_features": np.ones((6, 5))}, "query_features, gallery_features", "dimension"),
+    ({"query_features": [[1] * 3] * 2 + [[np.nan] * 3] * 2}, "query_features", "NaN in row 2"),
+    ({"gallery_features": [[1] * 3] * 5 + [[-np.inf] * 3]}, "gallery_features", "Inf in row 5"),
+    ({"convention": "matlba"}, "convention", "Did you mean 'matlab'"),
+    ({"metric": np.arange(4)}, "metric", "one of euclidean, cosine, dot"),
+    ({"convention": np.arange(4)}, "convention", "one of matlab"),
+    ({"convention": ()}, "convention", "at least one"),
+    ({"convention": ["mars", "mars"]}, "convention", "'mars' twice"),
+    ({"convention": "veri", "lists": ([], [])}, "lists", "IndexLists("),
+    ({"lists": ([[1]] * 4, [[2]] * 4)}, "lists", "IndexLists("),
 ])
-def test_bad_features(query, gallery, argument, noun):
-    refused(argument, noun, reid_ref.evaluate, query, gallery, QUERY, GALLERY)
+def test_bad_features_and_options(options, argument, noun):
+    given = {"query_features": FEATURES[0], "gallery_features": FEATURES[1], **options}
+    refused(argument, noun, reid_ref.evaluate, query=QUERY, gallery=GALLERY, **given)
 
 
 @pytest.mark.parametrize(("distances", "argument", "noun"), [
@@ -207,19 +213,6 @@ def test_labels_share_nothing_with_what_was_handed_in():
 def test_arrays_stay_read_only(array):
     with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
         array.flags.writeable = True
-
-
-@pytest.mark.parametrize(("options", "argument", "noun"), [
-    ({"convention": "matlba"}, "convention", "Did you mean 'matlab'"),
-    ({"metric": np.arange(4)}, "metric", "one of euclidean, cosine, dot"),
-    ({"convention": np.arange(4)}, "convention", "one of matlab"),
-    ({"convention": ()}, "convention", "at least one"),
-    ({"convention": ["mars", "mars"]}, "convention", "'mars' twice"),
-    ({"convention": "veri", "lists": ([], [])}, "lists", "IndexLists("),
-    ({"lists": ([[1]] * 4, [[2]] * 4)}, "lists", "IndexLists("),
-])
-def test_bad_options(options, argument, noun):
-    refused(argument, noun, reid_ref.evaluate, *FEATURES, QUERY, GALLERY, **options)
 
 
 @pytest.mark.parametrize("name", sorted(set(reid_ref.CONVENTIONS) - {"veri", "oxford"}))

@@ -302,8 +302,7 @@ GOOD = {"features": np.eye(2), "identity": [1, 2], "camera": [1, 1], "is_query":
 
 @pytest.mark.parametrize(("change", "argument", "noun"), [
     ({"features": np.eye(3)}, "features", "(2, d)"),
-    ({"features": np.ones(3), "identity": [1], "camera": [1]},
-     "features", "features[None]"),
+    ({"features": np.ones(3), "identity": [1], "camera": [1]}, "features", "features[None]"),
     ({"identity": [1], "camera": [1, 2, 3]}, "identity, camera", "1 and 3"),
     ({"is_query": [True]}, "is_query", "2 booleans"),
     ({"index": [1]}, "index", "2 entries"),

@@ -216,8 +216,7 @@ def test_what_a_file_says_of_its_arrays(tmp_path):
     ("qf", "query_features"), ("query_f", "query_features"), ("g_pids", "gallery_identity")])
 def test_the_name_of_an_array_in_the_place_of_a_role(tmp_path, name, role):
     np.savez(tmp_path / "r.npz", A=QF)
-    refused("names", f"Did you mean {role!r}", reid_ref.read, tmp_path / "r.npz",
-            names={name: "A"})
+    refused("names", f"you mean {role!r}", reid_ref.read, tmp_path / "r.npz", names={name: "A"})
 
 
 @pytest.mark.filterwarnings("ignore:.*is not read")

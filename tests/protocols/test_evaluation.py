@@ -281,8 +281,7 @@ class TestWrongInput:
         order = np.empty((1, 1), object)
         order[0, 0] = np.empty((7, 1), object)
         order[0, 0][6, 0] = np.array([[2, 1, 3]])
-        refused("trials", "permutations of the 2 images", permuted_galleries, order,
-                Labels([7, 7], [1, 1]))
+        refused("trials", "of the 2 images", permuted_galleries, order, Labels([7, 7], [1, 1]))
 
     def test_files_of_trials(self, tmp_path):
         pairs = tmp_path / "trials.json"
@@ -408,8 +407,8 @@ class TestFiles:
         "sysu-mm01", "SYSU_MM01", "matlab", "agw", "torchreid-function", "mars-ap3d",
         "matlab[ap=step]", "cuhk-sysu"])
     def test_names_of_reid_ref_are_its_own(self, name, tmp_path):
-        refused("mine.json: name", "of your own", self.read, tmp_path,
-                json.dumps({"name": name, "convention": {"ap": "step"}}))
+        text = json.dumps({"name": name, "convention": {"ap": "step"}})
+        refused("mine.json: name", "of your own", self.read, tmp_path, text)
 
     def test_nor_does_a_part_make_one(self, tmp_path):
         values = {"name": "sysu", "convention": "agw", "parts": [{"name": "mm01"}]}

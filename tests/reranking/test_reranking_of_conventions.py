@@ -190,7 +190,7 @@ def test_a_result_is_saved_with_its_re_ranking(tmp_path):
         "strong-baseline", 50, 15, .3, CONVENTIONS["TransReID"].reranking.source)
     text = (tmp_path / "result.json").read_text()
     (tmp_path / "result.json").write_text(text.replace('"lambda": 0.3', '"lambda": "0.3"'))
-    refused("result.json", "reranking: lambda: ", reid_ref.load, tmp_path / "result.json")
+    refused("result.json: convention", "lambda: ", reid_ref.load, tmp_path / "result.json")
 
 
 # What is said

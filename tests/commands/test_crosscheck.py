@@ -713,7 +713,8 @@ def test_signatures(parameters, form):
     (lambda a, b: 0, "", "one of (a, b)"),
     (lambda a, b, c, d, e, f, g: 0, "", "a function of (distmat"),
     (lambda a, b, c, *, needed: 0, "", "one of (a, b, c, *, needed)"),
-    (42, "", "the evaluator: "), ("torchried", "evaluator", "Did you mean 'torchreid'"),
+    (42, "", "the evaluator: expected a function"),
+    ("torchried", "evaluator", "Did you mean 'torchreid'"),
     (":f", "evaluator", "module:function"), ("math:", "evaluator", "module:function")])
 def test_what_is_no_evaluator(evaluator, argument, noun):
     refused(argument, noun, crosscheck, evaluator, *data())

@@ -154,8 +154,7 @@ def test_read(multi_query, tmp_path):
      "multi_query.npz: mquery_label", "at least one"),
 ])
 def test_read_refuses(tmp_path, changes, argument, noun):
-    keys = {key: DATA[key] for key in sorted(DATA) if key.startswith("m")}
-    keys.update(changes)
+    keys = {key: DATA[key] for key in sorted(DATA) if key.startswith("m")} | changes
     path = tmp_path / "multi_query.npz"
     np.savez(path, **{key: value for key, value in keys.items() if value is not None})
     refused(argument, noun, read_multi_query, path)

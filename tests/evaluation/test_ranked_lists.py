@@ -261,6 +261,8 @@ BAD = {
     "a query missing in JSON": ("t.json", '{"a": [1], "c": [2]}', "t.json: .* 'b.jpg'"),
     "a query twice in JSON": ("t.json", '{"a": [1], "a": [1], "b": [1], "c": [2]}', "'a' twice"),
     "no answers": ("t.json", '[{"query_id": 1}]', "list 1: .*an object with query_id and"),
+    "floats": ("t.npy", np.zeros((3, 2)), "t.npy: .*gallery indices .*float64"),
+    "a number twice in a row": ("t.npy", [[0, 1], [3, 3], [1, 0]], "row 2: .*3 more than once"),
 }
 
 
@@ -269,18 +271,13 @@ def fails(path, message, labels=TABLES):
     assert_one_line_error(command("evaluate", path, "--labels", *labels), message)
 
 
-@pytest.mark.parametrize(("name", "text", "message"), BAD.values(), ids=BAD)
-def test_bad_lists_end_in_one_line(name, text, message, tmp_path):
-    (tmp_path / name).write_text(text)
+@pytest.mark.parametrize(("name", "content", "message"), BAD.values(), ids=BAD)
+def test_bad_lists_end_in_one_line(name, content, message, tmp_path):
+    if isinstance(content, str):
+        (tmp_path / name).write_text(content)
+    else:
+        np.save(tmp_path / name, content)
     fails(tmp_path / name, message)
-
-
-@pytest.mark.parametrize(("array", "message"), [
-    (np.zeros((3, 2)), "l.npy: .*gallery indices .*float64"),
-    (np.array([[0, 1], [3, 3], [1, 0]]), "l.npy: row 2: .*3 more than once")])
-def test_bad_arrays_end_in_one_line(array, message, tmp_path):
-    np.save(tmp_path / "l.npy", array)
-    fails(tmp_path / "l.npy", message)
 
 
 @pytest.mark.parametrize(("text", "message"), [

@@ -300,11 +300,8 @@ def test_role_of_a_name(name, role):
 # ---- refusals: the file -----------------------------------------------------------------
 
 
-def test_no_file():
+def test_no_file_and_an_empty_folder(tmp_path):
     refused("paths", "at least one result file", read_result)
-
-
-def test_folder(tmp_path):
     refuse(tmp_path.name, "a folder of .npy files", tmp_path)
 
 

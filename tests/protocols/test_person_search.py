@@ -373,7 +373,8 @@ class TestCommand:
         ("--protocol mars --min-score .5", "--min-score: .*person search"),
         ("--min-score .5", "--min-score: .*--protocol"),
         ("absent.json --protocol prw", "FILE: .*one file of boxes"),
-    ])
+        *((f"--protocol prw --min-score={text}", "--min-score: .*different numbers from 0")
+          for text in ("x", "-1", "0.5,0.5", "nan"))])
     def test_wrong_options(self, file, options, message):
         assert_one_line_error(command("evaluate", file, *options.split()), message)
 
@@ -384,11 +385,6 @@ class TestCommand:
         answers = [json.loads(command("evaluate", path, "--protocol", "prw", "--json").stdout)
                    for path in (file, file.with_suffix(".json"))]
         assert answers[0]["parts"] == answers[1]["parts"]
-
-    @pytest.mark.parametrize("text", ["x", "-1", "0.5,0.5", "nan"])
-    def test_numbers_that_are_none(self, file, text):
-        assert "different numbers from 0" in refusal(
-            "evaluate", file, "--protocol", "prw", f"--min-score={text}")
 
 
 @pytest.mark.filterwarnings("ignore:image:UserWarning")

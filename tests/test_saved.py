@@ -47,6 +47,10 @@ def assert_same(one, other, where="result"):
         for field in dataclasses.fields(one):
             name = field.name
             assert_same(getattr(one, name), getattr(other, name), f"{where}.{name}")
+    elif isinstance(one, dict):
+        assert [*one] == [*other], where
+        for name, value in one.items():
+            assert_same(value, other[name], f"{where}: {name}")
     elif isinstance(one, np.ndarray):
         assert one.dtype == other.dtype and one.shape == other.shape, where
         assert one.tobytes() == other.tobytes() or np.array_equal(one, other, True), where

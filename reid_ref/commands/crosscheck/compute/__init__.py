@@ -336,7 +336,7 @@ def _closest(asked: _Asked, matches: list[Match], reason: Reason | None) -> dict
         elif np.isnan(answer.ap[k]):
             why = f"it gave no AP: {refused.get(k, 'NaN')}"
         first = FirstDifference(int(queries[k]), float(answer.ap[k]),
-                                float(result.per_query.ap[k]), why)
+                                float(result.of_query("mAP")[k]), why)
     return {"closest": match.name, "agreement": match.agreement, "first_difference": first,
             "reference": Reference(**means_of(result), cmc=result.cmc),
             "queries": Queries(int(match.compared.sum()), int(match.equal.sum()),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import Doubles
 from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
-from reid_ref.result import Ranks, named_ranks, ranks_of
+from reid_ref.result import Ranks, as_fields, named_ranks
 from reid_ref.text.plain import Share, plain
 from reid_ref.text.table import as_latex, as_markdown, lines
 
@@ -125,7 +125,8 @@ Curves = Mapping[str, tuple[float, Doubles]]
 
 def curves_of(curves: Curves, length: int | None) -> list[NamedCurve]:
     """Return curves to rank `length` for JSON."""
-    return [NamedCurve(name=name, **ranks_of(cmc), mAP=mAP, cmc=cmc[:length].tolist())
+    return [NamedCurve(name=name, cmc=cmc[:length].tolist(),
+                       **as_fields({"mAP": mAP, **named_ranks(cmc)}))
             for name, (mAP, cmc) in curves.items()]
 
 

@@ -118,10 +118,9 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
     loaded = result.per_query.status != "not loaded"
     order = np.flatnonzero(loaded)[np.argsort(group[loaded], kind="stable")]
     edges = np.cumsum([0, *np.bincount(group[loaded], minlength=len(value))])
-    queries = [order[start:stop] for start, stop in pairwise(edges)]
+    queries, means = [order[start:stop] for start, stop in pairwise(edges)], {}
     ranks = result.convention.cut_off(of_queries(result.ranks, loaded))
     parts = list(split_queries(ranks, group[loaded], len(value)))
-    means = {}
     for which in map(measure, dict.fromkeys((*BY_DEFAULT, *measures))):
         if which.of_curve:
             numbers = [_curve_at(which.k or 0, part, result) for part in parts]
@@ -130,8 +129,8 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
             numbers = [result.convention.mean(counted_values(result, values, each))
                        for each in queries]
         means[which.name] = np.array(numbers)
-    counts = [np.count_nonzero(in_mean(result)[each]) for each in queries]
-    return Groups(value, np.bincount(group), np.array(counts), means)
+    counted = np.bincount(group[in_mean(result)], minlength=len(value))
+    return Groups(value, np.bincount(group), counted, means)
 
 
 def _curve_at(k: int, ranks: GoodRanks, result: Result) -> float:

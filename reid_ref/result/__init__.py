@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -196,13 +196,8 @@ class Numbers(Means):
     signature: str
 
 
-def ranks_of(cmc: Doubles) -> dict[str, Any]:
-    """Return the fields of `Ranks`."""
-    return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
-
-
-def as_fields(numbers: Mapping[str, float], names: Iterable[str] = HEADLINE) -> dict[str, Any]:
-    """Return numbers by field, for measures that have one; the others are in `further`."""
+def as_fields(numbers: Mapping[str, Any], names: Collection[str] = HEADLINE) -> dict[str, Any]:
+    """Return the numbers of these names by field; all others are in the field `further`."""
     fields = {name.replace("-", "_"): numbers[name] for name in names if name in numbers}
     further = {name: value for name, value in numbers.items() if name not in names}
     return {**fields, "further": further} if further else fields

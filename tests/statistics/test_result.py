@@ -105,7 +105,7 @@ def test_rank_1_of_identities_is_that_of_images():
     ({"measure": "map"}, "measure", "'map'"),
     ({"measure": "mAP1"}, "measure", "mAP"),
     ({"measure": None}, "measure", "None"),
-    ({"measure": "Rank-301"}, "k", "a whole number from 1 to 300"),
+    ({"measure": "Rank-301"}, "measure", "a rank up to 300"),
     ({"unit": np.zeros(200)}, "unit", "at least 2 units with a query"),
 ])
 def test_bad_input(arguments, argument, noun):
@@ -117,8 +117,8 @@ def test_bad_input(arguments, argument, noun):
 @pytest.mark.filterwarnings("ignore:no interval of .*mINP under convention")
 def test_intervals_of_every_convention_are_drawn_once(monkeypatch):
     """Units are the same but where a loader leaves queries out."""
-    found, _ = results(2)
-    together = intervals(found, (1, 3), resamples=99)
+    (found, _), names = results(2), ["mAP", "Rank-1", "Rank-3", "mINP"]
+    together = intervals(found, names, resamples=99)
     assert {(name, metric) for name, each in together.items() for metric in each} >= {
         ("matlab", "Rank-3"), ("torchreid", "mAP"), ("simpleir", "mINP")}
     for name, each in together.items():
@@ -127,6 +127,6 @@ def test_intervals_of_every_convention_are_drawn_once(monkeypatch):
     drawn, original = [], draws.drawn_counts
     monkeypatch.setattr(draws, "drawn_counts", lambda units, *options: (
         drawn.append(units), original(units, *options))[1])
-    intervals(found, (1, 3), resamples=99)
+    intervals(found, names, resamples=99)
     units = {one.units for each in together.values() for one in each.values()}
     assert sorted(drawn) == sorted(units)

@@ -22,7 +22,7 @@ from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, A
 from reid_ref.conventions import METRICS, TOOLBOXES as WITH_LOADER, Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.result import Ranks, means_of, ranks_of
+from reid_ref.result import Ranks, as_fields, means_of, named_ranks
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
 
@@ -268,8 +268,8 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: C
         **about._asdict(), verdict=verdict, **_closest(asked, matches, reason),
         follows=match.name if match is not None and verdict == "equal" else None,
         also=_also(matches) if verdict == "equal" else (),
-        **ranks_of(answer.curve), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks, cmc=answer.curve,
-        ap=answer.ap, left_out=_left_out(given, tried),
+        **as_fields(named_ranks(answer.curve)), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks,
+        cmc=answer.curve, ap=answer.ap, left_out=_left_out(given, tried),
         remarks=tuple(_remarks(asked, matches, len(data.query))),
         defects=defects(arrays, first.answer, again, match, reason),
         problems=tuple(wrong), failure=outcome.failure,
@@ -336,7 +336,7 @@ def _closest(asked: _Asked, matches: list[Match], reason: Reason | None) -> dict
         elif np.isnan(answer.ap[k]):
             why = f"it gave no AP: {refused.get(k, 'NaN')}"
         first = FirstDifference(int(queries[k]), float(answer.ap[k]),
-                                float(result.per_query.ap[k]), why)
+                                float(result.of_query("mAP")[k]), why)
     return {"closest": match.name, "agreement": match.agreement, "first_difference": first,
             "reference": Reference(**means_of(result), cmc=result.cmc),
             "queries": Queries(int(match.compared.sum()), int(match.equal.sum()),

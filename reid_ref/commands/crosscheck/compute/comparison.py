@@ -151,7 +151,7 @@ def _unlike(matches: Iterable[Match]) -> list[Match]:
     """Return of all matches whose APs are the same the one with the preferred name."""
     alike: dict[bytes, list[Match]] = {}
     for match in matches:
-        alike.setdefault(np.round(match.result.per_query.ap, 6).tobytes(), []).append(match)
+        alike.setdefault(np.round(match.result.of_query("mAP"), 6).tobytes(), []).append(match)
     return [min(group, key=_preferred) for group in alike.values()]
 
 
@@ -183,7 +183,7 @@ def _match_all(answer: Answer, arrays: Arrays, conventions: list[Convention]) ->
 
 
 def _match(answer: Answer, result: Result) -> Match:
-    ours, operations = result.per_query.ap, np.float64(4) + result.per_query.n_good
+    ours, operations = result.of_query("mAP"), np.float64(4) + result.per_query.n_good
     theirs = np.full(len(ours), np.nan) if answer.ap is None else answer.ap
     compared = ~np.isnan(ours) & (answer.ap is not None)
     tolerance, away = operations * LEVELS["float32"][1], _differences(theirs, ours)
@@ -382,7 +382,7 @@ def explain(arrays: Arrays, matches: list[Match],
 
 def _reason(arrays: Arrays, match: Match, theirs: Doubles, count: int,
             order_of: Callable[..., Any]) -> Reason | None:
-    ours, known = match.result.per_query.ap, match.compared & ~np.isnan(theirs)
+    ours, known = match.result.of_query("mAP"), match.compared & ~np.isnan(theirs)
     differ, same = (np.flatnonzero(known & of)[:_SAMPLE].tolist()
                     for of in (~match.equal, match.equal))
 

@@ -214,7 +214,7 @@ def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:
             warn(f"--baseline: {path} has {key}:{before}, and this result {key}:{now}, so "
                  "the difference is of the distances as well")
     # The name of the baseline is that of its file, for messages.
-    compared = compare_systems({path: baseline, "result": result},
+    compared = compare_systems({path: [baseline], "result": [result]},
                                _tested(result.convention)).comparisons
     for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
         if metric.difference < 0 and p < ALPHA:

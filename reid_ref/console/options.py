@@ -100,9 +100,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def add_files(command: argparse.ArgumentParser, nargs: str = "+",
-              words: str = "result file or files, or a folder of .npy files") -> None:
+              words: str = "result file or files, or a folder of .npy files",
+              metavar: str = "FILE") -> None:
     """Take result files, and the names of their arrays."""
-    command.add_argument("files", nargs=nargs, metavar="FILE", help=words)
+    command.add_argument("files", nargs=nargs, metavar=metavar, help=words)
     command.add_argument("--map", action="append", default=[], metavar="ROLE=NAME[,...]",
                          help="which array has which role, where its name does not say it: "
                               "query_features=A,gallery_features=B; docs/files.md lists the roles")

@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.console import (
@@ -57,32 +57,62 @@ def measures_of(args: argparse.Namespace) -> list[str]:
 def check(args: argparse.Namespace) -> tuple[list[str], dict[str, Any]]:
     """Return the metrics and the options of intervals; refuse what does not go together."""
     if len(args.files) < 2:
-        raise InputError("FILE", "at least 2 files", len(args.files))
+        raise InputError("FILE", "at least 2", len(args.files), "reid-ref evaluate shows one")
     metrics = measures_of(args)
     ranked_lists.check(args, *common.OF_FEATURES, "--map")
     return metrics, confidence.read_options(args)
 
 
-def read(args: argparse.Namespace) -> dict[str, Result]:
-    """Read every file; evaluate those that are no saved results."""
-    names = _names(args)
-    saved = [is_saved(args, [file]) for file in args.files]
-    if all(saved):
+class Read(NamedTuple):
+    """A result, and the file that it is from."""
+
+    file: str
+    result: Result
+
+
+def read(args: argparse.Namespace) -> dict[str, list[Read]]:
+    """Read the files of every system; evaluate those that are no saved results."""
+    systems = _files(args)
+    saved = {file: is_saved(args, [file]) for files in systems.values() for file in files}
+    if all(saved.values()):
         check_not_evaluated(args)
     protocol = protocols.check_part(args)
     convention = common.one_convention(args, ", since systems are compared under one")
-    systems = {}
-    for name, file, has_result in zip(names, args.files, saved):
-        with said_of(name, [file]):
-            systems[name] = (load(file) if has_result else
-                             _evaluated(args, file, convention, protocol))
+    results: dict[str, list[Read]] = {name: [] for name in systems}
+    for name, files in systems.items():
+        for file in files:
+            with said_of(name, [file]):
+                results[name].append(Read(file, load(file) if saved[file] else _evaluated(
+                    args, file, convention, protocol)))
     phase(f"tests and intervals from {args.resamples or RESAMPLES:,} resamples")
-    return systems
+    return results
 
 
-def signatures(by_name: Mapping[str, Result]) -> dict[str, str]:
-    """Return the signature of each system, as text."""
-    return {name: str(system.signature) for name, system in by_name.items()}
+def _files(args: argparse.Namespace) -> dict[str, list[str]]:
+    """Return the files of each system by its name; a name that comes twice has a number."""
+    named = [_named(text) for text in args.files]
+    if args.names is not None:
+        names = names_of_results(args.names, [[Path(text)] for text in args.files])
+    else:
+        # Only a file that is named twice can have the name of another.
+        alone = list(dict.fromkeys(files[0] for name, files in named if not name))
+        by_file = dict(zip(alone, names_of_results(None, [[Path(file)] for file in alone])))
+        names = [name or by_file[files[0]] for name, files in named]
+    return {f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name: files
+            for k, (name, (_, files)) in enumerate(zip(names, named))}
+
+
+def _named(text: str) -> tuple[str, list[str]]:
+    """Return the name and the files of a system; no name of a single file."""
+    path = Path(text)
+    if path.is_dir() and (files := sorted(map(str, path.glob("*.json")))):
+        return path.resolve().name, files
+    name, equals, files_of_name = text.partition("=")
+    if not equals or path.exists():
+        return "", [text]
+    if not name or not files_of_name:
+        raise InputError(text, "NAME=FILE[,FILE...]")
+    return name, files_of_name.split(",")
 
 
 def check_not_evaluated(args: argparse.Namespace) -> None:
@@ -119,18 +149,6 @@ def is_saved(args: argparse.Namespace, files: Sequence[str]) -> bool:
     """Return whether all files are saved results, by their names; ranked lists are not."""
     return not getattr(args, "labels", None) and not protocols.takes_boxes(args) and all(
         Path(file).suffix.lower() == ".json" for file in files)
-
-
-def _names(args: argparse.Namespace) -> list[str]:
-    """Return the name of each file; of a file that is named twice, with a number."""
-    if args.names is not None:
-        return names_of_results(args.names, [[Path(file)] for file in args.files])
-    # Only a file that is named twice can have the name of another.
-    files = list(dict.fromkeys(args.files))
-    by_file = dict(zip(files, names_of_results(None, [[Path(file)] for file in files])))
-    names = [by_file[file] for file in args.files]
-    return [f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name
-            for k, name in enumerate(names)]
 
 
 def _evaluated(args: argparse.Namespace, file: str, convention: Convention,

@@ -53,7 +53,7 @@ COMMANDS = [
     ("rerank", f"rerank {MARKET} --multi-query {{}}/multi_query.mat", 0),
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99", 0),
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99 --all-pairs", 0),
-    ("table", "table a={}/saved.json b={}/saved.json", 0),
+    ("compare_benchmarks", f"compare a={{}}/saved.json,{MARS} b={{}}/saved.json", 0),
     ("runs", f"runs {MARKET} {MARKET} --measure mAP,mINP --resamples 99", 0),
     ("runs", f"splits {MARKET} {TIES} --resamples 99", 0),
     ("scripts", f"scripts {MARKET} --only port", 0),

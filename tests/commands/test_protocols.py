@@ -203,7 +203,8 @@ class TestLikeAnyResult:
         for path in paths:
             run("evaluate", file, "--protocol", "sysu-mm01-python", "--part", path.stem, "--save",
                 path)
-        answer = json.loads(run("table", f"ours={paths[0]},{paths[1]}", "--json").stdout)
+        files = ",".join(map(str, paths))
+        answer = json.loads(run("compare", f"ours={files}", f"ours={files}", "--json").stdout)
         assert list(answer["benchmarks"]) == ["sysu-mm01-python", "sysu-mm01-python indoor"]
 
     def test_a_report(self, files):
@@ -253,7 +254,7 @@ class TestLikeAnyResult:
         shown = run("evaluate", saved).stdout
         assert "none: the expectation over all galleries (sd of one draw mAP" in shown
         assert "\nties" not in shown  # of each gallery its own
-        for command in (["evaluate", saved], ["table", f"ours={saved}"]):
+        for command in (["evaluate", saved], ["compare", saved, saved]):
             assert f"{100 * kept['values']['saved']['mAP']:.2f}" in run(*command).stdout
         done = run("evaluate", pool, *of_pool, "--per-query", tmp_path / "x.json")
         assert done.returncode == 2 and "where the numbers are no plain means" in done.stderr

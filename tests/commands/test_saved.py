@@ -18,7 +18,8 @@ WORDS = {
         "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40",
         "evaluate FILE --worst 3", "evaluate FILE FILE2 --json",
         "compare FILE FILE2 --measure mAP,Rank-7,P@5 --json", "runs FILE FILE2 --measure R@5,mINP",
-        "splits FILE FILE2 --format csv", "table FILE FILE2", "plot cmc FILE -o OUT.svg",
+        "splits FILE FILE2 --format csv", "compare FILE FILE2 --format latex",
+        "plot cmc FILE -o OUT.svg",
         "plot pr FILE FILE2 -o OUT.svg", "plot ap FILE -o OUT.svg",
         "report FILE -o OUT.html", "report FILE FILE2 --name a,b -o OUT.html"), ""),
     **dict.fromkeys((

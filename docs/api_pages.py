@@ -1,5 +1,6 @@
 """The pages of the API: one for each public function and class, and their tables by theme."""
 import inspect
+import re
 
 from generated import write_pages
 
@@ -58,6 +59,29 @@ def page(name, value=None):
     kind = "class" if inspect.isclass(value) else "function" if value else "module"
     members = "" if kind == "function" else "   :members:"
     return f"# {name}\n\n```{{eval-rst}}\n.. auto{kind}:: {name}\n{members}\n```\n"
+
+
+#: The line of a docstring that stands for the entries of the function that it names.
+SHARED = "Other parameters: see `reid_ref.evaluate`."
+
+
+def describe_shared(_app, _kind, _name, value, _options, lines):
+    """Replace `SHARED` in a docstring by the entries of the parameters that it does not have."""
+    if SHARED in lines:
+        place, own = lines.index(SHARED), described(lines)
+        entries = {match[1]: match[0] for match in re.finditer(
+            r"^(\w+) : .*(?:\n .*)*", inspect.getdoc(reid_ref.evaluate), re.MULTILINE)}
+        lines[place:place + 1] = [
+            line for name in inspect.signature(value).parameters
+            if name in entries and name not in own for line in entries[name].splitlines()]
+
+
+def described(lines):
+    """Return the names of the parameters that a docstring describes."""
+    start = lines.index("Parameters")
+    end = next((k for k in range(start + 2, len(lines)) if re.match("-+$", lines[k])), len(lines))
+    return {name for line in lines[start:end] if not line.startswith(" ")
+            for name in re.findall(r"\w+", line.partition(" :")[0])}
 
 
 def index(names):

@@ -40,6 +40,7 @@ numpydoc_show_class_members = False
 
 
 def setup(app):
-    """Write the generated pages before Sphinx looks for pages."""
+    """Write the generated pages before Sphinx looks for pages; docstrings before numpydoc does."""
+    app.connect("autodoc-process-docstring", api_pages.describe_shared, priority=100)
     for pages in (generated, protocol_pages, api_pages, command_pages, layout_pages):
         app.connect("builder-inited", lambda _, pages=pages: pages.write(HERE))

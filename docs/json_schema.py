@@ -135,8 +135,11 @@ class Schema:
         optional = {field.name for field in fields(cls) if is_optional(field)} \
             if is_dataclass(cls) else set()
         names = [field.name for field in fields(cls)] if is_dataclass(cls) else cls._fields
-        properties = dict(head)
+        properties, others = dict(head), False
         for name in names:
+            if is_dataclass(cls) and cls.__dataclass_fields__[name].metadata:
+                others = self.of(hints[name])["additionalProperties"]
+                continue
             kinds = typing.get_args(hints[name])
             given = [kind for kind in kinds if kind is not type(None)]
             properties[key(name)] = (self._either([self.of(kind) for kind in given])
@@ -144,7 +147,7 @@ class Schema:
         text = (cls.__doc__ or "").strip().split("\n\n")[0]
         return {"description": " ".join(text.split()), "type": "object", "properties": properties,
                 "required": [name for name in properties if name not in map(key, optional)],
-                "additionalProperties": False}
+                "additionalProperties": others}
 
 
 def saved(found):

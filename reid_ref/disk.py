@@ -212,16 +212,13 @@ def _check_target(name: str) -> None:
     _note(name, "written", status)
     if is_direct(name):
         return
-    part, target = _part_and_target(name)
-    folder = os.path.dirname(target) or os.curdir
-    if not os.path.basename(target) or not os.path.isdir(folder):
+    target = os.path.realpath(name)
+    folder = os.path.dirname(target)
+    if not os.path.basename(name) or not os.path.isdir(folder):
         raise InputError(name, "a file name in a folder that exists")
-    try:
-        os.close(_create(part))
-    finally:
-        _remove(part)
-    if status is not None and not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    for path in (folder, target):
+        if os.path.exists(path) and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextlib.contextmanager
@@ -268,9 +265,11 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
                     nothing = ""
                     descriptor = os.open(name, os.O_WRONLY)
                 else:
-                    part, target = _part_and_target(name)
+                    target = os.path.realpath(name)
+                    part = os.path.join(
+                        os.path.dirname(target), f".reid-ref-{os.urandom(8).hex()}.part")
                     parts[part] = target
-                    descriptor = _create(part)
+                    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
                 files.append(stack.enter_context(
                     open(descriptor, mode, encoding=encoding, newline=newline)))
             yield tuple(files)
@@ -284,7 +283,8 @@ def whole_files(*paths: PathLike, mode: str = "w") -> Iterator[tuple[Any, ...]]:
             ", ".join(names), got=f"cannot be written: {error.strerror}{nothing}") from None
     finally:
         for part in parts:
-            _remove(part)
+            with contextlib.suppress(OSError):
+                os.unlink(part)
 
 
 def _status(name: PathLike) -> os.stat_result | None:
@@ -297,18 +297,3 @@ def is_direct(path: PathLike) -> bool:
     """Return whether a file is written to directly: see the top of this module."""
     status = _status(path)
     return status is not None and not stat.S_ISREG(status.st_mode)
-
-
-def _part_and_target(name: str) -> tuple[str, str]:
-    target = os.path.realpath(name) if os.path.islink(name) else name
-    part = f".reid-ref-{os.urandom(8).hex()}.part"
-    return os.path.join(os.path.dirname(target), part), target
-
-
-def _create(part: str) -> int:
-    return os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-
-
-def _remove(part: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(part)

@@ -1,4 +1,4 @@
-"""Records that installed packages add: conventions, protocols, measures, layouts of files.
+"""Records that installed packages add: conventions, rules of AP, protocols, measures, layouts.
 
 A package declares a record by name, as an entry point (docs/extending.md). Its code is imported
 only where that name is looked up, or where all are listed. The names of reid-ref itself, and what

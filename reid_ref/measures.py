@@ -34,7 +34,7 @@ class Measure:
     source : str
         Where it is defined.
     of_ranks : callable
-        (ranks, convention, k) to one value per query; NaN where a query has none.
+        (ranks, convention, k) to one value per query in [0, 1]; NaN where a query has none.
     k : int, optional
         None of a measure without k, and of the record of one with k.
     column : str
@@ -46,9 +46,7 @@ class Measure:
     whole : bool
         Whether it is of the whole list, whatever the convention's `top_k`.
     unknown : str
-        What is unknown where a ranked list ends before its last good image.
-    bounds : tuple of float
-        The smallest and the largest value.
+        What is unknown if a ranked list ends before its last good image.
     expected : callable, optional
         (mean reciprocal rank, chance of a match at rank k or before, k) to the values of queries
         over all galleries with one good image; None where it is not defined for them.
@@ -63,7 +61,6 @@ class Measure:
     of_curve: bool = False
     whole: bool = False
     unknown: str = ""
-    bounds: tuple[float, float] = (0.0, 1.0)
     expected: Callable[[Doubles, Doubles, int], Doubles] | None = None
 
     @property
@@ -147,7 +144,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for reco
         "mINP", "inverse negative penalty: good images / rank of the last of them",
         "Ye et al., Deep Learning for Person Re-identification: A Survey and Outlook, TPAMI 2021",
         lambda ranks, convention, k: metrics.inverse_negative_penalty(ranks), column="inp",
-        whole=True, unknown="the value of a query whose last good image is not listed",
+        whole=True, unknown="mINP",
         expected=lambda reciprocal, match, k: reciprocal),
     Measure(
         "P@k", "good images among the first k, over k", _TREC + "m_P.c",

@@ -129,6 +129,21 @@ def test_the_api_has_a_page_and_a_theme_for_every_public_name():
         assert f"(reid_ref.compat.{name}.md)" in index
 
 
+def test_the_pages_of_functions_describe_the_parameters_that_they_share():
+    shared = {}
+    for name, value in api_pages.public().items():
+        members = vars(value).values() if inspect.isclass(value) else ()
+        for item in (value, *filter(inspect.isfunction, members)):
+            lines = (inspect.getdoc(item) or "").splitlines()
+            if api_pages.SHARED in lines:
+                api_pages.describe_shared(None, "", "", item, None, lines)
+                shared[f"{name}, {item.__name__}"] = (
+                    inspect.signature(item).parameters.keys() - {"self"}
+                    - api_pages.described(lines))
+    assert len(shared) > 5
+    assert not any(shared.values()), shared
+
+
 COMMANDS = commands(make_parser())
 
 

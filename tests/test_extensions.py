@@ -12,6 +12,7 @@ from reid_ref import InputError, extensions, measures
 from reid_ref.conventions import Convention, every_convention, find_convention
 from reid_ref.protocols.records import every_protocol, find_protocol
 from tests.documents import ROOT, command
+from tests.files.test_files import write_hdf5, write_mat, write_npz
 
 PAGE = (ROOT / "docs/extending.md").read_text()
 ARRAYS = {"asking": np.eye(3, 4), "who_asks": [1, 2, 3], "where_asked": [1, 2, 3],
@@ -82,6 +83,24 @@ def test_its_measure_is_looked_up(installed):
             result.value(name)
 
 
+def test_its_rule_of_ap_is_looked_up(installed, tmp_path, monkeypatch):
+    convention = reid_ref.CONVENTIONS["matlab"].replace(ap="first-match")
+    assert "precision at the first match" in convention.differences[0]
+    labels = reid_ref.Labels([1, 2], [1, 1]), reid_ref.Labels([1, 1, 2, 3], [2, 2, 2, 2])
+    result = reid_ref.evaluate_distances([[.1, .4, .2, .3], [.1, .2, .3, .4]], *labels,
+                                         convention=convention)
+    assert result.of_query("mAP").tolist() == [1, 1 / 3] and result.value("AP@2") == .5
+    assert result.signature["ap"] == "first-match"
+    result.save(tmp_path / "a.json")
+    assert reid_ref.load(tmp_path / "a.json") == result
+    for change in {"ap": "First-Match"}, {"ap": "first-match", "arithmetic": "float32"}:
+        with pytest.raises(InputError, match="^ap.*atch"):
+            reid_ref.CONVENTIONS["matlab"].replace(**change)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="unknown 'first-match'"):
+        reid_ref.load(tmp_path / "a.json")
+
+
 @pytest.mark.parametrize("name", ["mAP", "Rank-1", "Rank-k", "R-Prec"])
 def test_no_measure_of_ours_is_taken(name, tmp_path, monkeypatch):
     declare(monkeypatch, tmp_path, "thief", "", measure=name)
@@ -136,6 +155,8 @@ def test_the_command_line(site, tmp_path):
     run("evaluate", "a.npz", "--convention", "our-lab", "--save", "a.json")
     run("evaluate", "a.npz", "--convention", "our-lab", "--save", "b.json")
     run("evaluate", "a.npz", "--fail-under", "F1@2=0")
+    assert "\nF1@2 " in run("evaluate", "a.npz", "--measure", "F1@2")
+    assert " ap:first-match " in run("evaluate", "a.npz", "--set", "ap=first-match")
     assert "\nF1@2 " in run("compare", "a.json", "b.json", "--measure", "mAP,F1@2")
     if importlib.util.find_spec("shtab"):
         offered = run("completion", "bash")
@@ -193,6 +214,27 @@ def test_a_layout_of_unknown_roles(tmp_path, monkeypatch):
             "RECORD = Layout('x', 'y', {'query_feature': 'a'})", layout="x")
     with pytest.raises(InputError, match="unknown 'query_feature'.*Did you mean 'query_features'"):
         extensions.find("layout", "x", reid_ref.files.Layout)
+
+
+@pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
+@pytest.mark.parametrize(("suffix", "split"), [
+    (".npz", ["gallery", "query", "gallery"]), (".h5", ["gallery", "query", "gallery"]),
+    (".mat", [0, 1, 0])])
+def test_a_layout_of_both_sides(tmp_path, monkeypatch, suffix, split, columns):
+    """One array of features, of identities and of cameras, and which images are queries."""
+    declare(monkeypatch, tmp_path, "both", "from reid_ref.files import Layout\n"
+            "RECORD = Layout('x', 'y', {'features': 'X', 'identity': 'who', 'camera': 'where', "
+            f"'is_query': 'split'}}, columns={columns})", layout="both")
+    features, path = np.arange(6.).reshape(3, 2), tmp_path / f"result{suffix}"
+    arrays = {"X": features.T if columns else features, "who": [7, 8, 9], "where": [1, 2, 3],
+              "split": split}
+    {".npz": write_npz, ".h5": write_hdf5, ".mat": write_mat}[suffix](path, arrays)
+    data = reid_ref.read(path)
+    np.testing.assert_array_equal(data.query_features, features[[1]])
+    np.testing.assert_array_equal(data.gallery_features, features[[0, 2]])
+    assert (data.query.identity.tolist(), data.gallery.identity.tolist()) == ([8], [7, 9])
+    assert (data.query.camera.tolist(), data.gallery.camera.tolist()) == ([2], [1, 3])
+    sys.modules.pop("both", None)
 
 
 def test_an_unknown_name_lists_those_of_packages(installed):

@@ -32,12 +32,6 @@ def test_integers_of_64_bits_are_exact():
         2**53 + 1, -2**63, 2**63 - 1]
 
 
-def test_a_signalling_nan_is_no_warning():
-    camera = np.array([1, 0x7FF4 << 48]).view(np.float64)
-    with pytest.raises(InputError, match="camera: expected whole numbers, got .* at index 0"):
-        Labels([1, 2], camera)
-
-
 def write_texts(folder, query_id, gallery_id):
     n_query, n_gallery = len(query_id.split()), len(gallery_id.split())
     texts = {"dist": "\n".join([" ".join(map(str, range(n_gallery)))] * n_query),
@@ -117,9 +111,8 @@ MASKED = np.ma.array([1, 2, 3], mask=[False, True, False])
 
 
 @pytest.mark.parametrize(("value", "count"), [
-    (MASKED, 1), (MASKED.astype(float), 1), (MASKED[np.newaxis], 1), ([MASKED], 1),
-    ([[1, 2, 3], MASKED], 1), ([MASKED, MASKED], 2), ((MASKED, [1, 2, 3]), 1),
-    ([[[1, 2, 3]], [MASKED]], 1), (np.ma.masked_all((2, 3)), 6)])
+    (MASKED, 1), (MASKED.astype(float), 1), (MASKED[np.newaxis], 1),
+    (np.ma.masked_all((2, 3)), 6)])
 @pytest.mark.parametrize("argument", ["identity", "features", "distances"])
 def test_masked_entries_are_refused(value, count, argument):
     three = Labels([1, 2, 3], [1, 1, 1])

@@ -1,5 +1,7 @@
 """Measures: a name is looked up, its record is all there is to it, and no other one answers."""
+import csv
 import dataclasses
+import json
 import re
 
 import numpy as np
@@ -11,8 +13,9 @@ from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.measures import MEASURES, Measure, measure
 from reid_ref.protocols.evaluation import evaluate_protocol
 from reid_ref.result.means import over_trials
+from reid_ref.text.plain import plain
 from tests import cases
-from tests.commands.common import MARKET, command
+from tests.commands.common import MARKET, answer, assert_one_line_error, command, table
 from tests.files.test_trec import judge, pytrec_eval, written  # noqa: F401
 
 UNMATCHED = pytest.mark.filterwarnings("ignore:.* queries have no good image",
@@ -112,9 +115,8 @@ def test_values_of_every_measure(convention):
         if record.of_curve and not result.convention.curve.has_values(3):
             continue
         value, of_query = result.value(name), result.of_query(name)
-        least, most = record.bounds
         known = of_query[~np.isnan(of_query)]
-        assert ((known >= least) & (known <= most + 1e-7)).all(), name
+        assert ((known >= 0) & (known <= 1 + 1e-7)).all(), name
         assert np.isnan(of_query[result.per_query.status == "not loaded"]).all() or (
             record.of_curve)
         if not np.isnan(value):
@@ -180,6 +182,66 @@ def test_measures_by_hand():
             ("nDCG@9", [(1 + 1 / np.log2(5)) / (1 + 1 / np.log2(3)), 1 / np.log2(3), np.nan])):
         np.testing.assert_allclose(result.of_query(name), expected, rtol=0, atol=1e-15)
         assert result.value(name) == pytest.approx(np.nansum(expected) / 3, abs=1e-15)
+
+
+def test_the_command_line_by_hand(tmp_path, pytrec_eval):  # noqa: F811
+    """Good images at ranks 1, 4 of 5 and at 2: as by hand, and as trec_eval has it."""
+    query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 0, 7, 0], [2] * 5)
+    distances = np.array([[1, 2, 3, 4, 5], [1.5, 2, 3, 4, 5]])
+    np.savez(tmp_path / "a.npz", distmat=distances, q_pids=query.identity,
+             q_camids=query.camera, g_pids=gallery.identity, g_camids=gallery.camera)
+    gain = 1 / np.log2(3)
+    expected = {"P@5": [2 / 5, 1 / 5], "nDCG@10": [(1 + 1 / np.log2(5)) / (1 + gain), gain]}
+    judged = judge(pytrec_eval, *written(distances, query, gallery), 2, {"P.5", "ndcg_cut.10"})
+    printed = answer(
+        "evaluate", tmp_path / "a.npz", "--convention", "trec-eval", "--measure",
+        ",".join(expected), "--by", "identity", "--per-query", tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").read_text().splitlines()))
+    for (name, values), key in zip(expected.items(), ("P_5", "ndcg_cut_10")):
+        assert [each[key] for each in judged] == pytest.approx(values, abs=1e-15)
+        assert printed[name] == pytest.approx(np.mean(values), abs=1e-15)
+        assert [float(row[name]) for row in rows] == pytest.approx(values, abs=1e-15)
+        by_identity = {group["identity"]: group[name] for group in printed["by"]["identity"]}
+        assert by_identity == pytest.approx({7: values[0], 8: values[1]}, abs=1e-15)
+
+
+@UNMATCHED
+def test_every_command_prints_every_measure(tmp_path):
+    """A loop over the table: each name, with the number of `Result.value`."""
+    result, measured = of_market(), ["--measure", ",".join(NAMES)]
+    shown = {name: f"{100 * result.value(name):.2f}" for name in NAMES}
+    header, row = csv.reader(table("evaluate", MARKET, *measured, "--format", "csv").splitlines())
+    assert dict(zip(header[1:-1], map(float, row[1:]))) == {
+        name: result.value(name) for name in NAMES}
+    for words in (["evaluate", MARKET], ["rerank", MARKET], ["explain", MARKET]):
+        out = table(*words, *measured)
+        assert [name for name in NAMES
+                if name not in out.split() or shown[name][:-1] not in out] == []
+    pages = tmp_path / "a.html", tmp_path / "a.json"
+    table("report", MARKET, *measured, "--queries", "0", "-o", pages[0])
+    headline, = re.findall('<dl class="headline">.*?</dl>', pages[0].read_text(), re.DOTALL)
+    assert re.findall(r"<dt>(.*?) \(%\)</dt>", headline) == NAMES
+    by_name = answer("evaluate", MARKET, *measured, "--confidence", "--resamples", "199",
+                     "--per-query", pages[1], "--by", "camera")
+    queries = json.loads(pages[1].read_text())["queries"]
+    groups = reid_ref.by_group(result, by="camera", measures=NAMES).means
+    assert list(by_name["confidence"]) == NAMES == list(result.scalars(measures=NAMES))
+    for name in NAMES:
+        assert by_name[name] == result.value(name) == result.to_dict(measures=NAMES)[name]
+        assert by_name["confidence"][name]["value"] == by_name[name]
+        assert [group[name] for group in by_name["by"]["camera"]] == groups[name].tolist()
+        column = measure(name).column or name
+        assert [query[column] for query in queries] == plain(result.of_query(name))
+
+
+@UNMATCHED
+@pytest.mark.parametrize("words, argument", [
+    ("evaluate {} --measure map", "--measure"), ("evaluate {} --measure P@5 --ranks 3", "--ranks"),
+    ("evaluate {} --measure Rank-346", "--measure"), ("rerank {} --measure mAP1", "--measure"),
+    ("evaluate {} --metric mAP", "--metric: .*--measure mAP"),
+    ("plot cmc {} -o a.png --measure P@5", "--measure")])
+def test_a_wrong_measure_is_one_line(words, argument):
+    assert_one_line_error(command(*words.format(MARKET).split()), argument)
 
 
 @UNMATCHED

@@ -7,8 +7,6 @@ Matrices in the order of C, whose rows are read one by one, are made here, too.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -95,18 +93,6 @@ def joined_blocks(blocks: Any, rows: slice, widths: Any, name: str) -> npt.NDArr
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=1)
 
 
-@contextmanager
-def block_named(name: str, rows: slice) -> Iterator[None]:
-    """Say of which rows the blocks of a dask array are whose computation fails, and why."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:  # whatever the computation raises
-        raise InputError(name, "blocks that can be computed", f"{type(error).__name__}: {error}, "
-                         f"in the blocks of rows {rows.start} to {rows.stop - 1}") from error
-
-
 def computed_rows(array: Any, start: int, stop: int, name: str,
                   scheduler: Any = None) -> npt.NDArray[Any]:
     """Return rows of a dask array; each block that holds some of them is computed whole.
@@ -119,8 +105,7 @@ def computed_rows(array: Any, start: int, stop: int, name: str,
     grid = array.to_delayed()
     chosen = [(slice(first, last), grid[k]) for k, (first, last) in enumerate(pairwise(edges))
               if first < stop and last > start]
-    with block_named(name, slice(chosen[0][0].start, chosen[-1][0].stop)):
-        computed = dask.compute(*[list(row) for _, row in chosen], scheduler=scheduler)
+    computed = dask.compute(*[list(row) for _, row in chosen], scheduler=scheduler)
     parts = [joined_blocks(blocks, rows, array.chunks[1], name)
              for (rows, _), blocks in zip(chosen, computed)]
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -65,13 +65,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("export", "write the ranking of a result file for trec_eval"),
         "completion": ("completion", "a script for your shell's completion")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
-#: What is gone, and what does the same now: options by the command that had them.
-REMOVED = {
-    "rank-list": "plot rank-lists",
-    "evaluate --rerank": "rerank", "evaluate --multi-query": "rerank", "evaluate --k1": "rerank",
-    "evaluate --k2": "rerank", "evaluate --lambda": "rerank",
-    "evaluate --implementation": "scripts", "evaluate --matlab-dir": "scripts",
-    "evaluate --ties bounds": "ties", "evaluate --ties": "evaluate --set ties=ORDER"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -126,16 +119,6 @@ def _list_of_commands() -> Iterator[str]:
         for name, (_, line) in commands.items():
             yield f"  {name:14}{line}"
     yield "\nreid-ref COMMAND --help shows the options of a command."
-
-
-def removed(argv: Sequence[str]) -> str:
-    """Return what a command line names that is gone, and what does the same now; else nothing."""
-    given = {part for word in argv for part in word.split("=", 1)}
-    for old, new in REMOVED.items():
-        command, *option = old.split()
-        if argv and argv[0] == command and given.issuperset(option):
-            return f"{' '.join(option) or command} is gone; use `reid-ref {new}`"
-    return ""
 
 
 class _Parser(argparse.ArgumentParser):

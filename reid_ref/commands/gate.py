@@ -191,13 +191,9 @@ def _too_low(result: Result, least: Mapping[str, Decimal]) -> Iterator[str]:
 
 def _percent(result: Result, name: str, option: str) -> Decimal | None:
     """Return a number of the result in percent, exactly as its double prints; None is NaN."""
-    k = measure(name).k if measure(name).of_curve else None
-    if k and k > len(result.cmc):
-        raise InputError(option, f"a rank up to {len(result.cmc)}, where this CMC curve ends",
-                         name)
     try:
         value = result.value(name)
-    except InputError as error:  # an expectation has few
+    except InputError as error:  # an expectation has few, and a curve ends
         raise InputError(option, error.expected, error.got, error.remedy) from None
     return None if value != value else Decimal(repr(value)) * 100
 

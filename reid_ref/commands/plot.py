@@ -58,7 +58,8 @@ def add(command: argparse.ArgumentParser) -> None:
     title.add_argument("--no-title", dest="title", action="store_const", const="",
                        help="no title, for a figure whose caption says it")
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--max-memory", "--name", conventions="matlab")
+                       "--index-lists", "--max-memory", "--measure", "--name",
+                       conventions="matlab")
     command.add_argument("--last-rank", type=int, metavar="K",
                          help="the last rank that cmc draws (default: 50)")
     group = command.add_argument_group("rank-lists")
@@ -101,6 +102,10 @@ def _conventions(args: argparse.Namespace) -> list[Convention]:
 
 def _check_list_options(args: argparse.Namespace, conventions: list[Convention]) -> None:
     """Refuse options of one figure with other figures, and what rank lists do not take."""
+    if args.figure != "conventions":
+        common.refuse(args, ("--measure",), "the figure conventions", f"{args.figure}; leave it "
+                      "out")
+    common.named(args)
     if args.last_rank is not None:
         check_count(args.last_rank, "--last-rank", 2)
         if args.figure != "cmc":
@@ -126,6 +131,7 @@ def _check_list_options(args: argparse.Namespace, conventions: list[Convention])
 def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: list[Convention],
             lists: IndexLists | None, width: float) -> tuple[Any, str]:
     """Return the figure and its caption."""
+    draw: Callable[..., Any]
     if args.figure == "cameras":
         return camera_matrix.of_methods(_of_each(
             args, groups, lambda data, _: camera_pairs_of(
@@ -140,8 +146,11 @@ def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: lis
                        takes_saved=args.figure != "conventions")
     if args.figure == "conventions":
         height = curves.conventions_height(max(map(len, results.values())))
-        return (style.draw_panels(figures.conventions, results, width, height, scaled=False),
-                caption("conventions"))
+        draw, words = figures.conventions, caption("conventions")
+        if named := common.named(args):
+            draw = partial(draw, measures=named)
+            words = caption("conventions", measures=", ".join(named))
+        return style.draw_panels(draw, results, width, height, scaled=False), words
     by_name = by_row(results)
     draw = SHARED[args.figure]
     if args.last_rank:
@@ -208,7 +217,7 @@ def _rows(start: str, lists: list[RankList], result: Result | None, root: str,
     for ranked in lists:
         title = f"{start}query {ranked.query}"
         if result is not None:
-            ap = percent(result.per_query.ap[ranked.query], "")
+            ap = percent(result.of_query("mAP")[ranked.query], "")
             title += f", AP {ap}" if ap else ", no match"
         query, gallery = None, {}
         if names is not None:

@@ -15,10 +15,9 @@ from reid_ref.conventions import Convention, Reranking
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.measures import RANKS
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
-from reid_ref.result import Numbers, Result, headline, numbers_of
+from reid_ref.result import HEADLINE, Numbers, Result, headline, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, signed_percent, source
 from reid_ref.text.table import lines
@@ -37,10 +36,10 @@ class Rerank(NamedTuple):
     results: list[Reranked]
 
 
-def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = RANKS,
+def as_table(results: Mapping[str, Result], source: str, measures: Sequence[str] = HEADLINE,
              intervals: confidence.Intervals = None) -> str:
     """Return one column per result; the first is what the others are compared with."""
-    numbers = [headline(result, ranks) for result in results.values()]
+    numbers = [headline(result, measures) for result in results.values()]
     counts = next(iter(results.values())).counts
     (first, _), *others = results.items()
     after = dict(others)
@@ -52,14 +51,14 @@ def as_table(results: Mapping[str, Result], source: str, ranks: Sequence[int] = 
         [name, percent(original), *(cell for column in numbers[1:] for cell in (
             percent(column[name]), signed_percent(column[name] - original)))]
         for name, original in numbers[0].items()], indent=10)]
-    text += confidence.several(intervals) or [""]
+    text += confidence.several(intervals, measures) or [""]
     for result in results.values():
         text += signature_rows(str(result.signature))
     return "\n".join(text)
 
 
 def _words(result: Result) -> list[str]:
-    """Return the row that says how this result is re-ranked, and whose re-ranking that is."""
+    """Return the row with the re-ranking of this result, and the toolbox that it follows."""
     said = result.signature
     if "rerank" not in said:
         return []
@@ -94,13 +93,13 @@ def add(command: argparse.ArgumentParser) -> None:
                               "and maximum")
     command.add_argument("--protocol", metavar="NAME", help=argparse.SUPPRESS)
     common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--max-memory", "--ranks", "--cmc", formats=("table", "json"))
+                       "--max-memory", "--measure", "--ranks", "--cmc", formats=("table", "json"))
     confidence.add(command)
     gates.add_strict(command)
 
 
 def run(args: argparse.Namespace) -> int:
-    length, ranks = common.cmc_length(args), common.ranks(args)
+    length, measures = common.cmc_length(args), common.measures(args)
     convention = common.one_convention(args)
     numbers = _check(args)
     options = confidence.check(args)
@@ -110,15 +109,16 @@ def run(args: argparse.Namespace) -> int:
         results = {"original": evaluate_file(args, data, [convention], None)[convention.name]}
         results.update({"re-ranked": _reranked(args, data, convention, numbers)}
                        if args.multi_query is None else _multi_query(args, data, convention))
+        common.check_measures(args, results.values())
         results, intervals = confidence.find(args, results, options)
     findings = gates.examine(args, data, [convention])
     dataset = dataset_of(common.recognised(data)) if args.format == "json" else None
     show_answer(
         args.format,
-        table=lambda: as_table(results, source(args.files, data.layout), ranks, intervals),
+        table=lambda: as_table(results, source(args.files, data.layout), measures, intervals),
         json=lambda: Rerank([Reranked(
             name=name, files=args.files, layout=data.layout, dataset=dataset,
-            convention=convention.name, **numbers_of(result, length),
+            convention=convention.name, **numbers_of(result, length, common.named(args)),
             confidence=None if intervals is None else intervals[name])
             for name, result in results.items()]))
     return gates.of_findings(args, findings)

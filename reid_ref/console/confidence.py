@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.console import options as common
 from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
-from reid_ref.measures import measure, printed
+from reid_ref.measures import measure
 from reid_ref.result import Result, headline, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 from reid_ref.statistics.interval import LEVEL, check_level
@@ -21,18 +21,17 @@ from reid_ref.text import by_reason, percent, row
 from reid_ref.text.table import lines
 
 
-def intervals(results: Mapping[str, Result], ranks: Iterable[int], unit: Any = "identity",
+def intervals(results: Mapping[str, Result], measures: Sequence[str], unit: Any = "identity",
               **options: Any) -> dict[str, dict[str, Interval]]:
-    """Return the intervals of each Rank-k, mAP and mINP by the names of result and number.
+    """Return the intervals of these measures by the names of result and measure.
 
     They are as `Result.interval` makes them; random numbers are drawn once for all. A number
     that has none is left out, with a warning that says why.
     """
-    ranks = list(ranks)
     sums = {}
     with each_warning_once():
         for key, result in results.items():
-            numbers = headline(result, ranks)
+            numbers = headline(result, measures)
             reasons = {name: why for name, value in numbers.items()
                        if (why := _why_none(result, name, value))}
             for why, names in by_reason(reasons).items():
@@ -86,15 +85,17 @@ def single(numbers: Mapping[str, float], by_metric: Mapping[str, Interval]) -> l
     return lines(["", "percent", f"{level}% interval", "SE", "naive SE"], rows, indent=10)
 
 
-def several(intervals: Intervals) -> list[str]:
-    """Return a table of several rows, the intervals of mAP, one Rank-k and mINP, and notes."""
+def several(intervals: Intervals, measures: Sequence[str]) -> list[str]:
+    """Return a table of several rows, their intervals of these measures, and notes.
+
+    Of more than three measures it has one Rank-k, the first.
+    """
     if intervals is None:
         return []
     every = [interval for by_metric in intervals.values() for interval in by_metric.values()]
     title = f"{every[0].level:g} % interval" if every else "interval"
-    first = next((each.k or 1 for by_metric in intervals.values()
-                  for each in map(measure, by_metric) if each.of_curve), 1)
-    columns = printed([first])
+    later = [name for name in measures if measure(name).of_curve][1:] if len(measures) > 3 else ()
+    columns = [name for name in measures if name not in later]
     rows = [[name, *(ends(by_metric[metric]) if metric in by_metric else "-"
                      for metric in columns)] for name, by_metric in intervals.items()]
     return ["", *lines([title, *columns], rows), "", *notes(intervals)]
@@ -220,5 +221,5 @@ def find(args: argparse.Namespace, results: dict[str, Result], options: dict[str
     if options is None:
         return results, None
     phase(f"intervals from {options['resamples']:,} resamples")
-    by_name = intervals(results, common.ranks(args), **options)
+    by_name = intervals(results, common.measures(args), **options)
     return {name: with_signature(result, **options) for name, result in results.items()}, by_name

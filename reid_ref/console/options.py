@@ -26,7 +26,8 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
-from reid_ref.measures import RANKS
+from reid_ref.measures import RANKS, any_case, measure, names, printed
+from reid_ref.result import Result
 from reid_ref.signature import Signature
 
 
@@ -94,6 +95,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--ranks": {
         "metavar": "K[,K]", "type": numbers,
         "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
+    "--measure": {
+        "metavar": "NAME[,NAME]",
+        "help": f"print these numbers in place of the usual ones: {names()}, k a number"},
     "--cmc": {
         "metavar": "RANKS",
         "help": "ranks of the CMC curve in JSON: a number, or all; default 50"}}
@@ -165,8 +169,7 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
     max_memory(args)  # a wrong one is known before the work
-    if getattr(args, "metric", None) is not None:
-        check_choice(args.metric, "--metric", METRICS)
+    check_metric(args)
     files = list(args.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
     data = read_result(*files, names=names_of_arrays(args))
@@ -176,6 +179,15 @@ def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> 
         data.features("--pool", remedy="leave it out")
         return _pooled(data, args.pool)
     return data
+
+
+def check_metric(args: argparse.Namespace) -> None:
+    """Refuse what is no distance after --metric; of a measure, say which option takes it."""
+    name, meant = getattr(args, "metric", None), None
+    if name is not None and name not in METRICS:
+        with contextlib.suppress(InputError):
+            meant = f"--measure {measure(any_case(name)).name}"
+        check_choice(name, "--metric", METRICS, meant)
 
 
 def _pooled(data: ResultFile, pooling: str) -> ResultFile:
@@ -267,6 +279,26 @@ def with_choices(args: argparse.Namespace, conventions: Iterable[Convention]) ->
 def ranks(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
     """Return the k after --ranks, as they were given."""
     return tuple(args.ranks or default)
+
+
+def named(args: argparse.Namespace) -> list[str]:
+    """Return the measures after --measure, all of which are known; none without it."""
+    if args.measure is None:
+        return []
+    refuse(args, ("--ranks",), "no --measure with it", "--measure, which names each Rank-k")
+    return list(dict.fromkeys(measure(name.strip()).name for name in args.measure.split(",")))
+
+
+def measures(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> list[str]:
+    """Return the measures after --measure, or else what papers print, with the k of --ranks."""
+    return named(args) or printed(ranks(args, default))
+
+
+def check_measures(args: argparse.Namespace, results: Iterable[Result]) -> None:
+    """Refuse a measure after --measure that is not defined for a result."""
+    for name in named(args):
+        for result in results:
+            result.value(name)
 
 
 def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:

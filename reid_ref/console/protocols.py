@@ -168,6 +168,7 @@ def _searched(args: argparse.Namespace, protocol: Protocol,
               files: Sequence[str]) -> ProtocolResult:
     common.refuse(args, ("--trials", "--shots", "--labels", "--map"), "another protocol",
                   f"{protocol.name}, of person search; leave it out")
+    common.check_metric(args)
     if len(files) > 1:
         raise InputError("FILE", "one file of boxes", len(files))
     return evaluate_person_search(

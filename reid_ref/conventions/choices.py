@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import metrics
+from reid_ref import extensions, metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import JUNK
 from reid_ref.metrics import (
@@ -262,8 +262,20 @@ IGNORED = MappingProxyType({
 #: What most Python evaluators ignore.
 SAME_CAMERA = ("same identity, same camera",)
 
+
+class _Rules(dict[str, Rule]):
+    """The rules by name; another name is that of an installed package, which no list has."""
+
+    def __missing__(self, name: str) -> Rule:
+        rule = extensions.find("ap_rule", name, Rule)
+        if rule is None:
+            raise KeyError(name)
+        return rule if rule.differs else rule._replace(
+            differs=f"AP by the rule {name!r} of an installed package: either way")
+
+
 #: How average precision is computed.
-AP = MappingProxyType({
+AP: Mapping[str, Rule] = MappingProxyType(_Rules({
     "trapezoid": Rule(
         metrics.average_precision_trapezoid,
         grouped=metrics.average_precision_grouped_trapezoid,
@@ -288,7 +300,7 @@ AP = MappingProxyType({
         metrics.average_precision_grouped_step, grouped=metrics.average_precision_grouped_step,
         differs="AP by scikit-learn since 0.19: step, equal distances as one group: higher "
                 "without ties", has_steps=True),
-})
+}))
 
 #: What recall, and so AP, divides by: good images that exist and in the list, and `top_k`, to it.
 RECALL = MappingProxyType({
@@ -423,6 +435,13 @@ CHOICES: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "ties": TIES, "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH,
     "arithmetic": ARITHMETIC,
 })
+
+
+def known_values(choice: str, value: Any) -> list[str]:
+    """Return the values of a choice; if `value` is none of them, those of packages as well."""
+    values = list(CHOICES[choice])
+    return values if choice != "ap" or value in values else [
+        *values, *extensions.names("ap_rule")]
 
 
 #: Statuses of queries whose identity's images are all ignored are made of these.

@@ -14,7 +14,7 @@ from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_c
 from reid_ref.arrays.value import Value
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
-    UNMATCHED, Curve, Mask, as_text)
+    UNMATCHED, Curve, Mask, as_text, known_values)
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 
 _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
@@ -175,9 +175,10 @@ class Convention:
         for name in ("also", "oddities", "ignored"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)
-        for choice, known in CHOICES.items():
+        for choice in CHOICES:
             if choice not in ("ignored", "cmc_length"):
-                check_choice(getattr(self, choice), choice, known)
+                value = getattr(self, choice)
+                check_choice(value, choice, known_values(choice, value))
         check_choice(self.metric, "metric", METRICS)
         if isinstance(self.reranking, Mapping):
             object.__setattr__(self, "reranking", Reranking(**{

@@ -16,18 +16,30 @@ import numpy as np
 
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
-from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA
+from reid_ref.conventions.choices import (
+    CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA, known_values)
 from reid_ref.conventions.convention import Convention, Reranking
 from reid_ref.disk import rows_of_table
 from reid_ref.labels import JUNK, Labels
 
 
-class Measure(NamedTuple):
-    """How a toolbox measures distances between features by default, and the file and line."""
+#: What toolboxes make of features by default, query `q` and gallery `g`, one row per image: the
+#: metric, and whether they are normalised.
+FORMULAS = MappingProxyType({
+    "squared(q, g)": ("euclidean", False), "squared(unit(q), unit(g))": ("euclidean", True),
+    "1 - unit(q) @ unit(g).T": ("cosine", False), "-unit(q) @ unit(g).T": ("dot", True)})
 
-    metric: str
-    normalize: bool
+
+class Measure(NamedTuple):
+    """How a toolbox measures distances between features by default: a formula; file and line."""
+
+    formula: str
     source: str
+
+
+_RAW, _UNIT, _COSINE, _DOT = FORMULAS
+#: What is given lists of images has no features.
+_NO_FEATURES = Measure(_UNIT, "")
 
 
 class Copy(NamedTuple):
@@ -51,8 +63,7 @@ def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
 
 #: The rows of copies.csv.
 COPIES = [Copy(row["evaluator"], tuple(row["names"].split(";")), row["source"],
-               Measure(row["metric"], row["normalize"] == "yes", row["measure"]),
-               _reranking_of(row))
+               Measure(row["formula"], row["measure"]), _reranking_of(row))
           for row in rows_of_table("conventions/copies.csv")]
 
 
@@ -101,7 +112,7 @@ class Toolbox:
     evaluators: tuple[Procedure, ...]
     loader: str = ""
     loader_oddities: tuple[str, ...] = ()
-    measure: Measure = Measure("euclidean", True, "")
+    measure: Measure = field(kw_only=True)
     reranking: Reranking | None = None
 
 
@@ -119,14 +130,6 @@ _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"
 
 
-def _raw(source: str) -> Measure:
-    return Measure("euclidean", False, source)
-
-
-def _unit(source: str) -> Measure:
-    return Measure("euclidean", True, source)
-
-
 def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities: tuple[str, ...],
                      ) -> tuple[Procedure, Procedure]:
     """Return an evaluator with the AP of scikit-learn since 0.19, and with that of 0.18."""
@@ -136,7 +139,7 @@ def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities:
                       {**choices, "ap": "sklearn-0.18"}, oddities))
 
 
-_OF_TORCHREID = _raw("torchreid/engine/engine.py:124-125")
+_OF_TORCHREID = Measure(_RAW, "torchreid/engine/engine.py:124-125")
 _RERANKING_OF_TORCHREID = Reranking(
     "torchreid", source="torchreid/engine/engine.py:400-404, torchreid/utils/rerank.py:31,43")
 
@@ -144,23 +147,24 @@ TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
         Procedure("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
                             "al., ICCV 2015)"),),
-            measure=_unit("evaluation/Market_1501_evaluation.m:41-59"),
+            measure=Measure(_UNIT, "evaluation/Market_1501_evaluation.m:41-59"),
             reranking=Reranking(
                 "matlab", source="evaluation/Market_1501_evaluation.m:18-20,68, "
                 "utils/re_ranking.m")),
     Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
         Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),),
-            measure=_unit("utils/process_box_feat.m:12, test_mars.m:70")),
+            measure=Measure(_UNIT, "utils/process_box_feat.m:12, test_mars.m:70")),
     Toolbox("JDAI-CV/VeRidataset 09ccfce", (
         Procedure("veri", "compute_AP.m with gt_index and jk_index",
-                  {"ignored": ("listed as junk",), "unmatched": "nan"}),)),
+                  {"ignored": ("listed as junk",), "unmatched": "nan"}),),
+            measure=_NO_FEATURES),
     Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
         Procedure("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
             "(ties='numpy-reversed' gives that order): either way",
             "That order puts NaN first; here NaN is the farthest: either way",
             "CMC is stored in float32, seven digits: last bits")),),
-            measure=Measure("dot", True, "test.py:237-238, evaluate_gpu.py:12"),
+            measure=Measure(_DOT, "test.py:237-238, evaluate_gpu.py:12"),
             reranking=Reranking("layumi", source="evaluate_rerank.py:66-70, re_ranking.py:40")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
@@ -193,15 +197,15 @@ TOOLBOX_RECORDS = (
             "open-reid's own loader takes every image of the test identities as query and as "
             "gallery (Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here "
             "the file's own queries and gallery are ranked: either way",),
-        measure=_raw("reid/evaluators.py:62-64")),
+        measure=Measure(_RAW, "reid/evaluators.py:62-64")),
     Toolbox("VisualComputingInstitute/triplet-reid a538696", (
         *_by_scikit_learn("triplet-reid", "evaluate.py", _TRIPLET, (_INVERSE,)),
         Procedure("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
-                  (_INVERSE,))), measure=_raw("evaluate.py:43, README.md:252")),
+                  (_INVERSE,))), measure=Measure(_RAW, "evaluate.py:43, README.md:252")),
     Toolbox("wangguanan/light-reid 97c6b2d", (
         Procedure("light-reid", "lightreid/evaluations/rank/rank.py, inter-camera",
                   {"ap": "step", "junk_match": "never", "cmc_length": "shortest"}, (_ARGSORT,)),),
-            measure=Measure("cosine", False, "lightreid/build.py:38")),
+            measure=Measure(_COSINE, "lightreid/build.py:38")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
             Procedure(
@@ -218,26 +222,27 @@ TOOLBOX_RECORDS = (
         Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
                   {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
                    "cmc": "identities", "cmc_length": "identities"}),),
-            measure=_raw("evaluation/euclidean_dist.m:2")),
+            measure=Measure(_RAW, "evaluation/euclidean_dist.m:2")),
     Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
         Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
                   ("Its good and its ok list are good together: the same where one list holds "
-                   "both",)),)),
+                   "both",)),), measure=_NO_FEATURES),
     Toolbox("usnistgov/trec_eval f425365", (
         Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "
-                  "--to trec`", {"ap": "step", "junk_match": "never"}),)),
+                  "--to trec`", {"ap": "step", "junk_match": "never"}),),
+            measure=_NO_FEATURES),
     Toolbox("zjykzj/SimpleIR 9bc420d", (
         Procedure("simpleir", "simpleir/metric/impl; the rule it documents",
                   {"ignored": (), "ap": "step", "recall": "found"}),),
-            measure=_raw("simpleir/retrieval/helper.py:38")),
+            measure=Measure(_RAW, "simpleir/retrieval/helper.py:38")),
     Toolbox("Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b", (
         Procedure(
             "cityflow", "Evaluation_CityFlow.py:32-69, for the lists of 100 images that the AI "
             "City Challenge takes",
             {"ignored": (), "ap": "step", "top_k": 100, "cmc_length": 100},
             ("It adds precision times 1/n image by image, where here the sum of precisions is "
-             "divided by n: last bits",)),)),
+             "divided by n: last bits",)),), measure=_NO_FEATURES),
 )
 
 #: The cameras of SYSU-MM01's queries, infrared, and of its gallery.
@@ -264,7 +269,7 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
     Examples
     --------
     >>> mine = Toolbox("me/toolbox 1234567", (Procedure("mine", "rank.py", {"ap": "step"}),),
-    ...                loader="data.py:7")
+    ...                loader="data.py:7", measure=Measure(_RAW, "rank.py:5"))
     >>> [(record.name, record.loads) for record in conventions_of(mine)]
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
@@ -286,8 +291,8 @@ def conventions_of(toolbox: Toolbox) -> list[Convention]:
 
 
 def _fields_of(toolbox: Toolbox | Copy) -> dict[str, Any]:
-    measure = toolbox.measure
-    return dict(metric=measure.metric, normalize=measure.normalize, measure=measure.source,
+    metric, normalize = FORMULAS[toolbox.measure.formula]
+    return dict(metric=metric, normalize=normalize, measure=toolbox.measure.source,
                 reranking=toolbox.reranking)
 
 
@@ -482,7 +487,8 @@ def _value(key: str, text: str, name: str) -> Any:
         if text != "None":
             raise InputError(name, "a whole number from 1, or None", repr(text))
         return None
-    check_choice(text, name, [*CMC_LENGTH, "a number"] if key == "cmc_length" else CHOICES[key])
+    check_choice(text, name, [*CMC_LENGTH, "a number"] if key == "cmc_length"
+                 else known_values(key, text))
     return text
 
 

@@ -1,12 +1,12 @@
 """Printed tables of results: which cell is which number of which benchmark.
 
-Aim: a cell is read only where a header (or the name of its row) says Rank-k, mAP or mINP. What it
-is of is said, from the nearest on, by the header of its column, by its row, by the line across the
-table that it is below, by the caption or the line above the table, and by the headings that the
-table is below. Where the nearest of these names several benchmarks, the last one after an arrow or
-"to" counts, and else none. A number beside others whose column or data set is named, but not its
-own, is of none; so is one below a line that may be the name of another data set. What begins like
-a number below such a header, and is none, is listed as unread.
+Aim: a cell is read only where a header (or the name of its row) says Rank-k, mAP or mINP. Its
+benchmark is named, from the nearest on, by the header of its column, its row, the line across the
+table that it is below, the caption or the line above the table, and the headings above it. A row
+or a line has to be the name of a benchmark, or that of a domain after an arrow: with other words
+it may be what a model learned from, and its numbers are of an unknown one. So are those next to
+others whose column or data set is named, if theirs is not. What begins like a number below such a
+header, and is none, is listed as unread.
 """
 from __future__ import annotations
 
@@ -15,17 +15,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, pairwise, repeat
 from typing import NamedTuple
 
-from reid_ref.datasets.benchmarks import (
-    BENCHMARKS, benchmark_named, benchmarks_in, folded)
+from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in, folded
 from reid_ref.text.pages import Grid
 
 #: In the place of a benchmark: several of them, or one that is not among `BENCHMARKS`.
 SEVERAL, UNKNOWN = "several", "unknown"
 _WORDS = re.compile("[a-z]+")
-_WORD = re.compile(r"[^\W_]+")
 _INTEGER = re.compile("[0-9]+")
 #: mAP50 and mAP@0.5 are of detectors; R50, R-50 and R-101 are networks.
 _METRIC = re.compile(
@@ -34,12 +31,9 @@ _METRIC = re.compile(
     re.IGNORECASE)
 _RANKS = {"rank", "cmc", "top", "r"}
 _MEANS = {"map": "mAP", "minp": "mINP"}
-#: Beside what a model learned from, and beside what it was tested on.
-_TRAINED = set("source init train trained training pre pretrain pretrained pretraining".split())
-_SOURCES = _TRAINED | {"extra", "additional", "external"}
-_TESTS = {"target", "test", "tested", "testing"}
-#: Of a column that is a change, a mean over benchmarks, or not of the test set.
-_OTHER = _TRAINED | set("""gain drop change improvement diff delta avg average std time reference
+#: Of a column that is what a model learned from, a change, a mean over benchmarks, or a remark.
+_OTHER = set("""source init train trained training pre pretrain pretrained pretraining extra
+    additional external gain drop change improvement diff delta avg average std time reference
     paper note notes remark comment link download path""".split())
 #: Rows that are no result of a system, and rows that are a mean over others.
 _DEVIATIONS = {"std", "sd", "stdev", "std dev", "standard deviation", "gain", "improvement"}
@@ -47,21 +41,11 @@ _AVERAGES = {"mean", "average", "avg"}
 _DATASETS = {"dataset", "datasets", "benchmark", "target", "test", "testing"}
 #: A longer text beside numbers is a remark, not the name of a benchmark.
 _REMARK = 60
-_ARROW = re.compile(r"→|->|=>|\bto\b", re.IGNORECASE)
 _SIGN = re.compile("→|->|=>")
-#: "MSMT2Market", and what papers on several sources call benchmarks: "MS+D+C->M". Which CUHK03 the
-#: C is they do not say.
-_FUSED = re.compile(r"[\w-]{3,60}")
-_BETWEEN = re.compile("2|to", re.IGNORECASE)
-_LETTERS = {"m": "market1501", "d": "dukemtmc", "ms": "msmt17", "mt": "msmt17", "c": UNKNOWN}
-#: A line across a table with one of these words says how, not on what.
-_HOW = set("""with without method methods approach approaches based supervised unsupervised ranking
-    rerank reranking baseline baselines backbone backbones cnn cnns transformer transformers vit
-    resnet handcrafted crafted learning loss losses attention pose feature features resolution
-    query size training adaptation""".split())
+#: Before the domain that a model is tested on, also in "MSMT2Market" and "market_to_duke".
+_ARROW = re.compile(rf"{_SIGN.pattern}|(?<=[A-Za-z])2(?=[A-Z])|(?<![^\W_])[Tt]o(?![^\W_])")
 _FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
                    re.IGNORECASE)
-_BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 #: The interval beside a number.
 _INTERVAL = re.compile(r"(?<=[0-9*])\s*\[[-+−.0-9]+,\s*[-+−.0-9]+\]")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")
@@ -166,59 +150,21 @@ def benchmark_in(text: str) -> str | None:
     Examples
     --------
     >>> benchmark_in("MSMT2Market"), benchmark_in("MS+D+C->M"), benchmark_in("Market -> Mine")
-    ('market1501', 'market1501', 'unknown')
-    >>> benchmark_in("CUHK03 (CUHK03-NP)"), benchmark_in("Market-1501 & DukeMTMC")
-    ('cuhk03-np', 'several')
+    ('market1501', 'unknown', 'unknown')
+    >>> benchmark_in("Market-1501 & DukeMTMC")
+    'several'
     """
-    text = _FUSED.sub(lambda word: _parted(word[0]), text)
-    keys = benchmarks_in(text)
-    after = benchmarks_in(_ARROW.split(text)[-1]) if _ARROW.search(text) else []
-    if len(after) == 1:
-        return after[0]
-    if _SIGN.search(text) and not after:
-        *sources, target = (_WORD.findall(part) for part in _SIGN.split(
-            _METRIC.sub(" ", text).casefold()))
-        if len(target) == 1 and set(_LETTERS).issuperset(chain(target, *sources)) and any(sources):
-            return _LETTERS[target[0]]
-        if keys and target:
-            return UNKNOWN
-    within = benchmarks_in(" ".join(_BRACKETS.findall(text)))
-    if len(keys) == 2 and within == keys[1:] and BENCHMARKS[keys[1]].name.startswith(
-            BENCHMARKS[keys[0]].name):
-        return keys[1]
+    *sources, target = _ARROW.split(text)
+    keys = benchmarks_in(target)
+    if not keys and (_SIGN.search(text) or any(map(benchmarks_in, sources))):
+        return UNKNOWN
     return SEVERAL if len(keys) > 1 else keys[0] if keys else None
 
 
-def _parted(word: str) -> str:
-    """Return "MSMT -> Market" for "MSMT2Market", and any other word as it is."""
-    for between in _BETWEEN.finditer(word):
-        sides = word[:between.start()], word[between.end():]
-        named = [benchmark_named(side) is not None for side in sides]
-        if all(named) or between[0] == "2" and any(named) and sides[1][:1].isupper():
-            return " -> ".join(sides)
-    return word
-
-
-@lru_cache(maxsize=1024)
-def tested_in(text: str) -> str | None:
-    """Return the same of a row; what its model learned from is none.
-
-    Examples
-    --------
-    >>> tested_in("R50 (pretrained on Duke)"), tested_in("Market (MSMT17 pretraining)")
-    (None, 'market1501')
-    >>> tested_in("trained on Duke -> Market"), tested_in("Market, pretrained on MSMT17")
-    ('market1501', 'several')
-    """
-    text = _BRACKETS.sub(lambda part: "" if _is_source(part[0]) else part[0], text)
+def _named(text: str) -> str | None:
+    """Return the benchmark whose name a text is, "unknown" if other words are next to it."""
     key = benchmark_in(text)
-    return key if key == SEVERAL or not _is_source(text) else None
-
-
-def _is_source(text: str) -> bool:
-    words = set(_WORDS.findall(text.casefold()))
-    has_target = words & _TESTS or _ARROW.search(text) and len(benchmarks_in(text)) > 1
-    return bool(words & _SOURCES) and not has_target
+    return key if key is None or _SIGN.search(text) or benchmark_named(text) else UNKNOWN
 
 
 def is_table_of_results(grid: Grid) -> bool:
@@ -259,10 +205,9 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     waiting: Sequence[str] = ()  # between rows, perhaps the upper one of two headers
     in_body, above = False, grid.above
     section: str | None = None  # the benchmark of the lines across the table
-    is_below = False  # nothing but such lines since
     column_of: dict[int, str] = {}  # of a column of benchmarks, the last one
     columns: list[Column] = []
-    for (line, cells), (_, below) in pairwise([*grid.rows, (0, [])]):
+    for line, cells in grid.rows:
         texts = {cell for cell in cells if cell}
         is_section = _is_section(texts, any(cells[:1]), columns)
         if not is_section and _is_header(cells, heads, in_body):
@@ -271,43 +216,37 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
         elif is_section and not heads:
             above = [*texts, *above]
         elif is_section:
-            goes_on = (is_below or not section or not any(map(str.isalpha, *texts))
-                       or bool(_HOW & set(_WORDS.findall("".join(texts).casefold()))))
-            section = tested_in(*texts) or (section if goes_on else UNKNOWN)
-            is_below = True
-            column_of.update((k, cells[k]) for k in column_of if cells[k:k + 1] > [""])
+            # After one that names a benchmark, any other line may name another one.
+            section, column_of = _named(*texts) or section and UNKNOWN, {}
+            if section not in (None, UNKNOWN):
+                columns = [column._replace(benchmark=column.benchmark and (
+                    section if column.benchmark == section else SEVERAL)) for column in columns]
         elif not any(numbers_in(cell)[0] for cell in cells):
             waiting = cells
             if not in_body and not heads:
                 heads, waiting = [cells], ()
                 columns = _columns(heads)
             elif texts:
-                yield from _row(line, cells, below, columns, [section], ())
+                yield from _row(line, cells, columns, [section], ())
+            if any(column.metrics and benchmark_in(cell) for cell, column in zip(cells, columns)):
+                columns = [column._replace(benchmark=UNKNOWN) for column in columns]
         elif texts:
-            columns = _below(columns, waiting, section)
-            in_body, is_below, waiting = True, False, ()
+            in_body, waiting = True, ()
             of_row = _benchmark_of_row(cells, columns, column_of) or section
             corner = [column.benchmark for column in columns
                       if not column.metrics and not column.is_other]
             nearest = [of_row, *corner, *map(benchmark_in, above)]
-            yield from _row(line, cells, below, columns, nearest, form)
+            yield from _row(line, cells, columns, nearest, form)
 
 
-def _row(line: int, cells: Sequence[str], below: Sequence[str], columns: Sequence[Column],
+def _row(line: int, cells: Sequence[str], columns: Sequence[Column],
          nearest: Sequence[str | None], form: Sequence[str]) -> Iterator[PrintedRow]:
     """Yield a row, if there is a number in it, or what begins like one."""
     read = list(_numbers(cells, columns, nearest, form))
     numbers = tuple(number for number in read if isinstance(number, Number))
     unread = tuple(cell for cell in read if not isinstance(cell, Number))
     if read:
-        yield PrintedRow(line, _name(cells, below), _in_percent(numbers), unread)
-
-
-def _name(cells: Sequence[str], below: Sequence[str]) -> str:
-    """Return the first text, or the one beside it where the first goes on over an empty cell."""
-    first, second, *_ = *(k for k, cell in enumerate(cells) if cell), len(cells)
-    goes_on = second < min(len(cells), len(below)) and not below[first] and below[second]
-    return cells[second if goes_on and re.search("[a-z]", cells[second], re.I) else first]
+        yield PrintedRow(line, next(filter(None, cells)), _in_percent(numbers), unread)
 
 
 def _is_section(texts: set[str], is_first: bool, columns: Sequence[Column]) -> bool:
@@ -359,38 +298,29 @@ def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
     return [_column(" ".join(above)) for above in texts]
 
 
-def _below(columns: list[Column], cells: Sequence[str], section: str | None) -> list[Column]:
-    """Return the columns below another row of benchmarks, or a line that may contradict theirs."""
-    columns = [column._replace(benchmark=column.metrics and tested_in(cell) or column.benchmark)
-               for column, cell in zip(columns, chain(cells, repeat("")))]
-    named = {column.benchmark for column in columns if column.metrics} - {None}
-    if section in (None, UNKNOWN) or len(named) != 1 or section in named:
-        return columns
-    return [column._replace(benchmark=column.benchmark and SEVERAL) for column in columns]
-
-
 def _column(text: str) -> Column:
     words = set(_WORDS.findall(text.casefold()))
-    # "Source -> Target" and "Train / Test" are of both.
-    sources = set() if words & _TESTS else _SOURCES
-    return Column(metrics_in(text), benchmark_in(text), bool(words & _DATASETS),
-                  bool(words & (_OTHER - _TRAINED | sources)),
+    is_dataset = bool(words & _DATASETS)
+    return Column(metrics_in(text), benchmark_in(text), is_dataset,
+                  bool(words & _OTHER) and not is_dataset,
                   next((name for word, name in _BOXES.items() if word in words), ""))
 
 
 def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
                       column_of: dict[int, str]) -> str | None:
-    """Return the benchmark of a row: a cell of a column of data sets, or any text but sources."""
+    """Return the benchmark of a row: a cell of a column of data sets, or any that is its name."""
     keys: set[str] = set()
     for k, (cell, column) in enumerate(zip(cells, columns)):
         if column.is_other or len(cell) > _REMARK or numbers_in(cell)[0]:
             continue
         cell = cell or column_of.get(k, "")
+        key = benchmark_in(cell) if column.is_dataset else _named(cell)
         # In a column of names of benchmarks, another name is that of a benchmark, too.
-        is_name = column.is_dataset or benchmark_named(column_of.get(k, "")) is not None
-        key = tested_in(cell) or (UNKNOWN if cell and is_name else None)
+        if key is None and cell and (column.is_dataset or k in column_of):
+            key = UNKNOWN
         if key is not None:
-            column_of[k] = cell
+            if key != UNKNOWN or k in column_of:
+                column_of[k] = cell
             if column.is_dataset:
                 return key
             keys.add(key)

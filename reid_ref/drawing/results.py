@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from reid_ref.drawing.style import (
 from reid_ref.evaluation import groups as figure_values
 from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
-from reid_ref.result import Result, points_of
+from reid_ref.result import Result, values_of
+from reid_ref.result.systems import METRICS
 from reid_ref.text import percent
 
 #: The CMC curve is drawn to this rank by default, or to its end if that comes before.
@@ -241,7 +243,8 @@ def conventions_height(n: int) -> float:
     return 1.1 + 0.15 * n
 
 
-def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
+def conventions(results: Mapping[str, Result], ax: Any = None,
+                measures: Sequence[str] = METRICS) -> Any:
     """Draw mAP and Rank-1 of one result under several conventions, the first on top.
 
     The results are by convention, as `reid_ref.evaluate` returns them for several conventions.
@@ -250,6 +253,8 @@ def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
     ----------
     results, ax
         As for `cmc`.
+    measures : sequence of str
+        What is drawn in place of mAP and Rank-1.
 
     Returns
     -------
@@ -271,23 +276,21 @@ def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
     [41.67, 58.33]
     """
     results, ax = results_by_name(results), axes_or(ax, conventions_height(len(results)))
-    rows = np.arange(len(results))
-    ap = 100 * np.array([result.mAP for result in results.values()])
-    rank1 = 100 * np.array([points_of(result.cmc)[0] for result in results.values()])
-    for values, name, colour, marker in ((ap, "mAP", COLOURS[0], "o"),
-                                         (rank1, "Rank-1", COLOURS[1], "D")):
+    rows, main = np.arange(len(results)), measures[0]
+    every = 100 * np.array([values_of(result, measures) for result in results.values()]).T
+    for values, name, colour, marker in zip(every, measures, cycle(COLOURS), cycle("oDs^v")):
         ax.plot(values, rows, linestyle="none", marker=marker, markersize=4, color=colour,
                 label=name)
-    ax.set_yticks(rows, [name if not np.isnan(value) else f"{name} (no mAP)"
-                         for name, value in zip(results, ap.tolist())])
+    ax.set_yticks(rows, [name if not np.isnan(value) else f"{name} (no {main})"
+                         for name, value in zip(results, every[0].tolist())])
     first = next(iter(results))
-    if not np.isnan(ap[0]):
-        ax.axvline(ap[0], color=COLOURS[0], linewidth=0.6, alpha=0.6)
+    if not np.isnan(every[0, 0]):
+        ax.axvline(every[0, 0], color=COLOURS[0], linewidth=0.6, alpha=0.6)
     ax.margins(x=0.06)
     label(ax, f"One result, {len(results)} conventions",
-          f"line: mAP of {first}, {percent(results[first].mAP)}", loc="right",
+          f"line: {main} of {first}, {percent(values_of(results[first], [main])[0])}", loc="right",
           xlabel="percent", ylim=(len(results) - 0.5, -0.5))
-    return add_legend_below(ax, ncols=2)
+    return add_legend_below(ax, ncols=len(measures))
 
 
 #: Wrong pairs that are drawn per query, of each kind of camera.

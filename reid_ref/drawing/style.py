@@ -212,14 +212,14 @@ CAPTIONS = {
               "of queries in small print.",
     "distances": "Densities of the distances between queries and gallery images of the same and "
                  "of other identities, on the same and on other cameras.",
-    "conventions": "Mean average precision (mAP) and Rank-1 of one result under the conventions "
-                   "of different evaluators.",
+    "conventions": "{measures} of one result under the conventions of different evaluators.",
     "rank-lists": "Queries and their nearest gallery images. Solid green frame: same identity; "
                   "dashed red: other identity; dotted amber: distractor; grey: ignored. After a "
                   "gap, the next good image."}
 
 
-def caption(figure: str, several: bool = False, bands: bool = False) -> str:
+def caption(figure: str, several: bool = False, bands: bool = False,
+            measures: str = "Mean average precision (mAP) and Rank-1") -> str:
     """Return the caption of a figure, of one method or of several, with or without bands.
 
     Examples
@@ -228,6 +228,7 @@ def caption(figure: str, several: bool = False, bands: bool = False) -> str:
     'Precision at each level of recall, averaged over the queries.'
     """
     words = CAPTIONS.get(f"{figure}, several" if several else figure, CAPTIONS[figure])
+    words = words.format(measures=measures)
     return f"{words} Bands are 95 % confidence intervals." if bands else words
 
 

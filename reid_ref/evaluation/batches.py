@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, as_names, check_choice, check_same_length)
+    InputError, Integers, as_array, as_integers, check_choice, check_same_length, errors_at)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.conventions import METRICS
-from reid_ref.evaluation.how import Progress, documented
+from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
@@ -56,15 +56,12 @@ class _Batch:
                       None if self.index is None else self.index[chosen])
 
 
-@documented
 class Evaluator(Generic[Computed]):
     """Collect batches of features and labels; evaluate them at the end.
 
     Parameters
     ----------
-    %(metric)s
-    %(normalize)s
-    %(convention)s
+    Other parameters: see `reid_ref.evaluate`.
 
     Raises
     ------
@@ -131,11 +128,6 @@ class Evaluator(Generic[Computed]):
                            for side, batches in self._batches.items())
         return f"Evaluator({counts}; convention {_names(self.convention)})"
 
-    def __copy__(self) -> Evaluator[Any]:
-        new = type(self)(metric=self.metric, normalize=self.normalize, convention=self.convention)
-        new._add(self._batches, "")
-        return new
-
     def update(self, features: Any, identity: Any, camera: Any, *, is_query: Any,
                index: Any = None) -> None:
         """Add a batch of images, of any size; it is copied.
@@ -168,18 +160,17 @@ class Evaluator(Generic[Computed]):
         chosen = np.full(len(batch), mask)
         self._add({"query": [batch.take(chosen)], "gallery": [batch.take(~chosen)]}, "")
 
-    @documented
     def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
                 progress: Progress | None = None, threads: int | None = None) -> Computed:
         """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
         ----------
-        %(lists)s
-            They follow the order of images that the notes of the class describe.
-        %(max_memory)s
-        %(progress)s
-        %(threads)s
+        lists : IndexLists, optional
+            As for `reid_ref.evaluate`, in the order of images that the notes of the class
+            describe.
+
+        Other parameters: see `reid_ref.evaluate`.
 
         Returns
         -------
@@ -231,9 +222,6 @@ class Evaluator(Generic[Computed]):
         InputError
             Different settings, or batches that do not fit together. Nothing is added then.
         """
-        if not isinstance(other, Evaluator):
-            raise InputError("other", "an Evaluator", type(other).__name__,
-                             "join states with Evaluator.from_states([...])")
         self._merge(other, "other: ")
 
     def state(self) -> State:
@@ -288,9 +276,6 @@ class Evaluator(Generic[Computed]):
         >>> Evaluator.from_states([first.state(), second.state()]).compute().mAP
         1.0
         """
-        if not isinstance(states, Iterable):
-            raise InputError("states", "a list of what Evaluator.state() returns",
-                             type(states).__name__)
         evaluators = [cls._from_state(state, f"states[{k}]") for k, state in enumerate(states)]
         if not evaluators:
             raise InputError("states", "at least one state", "none")
@@ -301,22 +286,20 @@ class Evaluator(Generic[Computed]):
     @classmethod
     def _from_state(cls, state: Mapping[str, Any], name: str) -> Evaluator[Any]:
         try:
-            settings = json.loads(str(as_names(np.ravel(state["settings"]), "settings")[0]))
+            settings = json.loads(str(state["settings"]))
             records = settings["convention"]
             convention = (tuple(Convention(**record) for record in records)
                           if isinstance(records, list) else Convention(**records))
-            evaluator = cls(metric=settings["metric"], normalize=settings["normalize"],
-                            convention=convention)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(name, "what Evaluator.state() returns", f"{error!r}", "send states "
+                             "between equal versions of reid-ref") from None
+        evaluator = cls(metric=settings["metric"], normalize=settings["normalize"],
+                        convention=convention)
+        with errors_at(name):
             evaluator._add({side: [_checked_batch(
                 state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
                 state[f"{side}_index"] if f"{side}_index" in state else None)]
                 for side in SIDES}, "")
-        except (KeyError, TypeError, IndexError, AttributeError, ValueError,
-                RecursionError) as error:
-            raise InputError(
-                name, "what Evaluator.state() returns", f"another {type(state).__name__} "
-                f"({type(error).__name__}: {error})", "save and send complete states, between "
-                "equal versions of reid-ref") from None
         return evaluator
 
     def _merge(self, other: Evaluator[Computed], where: str) -> None:

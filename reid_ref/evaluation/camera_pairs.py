@@ -123,8 +123,8 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     rule : {"plain", "script"}
         "plain": label -1 is ignored, any cameras, every score counts. "script": bit-identical to
         the MATLAB multi-camera scripts, for cameras 1 to 6.
-    %(max_memory)s
-    %(progress)s
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------
@@ -194,12 +194,10 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
         One row per image; finite real numbers of any dtype.
     query, gallery : Labels
         With "script", cameras 1 to 6.
-    %(metric)s
-    %(normalize)s
-    %(max_memory)s
-    %(progress)s
     rule : {"plain", "script"}
         As in `camera_pairs`.
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------

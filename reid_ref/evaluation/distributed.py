@@ -25,7 +25,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, as_array, blocks_of, is_stored
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import (
-    as_rows, block_named, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
+    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
@@ -65,18 +65,17 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
         memory is sent to them.
     query, gallery : Labels
         Identity and camera of each image.
-    %(metric)s
-    %(normalize)s
-    %(convention)s
-        Conventions that need whole rows of distances are refused.
-    %(lists)s
+    convention : str or Convention, or several of them
+        As for `reid_ref.evaluate`; those that need whole rows of distances are refused.
     max_memory : int or str, optional
         Working memory of each thread of a worker, in bytes, besides its shard and the query
         features; by default as for `reid_ref.evaluate`, on the worker.
-    %(progress)s
-        Each shard counts as its share of the queries.
+    progress : callable, optional
+        As for `reid_ref.evaluate`; each shard counts as its share of the queries.
     client : distributed.Client, optional
         By default the current one; if there is none, the threads of this machine.
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------
@@ -88,8 +87,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     ------
     InputError
         As `reid_ref.evaluate`; also chunks of unknown size, a convention that needs whole rows,
-        a file that a worker cannot read, a block whose computation fails, a shard that ends
-        several workers.
+        a file that a worker cannot read, a shard that ends several workers. What the computation
+        of a block raises comes as it is.
 
     Warns
     -----
@@ -323,7 +322,7 @@ def _client(client: Any) -> Any:
     """Return the client to use; None for the threads of this machine."""
     try:
         import dask.array  # noqa: F401
-        from distributed import Client, default_client
+        from distributed import default_client
     except ImportError as error:
         raise InputError("reid_ref.distributed", got=f"needs dask and distributed ({error})",
                          remedy='pip install "reid-ref[distributed]"') from None
@@ -332,9 +331,6 @@ def _client(client: Any) -> Any:
             return default_client()
         except ValueError:
             return None
-    if not isinstance(client, Client) or client.asynchronous:
-        raise InputError("client", "a distributed.Client that is not asynchronous", repr(client),
-                         "pass distributed.Client(address)")
     return client
 
 
@@ -370,14 +366,7 @@ def _results(client: Any, calls: list[tuple[_Shard, tuple[Any, ...]]],
 def _in_threads(shards: list[_Shard], tasks: list[Any]) -> Iterator[tuple[_Shard, Any]]:
     from dask import compute
     for part in blocks_of(len(tasks), _AT_ONCE):
-        try:
-            answers = compute(*tasks[part])
-        except Exception:
-            for shard, task in zip(shards[part], tasks[part]):
-                with block_named("gallery_features", shard.images):
-                    task.compute()
-            raise
-        yield from zip(shards[part], answers)
+        yield from zip(shards[part], compute(*tasks[part]))
 
 
 def _in_cluster(shards: list[_Shard], tasks: list[Any],
@@ -388,15 +377,14 @@ def _in_cluster(shards: list[_Shard], tasks: list[Any],
     try:
         for future in as_completed(futures, client.loop):
             images = shard_of[future].images
-            with block_named("gallery_features", images):
-                try:
-                    answer = future.result()
-                except KilledWorker:
-                    raise InputError(
-                        "gallery_features", got="several workers ended on the shard of rows "
-                        f"{images.start} to {images.stop - 1}, probably out of memory: each "
-                        "thread of a worker needs its shard, the query features and max_memory",
-                        remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
+            try:
+                answer = future.result()
+            except KilledWorker:
+                raise InputError(
+                    "gallery_features", got="several workers ended on the shard of rows "
+                    f"{images.start} to {images.stop - 1}, probably out of memory: each thread "
+                    "of a worker needs its shard, the query features and max_memory",
+                    remedy="pass smaller chunks, gallery_features.rechunk(...)") from None
             yield shard_of[future], answer
             future.release()
     finally:

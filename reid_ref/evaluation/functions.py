@@ -36,13 +36,27 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     gallery_features : array_like, shape (n_gallery, d)
     query, gallery : Labels
         Identity and camera of each image.
-    %(metric)s
-    %(normalize)s
-    %(convention)s
-    %(lists)s
-    %(max_memory)s
-    %(progress)s
-    %(threads)s
+    metric : {"euclidean", "cosine", "dot"}, optional
+        Distance between features. On normalised features all three give the same ranking.
+        Default: that of the convention's toolbox.
+    normalize : bool, optional
+        Divide each feature by its 2-norm first. Default: as the convention's toolbox does.
+        The Market-1501 drivers do, torchreid does not.
+    convention : str or Convention, or several of them
+        A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
+        the ranks and take little longer than one.
+    lists : IndexLists, optional
+        Good and junk images of every query, for conventions that list them.
+    max_memory : int or str, optional
+        Working memory in bytes, besides the input and the result: a number, or text such as
+        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
+        not depend on it. Features need as much as the distances of one query, 8 bytes for each
+        gallery image, and the features of 16 images.
+    progress : callable, optional
+        Called with the number of queries done since the last call.
+    threads : int, optional
+        Threads, those of matrix products included. Default: one for each core that the process
+        may use, which OMP_NUM_THREADS can limit. The result does not depend on it.
 
     Returns
     -------
@@ -98,11 +112,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
         file, a tensor; any real dtype. MATLAB's matrix is gallery x query: pass it transposed.
     query, gallery : Labels
         Identity and camera of each image.
-    %(convention)s
-    %(lists)s
-    %(max_memory)s
-    %(progress)s
-    %(threads)s
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------
@@ -158,16 +169,17 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
         what `reid_ref.files.read_ranked_lists` reads of a file.
     query, gallery : Labels
         The gallery's labels are those of all its images, in the order that the indices count.
-    %(convention)s
-        Lists have no equal distances: an order of ties changes nothing.
-    %(lists)s
+    convention : str or Convention, or several of them
+        As for `reid_ref.evaluate`. Lists have no equal distances: an order of ties changes
+        nothing.
     n_good : array_like of int, shape (n_query,), optional
         How many good images exist for each query, where more exist than the gallery holds. They
         count as missed. Default: those of the gallery.
     query_names, gallery_names : sequence of str, optional
         Names of the images, in the order of the labels. Default: those in the labels. Lists may
         spell them with or without folders and suffix (.jpg, .jpeg, .png, .bmp).
-    %(max_memory)s
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------

@@ -15,8 +15,8 @@ from reid_ref.conventions import AP
 from reid_ref.labels import Labels
 from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
-from reid_ref.measures import COLUMNS, measure
-from reid_ref.result import Result, in_mean, in_mean_of, intervals_of, sums_of_units
+from reid_ref.measures import measure, printed
+from reid_ref.result import Result, counted_values, in_mean, intervals_of, sums_of_units
 from reid_ref.statistics import Interval
 
 #: Recall in percent at which mean precision is computed.
@@ -35,25 +35,44 @@ class Groups(Value):
         Queries of the group.
     counted : int64
         Those in the mean of mAP, as `Result.counted`.
-    mAP, rank1, mINP : float64
-        In [0, 1]; NaN where no query counts. mINP is NaN as well where a list of the group lacks a
-        good image.
+    means : dict of str to float64
+        By measure, in [0, 1]; NaN if no query counts, or a value that counts is unknown.
     """
 
     value: Integers
     queries: Integers
     counted: Integers
-    mAP: Doubles
-    rank1: Doubles
-    mINP: Doubles
+    means: dict[str, Doubles]
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
+        for name in ("value", "queries", "counted"):
             object.__setattr__(self, name, read_only(getattr(self, name)))
+        object.__setattr__(self, "means", {name: read_only(values)
+                                           for name, values in self.means.items()})
+
+    @property
+    def mAP(self) -> Doubles:
+        """The means of mAP."""
+        return self.means["mAP"]
+
+    @property
+    def rank1(self) -> Doubles:
+        """The means of Rank-1."""
+        return self.means["Rank-1"]
+
+    @property
+    def mINP(self) -> Doubles:
+        """The means of mINP."""
+        return self.means["mINP"]
 
 
-def by_group(result: Result, query: Labels | None = None, by: str = "identity") -> Groups:
-    """Return mAP, Rank-1 and mINP of each identity, or of each query camera.
+#: The measures that every group has.
+BY_DEFAULT = tuple(printed([1]))
+
+
+def by_group(result: Result, query: Labels | None = None, by: str = "identity",
+             measures: Iterable[str] = ()) -> Groups:
+    """Return mAP, Rank-1 and mINP of each identity, or of each query camera, and other measures.
 
     The numbers of a group are those of an evaluation of its queries alone: a query without a
     good image counts as the convention of `result` has it.
@@ -65,17 +84,20 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
         The queries that were evaluated, in their order. Default: as the result has them.
     by : {"identity", "camera"}
         What the queries of a group have in common.
+    measures : iterable of str
+        Further measures, such as "P@10".
 
     Returns
     -------
     Groups
-        Plain arrays: `value`, `queries`, `counted`, `mAP`, `rank1`, `mINP`. Rank-1 is NaN where
-        the convention's CMC curve counts identities or drawn images, not ranks.
+        Plain arrays: `value`, `queries`, `counted`, `mAP`, `rank1`, `mINP`; `means` has these and
+        the others by name. Rank-k is NaN where the convention's CMC curve counts identities or
+        drawn images, not ranks.
 
     Raises
     ------
     InputError
-        `query` has another length; another `by`.
+        `query` has another length; another `by`; no measure has such a name.
 
     Examples
     --------
@@ -96,22 +118,26 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity") 
     loaded = result.per_query.status != "not loaded"
     order = np.flatnonzero(loaded)[np.argsort(group[loaded], kind="stable")]
     edges = np.cumsum([0, *np.bincount(group[loaded], minlength=len(value))])
-    convention = result.convention
-    counted, means = [], []
-    for start, stop in pairwise(edges):
-        values = [in_mean_of(result, each, order[start:stop]) for each in COLUMNS]
-        counted.append(len(values[0]))
-        means.append([*map(convention.mean, values)])
-    ranks = convention.cut_off(of_queries(result.ranks, loaded))
-    rank1 = [_rank1(part, result) for part in split_queries(ranks, group[loaded], len(value))]
-    return Groups(value, np.bincount(group), np.array(counted), rank1=np.array(rank1), **{
-        each.name: column for each, column in zip(COLUMNS, np.array(means).T)})
+    queries = [order[start:stop] for start, stop in pairwise(edges)]
+    ranks = result.convention.cut_off(of_queries(result.ranks, loaded))
+    parts = list(split_queries(ranks, group[loaded], len(value)))
+    means = {}
+    for which in map(measure, dict.fromkeys((*BY_DEFAULT, *measures))):
+        if which.of_curve:
+            numbers = [_curve_at(which.k or 0, part, result) for part in parts]
+        else:
+            values = result.of_query(which.name)
+            numbers = [result.convention.mean(counted_values(result, values, each))
+                       for each in queries]
+        means[which.name] = np.array(numbers)
+    counts = [np.count_nonzero(in_mean(result)[each]) for each in queries]
+    return Groups(value, np.bincount(group), np.array(counts), means)
 
 
-def _rank1(ranks: GoodRanks, result: Result) -> float:
+def _curve_at(k: int, ranks: GoodRanks, result: Result) -> float:
     if result.convention.curve.of_rows is not None:
         return float("nan")
-    return float(result.convention.curve_of_ranks(ranks, 1)[0])
+    return float(result.convention.curve_of_ranks(ranks, k)[k - 1])
 
 
 def mean_precision(result: Result) -> Doubles:
@@ -243,7 +269,8 @@ def counted_ap(result: Result) -> tuple[Doubles, Integers]:
     (array([1.  , 0.25]), array([1, 1]))
     """
     counted = in_mean(result)
-    return in_mean_of(result, measure("mAP"), counted), result.per_query.n_good[counted]
+    return (counted_values(result, result.of_query("mAP"), counted),
+            result.per_query.n_good[counted])
 
 
 def identity_ap(result: Result) -> Doubles:

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
-import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
@@ -19,18 +17,11 @@ from reid_ref.result import Result
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
 Accepts = ParamSpec("Accepts")
-Documented = TypeVar("Documented")
+Returned = TypeVar("Returned")
 
 
 class Evaluates(Protocol[Accepts]):
-    """A function that returns one result, or for several conventions a dict of results.
-
-    Parameters
-    ----------
-    convention : str or Convention, or several of them
-        A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
-        the ranks and take little longer than one.
-    """
+    """A function that returns one result, or for several conventions a dict of results."""
 
     @overload
     def __call__(self, *arguments: Accepts.args, **options: Accepts.kwargs) -> Result: ...
@@ -40,21 +31,8 @@ class Evaluates(Protocol[Accepts]):
                  **options: Any) -> dict[str, Result]: ...
 
 
-def documented(item: Documented) -> Documented:
-    """Put what `Evaluates` and `How` say of an option in the place of ``%(metric)s``."""
-    def text(match: re.Match[str]) -> str:
-        return textwrap.indent(options[match[2]], match[1])
-
-    if item.__doc__ is not None:  # as with python -OO
-        paragraphs = f"{inspect.getdoc(Evaluates)}\n{inspect.getdoc(How)}"
-        options = {paragraph[1]: paragraph[0] for paragraph in re.finditer(
-            r"^(\w+) : .*(?:\n .*)*", paragraphs, flags=re.MULTILINE)}
-        item.__doc__ = re.sub(r"^( *)%\((\w+)\)s$", text, item.__doc__, flags=re.MULTILINE)
-    return item
-
-
-def options_by_name(function: Callable[Accepts, Documented]) -> Callable[Accepts, Documented]:
-    """Refuse positional arguments after query and gallery, and complete the docstring.
+def options_by_name(function: Callable[Accepts, Returned]) -> Callable[Accepts, Returned]:
+    """Refuse positional arguments after query and gallery.
 
     Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
     to wrap them.
@@ -62,8 +40,8 @@ def options_by_name(function: Callable[Accepts, Documented]) -> Callable[Accepts
     kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
-    @functools.wraps(documented(function))
-    def call(*arguments: Accepts.args, **options: Accepts.kwargs) -> Documented:
+    @functools.wraps(function)
+    def call(*arguments: Accepts.args, **options: Accepts.kwargs) -> Returned:
         surplus = arguments[allowed:]
         if surplus:
             query, gallery = cast(list[Labels], arguments[allowed - 2:allowed])
@@ -82,30 +60,14 @@ def by_convention(function: Callable[Accepts, Any]) -> Evaluates[Accepts]:
 
 @dataclass(frozen=True)
 class How:
-    """How something is ranked and evaluated; public functions show the text of these options.
+    """How something is ranked and evaluated.
 
     Parameters
     ----------
     conventions : tuple of Convention
         Results are in their order.
-    metric : {"euclidean", "cosine", "dot"}, optional
-        Distance between features. On normalised features all three give the same ranking.
-        Default: that of the convention's toolbox.
-    normalize : bool, optional
-        Divide each feature by its 2-norm first. Default: as the convention's toolbox does.
-        The Market-1501 drivers do, torchreid does not.
-    lists : IndexLists, optional
-        Good and junk images of every query, for conventions that list them.
-    max_memory : int or str, optional
-        Working memory in bytes, besides the input and the result: a number, or text such as
-        "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
-        not depend on it. Features need as much as the
-        distances of one query, 8 bytes for each gallery image, and the features of 16 images.
-    progress : callable, optional
-        Called with the number of queries done since the last call.
-    threads : int, optional
-        Threads, those of matrix products included. Default: one for each core that the process
-        may use, which OMP_NUM_THREADS can limit. The result does not depend on it.
+
+    Other parameters: see `reid_ref.evaluate`.
     """
 
     conventions: tuple[Convention, ...] = (CONVENTIONS["matlab"],)

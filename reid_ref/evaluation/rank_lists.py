@@ -16,8 +16,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, IndexLists, Labels, count_distractors
 from reid_ref.ranking.good_ranks import in_order, stable_order
 from reid_ref.ranking.roles import query_roles
-from reid_ref.measures import measure
-from reid_ref.result import Result, in_mean, in_mean_of
+from reid_ref.result import Result, counted_values, in_mean
 
 #: Roles of images.
 GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
@@ -158,7 +157,7 @@ def worst_queries(result: Result, n: int) -> Integers:
     array([1])
     """
     queries = np.flatnonzero(in_mean(result))
-    ap = in_mean_of(result, measure("mAP"), queries)
+    ap = counted_values(result, result.of_query("mAP"), queries)
     return queries[np.argsort(ap, kind="stable")[:n]]
 
 
@@ -265,10 +264,10 @@ def choose(result: Result, n: int, seed: int = 12345,
 
 def _candidates(result: Result, seed: int) -> dict[str, Integers]:
     """Return all queries that each reason fits, the best first."""
-    per_query = result.per_query
-    worst = worst_queries(result, len(per_query.ap))
-    worst = worst[~np.isnan(per_query.ap[worst])]
-    ap = per_query.ap[worst]
+    per_query, every_ap = result.per_query, result.of_query("mAP")
+    worst = worst_queries(result, len(every_ap))
+    worst = worst[~np.isnan(every_ap[worst])]
+    ap = every_ap[worst]
     middle = np.argsort(np.abs(ap - np.median(ap)), kind="stable") if len(worst) else worst
     with_good = np.flatnonzero(per_query.status == "ok")
     later = with_good[per_query.first_match[with_good] != 1]
@@ -276,7 +275,7 @@ def _candidates(result: Result, seed: int) -> dict[str, Integers]:
     return {
         "worst": worst, "median": worst[middle],
         "random": np.random.RandomState(seed).permutation(worst),
-        "rank-1 wrong": later[np.argsort(-per_query.ap[later], kind="stable")],
+        "rank-1 wrong": later[np.argsort(-every_ap[later], kind="stable")],
         "no match": np.flatnonzero(absent), "tied": metrics.tied_queries(result.ranks)}
 
 

@@ -25,6 +25,7 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
+from reid_ref.measures import MEASURES
 from reid_ref.ranking.counting import Part, matrix_part
 from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
@@ -358,8 +359,9 @@ class Lists(Ranked):
         longest = self.lists.longest
         if longest >= n_gallery:
             return "ranked lists"
+        unknown = ", ".join(filter(None, (record.unknown for record in MEASURES.values())))
         return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
-                "as missed, and leaves mINP unknown")
+                f"as missed, and leaves {unknown} unknown")
 
     def check(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""

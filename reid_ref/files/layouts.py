@@ -60,7 +60,8 @@ class Layout:
     source : str
         The script that writes or reads it.
     keys : mapping of str to str
-        Role to the key that has it.
+        Role to the key that has it. Roles without a side are of the images of both; `is_query` is
+        then 1 or "query", 0 or "gallery" for each of them.
     columns : bool
         The matrices have one column, not one row, per image (features) or query (distances).
     """
@@ -128,6 +129,9 @@ def _roles_of_names() -> dict[str, str]:
     return roles | {_plain(name): role for role, names in WHOLE.items() for name in names.split()}
 
 
+#: Plain word for a side to whether it is that of the queries.
+IS_QUERY = {_plain(name): side == "query" for side, names in SIDES.items()
+            for name in names.split()}
 #: Plain name to role.
 NAMES: Mapping[str, str] = _roles_of_names()
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+s?(?![a-z])|[0-9]+")

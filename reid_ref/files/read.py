@@ -189,8 +189,7 @@ def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> Resul
         title = SEPARATE["distances" if "distances" in fields.arrays else
                          "npy" if formats <= {NPY, TEXT} else "features"]
     result = _result(
-        title, {role: array.T if layout and layout.columns and role in _SIDES else array
-                for role, array in fields.arrays.items()},
+        title, fields.arrays,
         any(part.transposable for part in files.values()) or not layout and MAT in formats,
         () if several else tuple(key for key, value in contents.values.items()
                                  if value.where not in fields.used))
@@ -206,7 +205,8 @@ def _fields_of_layout(path: Path, contents: Contents, layout: Layout) -> Fields:
         role: key for key, role in OPTIONAL.items() if key in contents.values and (
             contents.values[key].text or not key.endswith("_name"))}}
     return fields_of_files({path: replace(contents, values={
-        key: contents.values[key] for key in names.values()})}, names)
+        key: contents.values[key].T if layout.columns and role in (*_SIDES, "features")
+        else contents.values[key] for role, key in names.items()})}, names)
 
 
 def _layout(values: Mapping[str, Any],

@@ -19,7 +19,7 @@ from reid_ref.arrays import InputError, as_integers, check_choice, check_length,
 from reid_ref.files.formats import Contents
 from reid_ref.files.image_names import listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
-    BOXES, COLUMNS, FEATURES, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
+    BOXES, COLUMNS, FEATURES, IS_QUERY, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
 from reid_ref.files.stored_arrays import StoredArray
 
 Files = Mapping[Path, Contents]
@@ -68,9 +68,6 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     missing = [role for role in (*matrices, *LABELS) if role not in arrays]
     if missing:
         raise _lacking(files, missing, bool(ranked), bool(whole) and not rows)
-    lists = arrays.get("ranked_lists")
-    if lists and "ranked_distances" in named and len(lists.shape) == 2:
-        _check_order(lists, _only(named, "ranked_distances"))
     keys = ", ".join(Path(used[role].where.rpartition(": ")[2]).name for role in ranked)
     title = f"{_RANKED.get(ranked, 'labels')} ({keys})"
     return Fields(
@@ -159,10 +156,11 @@ def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, 
         check_length(n, total, where)
     if "is_query" in named:
         flag = _only(named, "is_query")
-        is_query = flag.load().reshape(-1)
+        is_query = _flags(flag)
         check_length(len(is_query), total, flag.where)
         if not np.isin(is_query, (0, 1)).all() or not 0 < is_query.sum() < total:
-            raise InputError(flag.where, "1 for each query and 0 for each gallery image")
+            raise InputError(flag.where, "1 for each query and 0 for each gallery image, or query "
+                             "and gallery in words")
         return {"query": _slice(np.flatnonzero(is_query)),
                 "gallery": _slice(np.flatnonzero(is_query == 0))}
     if "num_query" in named:
@@ -178,6 +176,15 @@ def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, 
     if not 0 < n < total:
         raise InputError(where, f"a number of queries from 1 to {total - 1}, of {total} images", n)
     return {"query": slice(0, n), "gallery": slice(n, None)}
+
+
+def _flags(array: StoredArray) -> Any:
+    """Return an array of flags; of words 1 for each query, 0 for each gallery image, 2 for others.
+    """
+    if not array.text:
+        return array.load().reshape(-1)
+    words, place = np.unique(array.names(), return_inverse=True)
+    return np.array([IS_QUERY.get(plain_name(word), 2) for word in words.tolist()])[place]
 
 
 def _slice(index: Any) -> Any:
@@ -201,18 +208,6 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     arrays.update({f"{side}_{column}": StoredArray.of(paths.where, parsed[column])
                    for column in missing})
     return True
-
-
-def _check_order(lists: StoredArray, distances: StoredArray) -> None:
-    """Refuse distances of ranked lists that do not rise along each, or fall as similarities do."""
-    if distances.shape != lists.shape:
-        raise InputError(distances.where, f"shape {lists.shape}, as {lists.where}",
-                         distances.shape)
-    steps = np.diff(distances.load(), axis=1)
-    steps[lists.load()[:, 1:] < 0] = 0     # faiss fills short lists with -1
-    if (steps < 0).any() and (steps > 0).any():
-        raise InputError(distances.where, "distances that rise along each list, or similarities "
-                         "that fall", "neither", f"are they those of {lists.where}?")
 
 
 def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:

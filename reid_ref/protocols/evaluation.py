@@ -9,7 +9,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, each_warning_once, warn
 from reid_ref.evaluation.engine import summaries, warn_unmatched
-from reid_ref.evaluation.how import How, documented
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
 from reid_ref.labels import Labels, cells, check_labels
@@ -26,7 +26,6 @@ Trial = tuple[Integers, Integers]
 _OF_TRIALS = ("trials", "queries", "gallery")
 
 
-@documented
 def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_features: Any,
                       query: Labels, gallery: Labels, *, part: str | None = None,
                       trials: Any = None, shots: int | None = None, seed: int | None = None,
@@ -52,11 +51,10 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
         Images of each identity and camera in the gallery, where a protocol draws them.
     seed : int, optional
         Of the first trial, in the place of the protocol's own.
-    %(metric)s
-    %(normalize)s
     distances : array_like, shape (n_query, n_gallery), optional
         In the place of both features.
-    %(max_memory)s
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------

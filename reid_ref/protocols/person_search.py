@@ -9,7 +9,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.evaluation.engine import summaries
-from reid_ref.evaluation.how import How, documented
+from reid_ref.evaluation.how import How
 from reid_ref.protocols.box_ranks import BoxRule
 from reid_ref.protocols.boxes import Boxes
 from reid_ref.protocols.record import Part, Protocol
@@ -21,7 +21,6 @@ from reid_ref.result import Result
 Scores = float | Sequence[float] | None
 
 
-@documented
 def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str | None = None,
                            min_score: Scores = None,
                            boxes_per_image: Scores = None,
@@ -45,9 +44,8 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
         0.5, or all of them for "prw-matlab".
     boxes_per_image : float or sequence of float, optional
         In its place: so many detections are kept, those of the highest scores of all images.
-    %(metric)s
-    %(normalize)s
-    %(max_memory)s
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------

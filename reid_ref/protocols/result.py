@@ -1,7 +1,7 @@
 """What a protocol's evaluation returns: a result for each part."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
 from reid_ref.protocols.expectation import Expected, sd_of_draws
 from reid_ref.protocols.record import Later, Protocol
-from reid_ref.result import Fingerprints, Result, fingerprint_of, headline
+from reid_ref.result import HEADLINE, Fingerprints, Result, fingerprint_of, headline
 from reid_ref.result.made import Asked
 from reid_ref.result.means import Expectation, of_chances, over_trials
 from reid_ref.signature import Signature, measured_as
@@ -43,9 +43,15 @@ class Also(NamedTuple):
     result: Result
 
 
-def _mean_of(every: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean over parts of each of their numbers, by name."""
-    return {name: sum(each[name] for each in every) / len(every) for name in every[0]}
+def means_over_parts(parts: Mapping[str, Result], means: Mapping[str, Sequence[str]],
+                     names: Iterable[str] = HEADLINE) -> dict[str, dict[str, float]]:
+    """Return the means of these measures over parts, by the name of the mean, if it has all parts.
+    """
+    names = list(names)
+    numbers = {mean: [headline(parts[part], names) for part in of_mean]
+               for mean, of_mean in means.items() if {*of_mean} <= parts.keys()}
+    return {mean: {name: sum(each[name] for each in every) / len(every) for name in every[0]}
+            for mean, every in numbers.items()}
 
 
 class ProtocolResult(Mapping[str, Result]):
@@ -65,8 +71,7 @@ class ProtocolResult(Mapping[str, Result]):
     def __init__(self, parts: Mapping[str, Result], also: Also | None = None,
                  means: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
         self._parts, self.also = dict(parts), also
-        self.means = {name: _mean_of([headline(self._parts[part]) for part in of_mean])
-                      for name, of_mean in means.items() if {*of_mean} <= self._parts.keys()}
+        self.means = means_over_parts(self._parts, means)
 
     def __getitem__(self, name: str) -> Result:
         return self._parts[name]

@@ -200,21 +200,29 @@ class Band:
     ----------
     columns : bool, shape (images of the part,)
         The images of the band.
-    bounds : callable
-        Query and exact distance of pairs, to the lowest and the highest value that each pair can
-        have in a tile. The two are equal where tiles are exact.
     blocks : callable
         Mask of images of the band, to an iterator of blocks, whose tiles have these at least.
-    scale, off : float64, shape (n_query,), or None
-        A value in a tile, times its query's `scale`, differs from the exact distance by less than
-        `off`; None where tiles are exact.
+    scale, off : float64, shape (n_query,)
+        A value in a tile differs from the exact distance, divided by its query's `scale`, by less
+        than `off`. None: tiles are exact.
+    precision : dtype
+        Of the values in tiles.
     """
 
     columns: Mask
-    bounds: Callable[[Integers, Array], tuple[Array, Array]]
     blocks: Callable[[Mask], Iterator[Block]]
     scale: Array | None = None
-    off: Array | None = None
+    off: Any = None
+    precision: Any = np.float64
+
+    def bounds(self, query: Integers, value: Array) -> tuple[Array, Array]:
+        """Return the lowest and the highest value in tiles of pairs at exact distances `value`."""
+        if self.scale is None:
+            return value, value
+        # A good image of another band may be infinitely far in this one's tiles.
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            middle, off = value / self.scale[query], self.off[query]
+            return (middle - off).astype(self.precision), (middle + off).astype(self.precision)
 
 
 @dataclass(frozen=True)
@@ -231,8 +239,6 @@ class Part:
     bands : list of Band
     is_nan : callable
         A query to the mask of the images of the part at distance NaN.
-    is_exact : bool
-        Whether the values in tiles are the exact distances.
     within : callable, or None
         As `exact`, to a lowest and a highest value of each distance, in less time.
     finer : callable, or None
@@ -243,7 +249,6 @@ class Part:
     exact: Callable[[Integers, Integers], Array]
     bands: list[Band]
     is_nan: Callable[[int], Mask]
-    is_exact: bool = False
     within: Callable[[Integers, Integers], tuple[Array, Array]] | None = None
     finer: Callable[[], Part] | None = None
 
@@ -401,7 +406,7 @@ def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting
         pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN
         sought = Sought(goods.query[pairs] - tile.rows.start, goods.image[pairs],
                         *(side[pairs] for side in bounds))
-        if not part.is_exact:
+        if band.scale is not None:
             _check_slack(tile, part, sought)
         counts, (row, image) = tile.among(part.images, counting, farthest[rows], sought)
         before[:, pairs] += counts
@@ -673,5 +678,5 @@ def matrix_part(distances: Array) -> Part:
         return (Block(rows, partial(tiles, rows)) for rows in blocks_of(n_query, step))
 
     return Part(slice(0, n_gallery), lambda query, image: distances[query, image],
-                [Band(np.ones(n_gallery, bool), lambda query, value: (value, value), of_columns)],
-                lambda query: distances[query] != distances[query], is_exact=True)
+                [Band(np.ones(n_gallery, bool), of_columns)],
+                lambda query: distances[query] != distances[query])

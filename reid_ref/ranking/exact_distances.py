@@ -334,8 +334,8 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
             *((scale.distance, error * scale.off) for scale in scales)))
         blocks = partial(_blocks, query, gallery, query_norm, gallery_norm, max_memory, precision,
                          n)
-        bands.append(Band(columns, partial(_bounds, precision, distance, off), partial(
-            _in_scalings, blocks, scales), distance, off * distance))
+        bands.append(Band(columns, partial(_in_scalings, blocks, scales), distance, off,
+                          precision))
 
     def within(asker: Integers, image: Integers) -> tuple[Doubles, Doubles]:
         # Each step of `ranked` is monotone as rounded, so it keeps the order of bounds.
@@ -369,8 +369,7 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
             return (Block(_of_askers(block.rows, n), partial(tiles, block.tiles))
                     for block in products(counting))
 
-        band = Band(np.ones(len(gallery), bool), lambda asker, value: (value, value), blocks)
-        return replace(part, bands=[band], is_exact=True)
+        return replace(part, bands=[Band(np.ones(len(gallery), bool), blocks)])
 
     return replace(part, finer=finer)
 
@@ -445,15 +444,6 @@ def _ranked_by_askers(scalings: Sequence[str], query_norm: Doubles, gallery_norm
         values[pairs] = _ranked(scaling, query_norm, gallery_norm, gallery_square,
                                 product[pairs], asker[pairs] // n, image[pairs])
     return values
-
-
-def _bounds(precision: Any, distance: Doubles, off: Doubles, asker: Integers,
-            value: Array) -> tuple[Array, Array]:
-    """Return the lowest and the highest value in tiles of pairs at exact distances `value`."""
-    # A good image of another band may be infinitely far in this one's tiles.
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        middle = value / distance[asker]
-        return ((middle - off[asker]).astype(precision), (middle + off[asker]).astype(precision))
 
 
 def _blocks(query: Array, gallery: Array, query_norm: Doubles, gallery_norm: Doubles,

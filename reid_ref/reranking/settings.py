@@ -65,7 +65,7 @@ def measured_by(settings: Settings, convention: Convention) -> Convention:
 
 
 def signed_reranking(settings: Settings) -> dict[str, str]:
-    """Return what a signature says of the settings, but for the normalisation."""
+    """Return the fields of a signature that hold the settings, but for the normalisation."""
     return {"rerank": settings.variant, "k1": str(settings.k1), "k2": str(settings.k2),
             "lambda": str(settings.lambda_)}
 

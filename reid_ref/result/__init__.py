@@ -22,13 +22,11 @@ from reid_ref.result import form
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
-from reid_ref.text.plain import Share, plain
+from reid_ref.text.plain import KEYS, Share, plain
 from reid_ref.text.table import Table, as_html
 
-
-def points_of(cmc: Doubles, ranks: Iterable[int] = (1,)) -> list[float]:
-    """Return Rank-k for each k; NaN beyond the end of the curve."""
-    return [float(cmc[k - 1]) if k <= len(cmc) else math.nan for k in ranks]
+#: What papers print.
+HEADLINE = tuple(printed(RANKS))
 
 
 def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
@@ -181,10 +179,11 @@ class Ranks:
 
 @dataclass(frozen=True, kw_only=True)
 class Means(Ranks):
-    """What papers print as JSON has it."""
+    """What papers print as JSON has it, and other measures by their names."""
 
     mAP: Share
     mINP: Share
+    further: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,30 +201,50 @@ def ranks_of(cmc: Doubles) -> dict[str, Any]:
     return {f"Rank_{k}": float(cmc[k - 1]) for k in RANKS if k <= len(cmc)}
 
 
-def means_of(result: Result) -> dict[str, Any]:
-    """Return the fields of `Means`."""
-    return {name.replace("-", "_"): value for name, value in headline(result).items()}
+def as_fields(numbers: Mapping[str, float], names: Iterable[str] = HEADLINE) -> dict[str, Any]:
+    """Return numbers by field, for measures that have one; the others are in `further`."""
+    fields = {name.replace("-", "_"): numbers[name] for name in names if name in numbers}
+    further = {name: value for name, value in numbers.items() if name not in names}
+    return {**fields, "further": further} if further else fields
 
 
-def numbers_of(result: Result, length: int | None = 50) -> dict[str, Any]:
+def means_of(result: Result, names: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the fields of `Means`, and these measures."""
+    return as_fields(headline(result, [*HEADLINE, *names]))
+
+
+def numbers_of(result: Result, length: int | None = 50,
+               names: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of `Numbers`, the curve to rank `length`; None is all of it."""
     cmc = result.cmc[:None if length is None else check_count(length, "cmc")]
-    return {**means_of(result), "cmc": cmc.tolist(), "counts": result.counts,
+    return {**means_of(result, names), "cmc": cmc.tolist(), "counts": result.counts,
             "counted": result.counted, "signature": str(result.signature)}
 
 
-def headline(result: Result, ranks: Iterable[int] = RANKS) -> dict[str, float]:
-    """Return what papers print by name, in their order, as far as the curve reaches."""
-    names = printed(check_count(k, "ranks") for k in ranks)
+def headline(result: Result, names: Iterable[str] = HEADLINE) -> dict[str, float]:
+    """Return the numbers of these measures by name, Rank-k as far as the curve reaches."""
+    names = list(names)
     return {name: value for name, value in zip(names, values_of(result, names))
-            if (measure(name).k or 0) <= len(result.cmc)}
+            if not _is_beyond(measure(name), result)}
+
+
+def sd_of(result: Result, names: Iterable[str]) -> dict[str, float]:
+    """Return the standard deviations over trials, or of one draw, of those measures that have it.
+    """
+    if len(result.trials) > 1:
+        return {name: float(np.std([trial.value(name) for trial in result.trials], ddof=1))
+                for name in names}
+    return {name: result.sd[name] for name in names if name in result.sd}
 
 
 def values_of(result: Result, names: Iterable[str]) -> list[float]:
     """Return the numbers of these measures; NaN for a rank beyond the curve."""
     every = map(measure, names)
-    return [math.nan if each.of_curve and (each.k or 0) > len(result.cmc)
-            else result.value(each.name) for each in every]
+    return [math.nan if _is_beyond(each, result) else result.value(each.name) for each in every]
+
+
+def _is_beyond(which: Measure, result: Result) -> bool:
+    return which.of_curve and (which.k or 0) > len(result.cmc)
 
 
 class Fingerprint(NamedTuple):
@@ -358,11 +377,7 @@ class Result(Value):
     @property
     def sd(self) -> dict[str, float]:
         """Standard deviations over the trials, by the names of the numbers; none of one trial."""
-        if len(self.trials) < 2:
-            return {}
-        every = [headline(trial) for trial in self.trials]
-        return {name: float(np.std([numbers[name] for numbers in every], ddof=1))
-                for name in headline(self)}
+        return {} if len(self.trials) < 2 else sd_of(self, headline(self))
 
     def __str__(self) -> str:
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
@@ -545,11 +560,16 @@ class Result(Value):
         return self._of_query(measure(name))
 
     def _value(self, which: Measure) -> float:
-        return self.rank(which.k or 0) if which.of_curve else self._mean_of(which)
+        if which.of_curve:
+            if _is_beyond(which, self):
+                raise InputError("measure", f"a rank up to {len(self.cmc)}, where this CMC curve "
+                                 "ends", repr(which.name))
+            return self.rank(which.k or 0)
+        return self._mean_of(which)
 
     def _mean_of(self, which: Measure) -> float:
         loaded = self.per_query.status != "not loaded"
-        return self.convention.mean(in_mean_of(self, which, loaded))
+        return self.convention.mean(counted_values(self, self._of_query(which), loaded))
 
     def _of_query(self, which: Measure) -> Doubles:
         if which.name in self.per_query.values:
@@ -638,13 +658,15 @@ class Result(Value):
         return intervals_of([sums_of_units(self, measure, unit)], level=level, method=method,
                             resamples=resamples, seed=seed)[0]
 
-    def to_dict(self, cmc: int | None = 50) -> dict[str, Any]:
+    def to_dict(self, cmc: int | None = 50, measures: Iterable[str] = ()) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
 
         Parameters
         ----------
         cmc : int, optional
             How many ranks of the CMC curve; None is all.
+        measures : iterable of str
+            Further measures, such as "P@10", whose numbers stand after mINP by their names.
 
         Returns
         -------
@@ -655,7 +677,7 @@ class Result(Value):
         Raises
         ------
         InputError
-            `cmc` is not a whole number from 1.
+            `cmc` is not a whole number from 1, or no measure has such a name.
 
         Examples
         --------
@@ -665,16 +687,19 @@ class Result(Value):
         >>> json.dumps(result.to_dict())[:57]
         '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
         """
-        values: dict[str, Any] = plain(Numbers(**numbers_of(self, cmc)))
+        values: dict[str, Any] = plain(Numbers(**numbers_of(self, cmc, measures)))
         return values
 
-    def scalars(self, prefix: str = "") -> dict[str, float]:
-        """Return mAP, Rank-1, 5, 10, 20 and mINP as floats by name, for wandb and its like.
+    def scalars(self, prefix: str = "",
+                measures: Iterable[str] = HEADLINE) -> dict[str, float]:
+        """Return numbers as floats by name, for wandb and its like.
 
         Parameters
         ----------
         prefix : str
             Before each name, e.g. ``"test/"``.
+        measures : iterable of str
+            Default: mAP, Rank-1, 5, 10, 20 and mINP. Rank-k is left out beyond the CMC curve.
 
         Returns
         -------
@@ -688,8 +713,10 @@ class Result(Value):
         ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
         >>> result.scalars("test/")
         {'test/mAP': 1.0, 'test/Rank-1': 1.0, 'test/mINP': 1.0}
+        >>> result.scalars(measures=["mAP", "P@5"])
+        {'mAP': 1.0, 'P@5': 0.2}
         """
-        return {f"{prefix}{name}": float(value) for name, value in headline(self).items()}
+        return {f"{prefix}{name}": value for name, value in headline(self, measures).items()}
 
     def save(self, path: PathLike) -> None:
         """Write all of the result to one JSON file, which `reid_ref.load` reads.
@@ -779,11 +806,11 @@ def in_mean(result: Result) -> npt.NDArray[np.bool_]:
                   loaded, False)
 
 
-def in_mean_of(result: Result, which: Measure, queries: Any) -> Doubles:
-    """Return the values of these queries as the mean of a measure takes them."""
-    return result.convention.counted(
-        result._of_query(which)[queries], result.per_query.n_good[queries],
-        result.per_query.matched[queries])
+def counted_values(result: Result, values: Doubles, queries: Any) -> Doubles:
+    """Return the values of some queries as the mean of a measure takes them."""
+    per_query = result.per_query
+    return result.convention.counted(values[queries], per_query.n_good[queries],
+                                     per_query.matched[queries])
 
 
 class QueryValues(NamedTuple):

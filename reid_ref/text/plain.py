@@ -20,6 +20,10 @@ class Bounds(NamedTuple):
 Share = Annotated[float, Bounds(0, 1 + 1e-12)]
 
 
+#: Metadata of a field of values by name, which are keys of the object that has the field.
+KEYS = {"keys": True}
+
+
 def key(name: str) -> str:
     """Return the key of a field: `Rank_1` is "Rank-1", and `from_` is "from"."""
     return name.rstrip("_").replace("Rank_", "Rank-")
@@ -51,9 +55,14 @@ def plain(value: Any) -> Any:
     if type(value) in (int, str):  # most values
         return value
     if is_dataclass(value):
-        pairs = ((field, getattr(value, field.name)) for field in fields(value))
-        return {key(field.name): plain(item) for field, item in pairs
-                if item is not None or not is_optional(field)}
+        values: dict[str, Any] = {}
+        for field in fields(value):
+            item = getattr(value, field.name)
+            if field.metadata:
+                values.update(plain(item))
+            elif item is not None or not is_optional(field):
+                values[key(field.name)] = plain(item)
+        return values
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, Mapping):

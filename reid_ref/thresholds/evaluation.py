@@ -69,15 +69,12 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     query, gallery : Labels
     far : iterable of float
         Wanted false accept rates, in [0, 1].
-    %(metric)s
-    %(normalize)s
     convention : str or Convention
         Its rule says which images are good and which are ignored.
-    %(lists)s
     confidence : float, optional
         The level in percent, such as 95: also intervals by identity.
-    %(max_memory)s
-    %(progress)s
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------
@@ -122,9 +119,8 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
     query, gallery : Labels
     far, convention, confidence
         As in `evaluate_thresholds`.
-    %(lists)s
-    %(max_memory)s
-    %(progress)s
+
+    Other parameters: see `reid_ref.evaluate`.
 
     Returns
     -------

@@ -239,7 +239,7 @@ class Impostors:
                kind: Any) -> tuple[Array, Array]:
         """Return slope and base of each query: value in a tile to bin; adjust the error."""
         scale, off = np.ones(rows.stop - rows.start), np.zeros(rows.stop - rows.start)
-        if band.scale is not None and band.off is not None:
+        if band.scale is not None:
             scale, off = band.scale[rows], band.off[rows]
             self._is_rough = True
         base = self._pairs.distances(queries, np.zeros(len(scale)))
@@ -247,7 +247,7 @@ class Impostors:
         base = base - self._start
         span = BINS * self._width + abs(self._start)
         with np.errstate(invalid="ignore", divide="ignore"):
-            error = slope * off / scale + 4 * float(np.finfo(kind).eps) * (2 * abs(base) + span)
+            error = slope * off + 4 * float(np.finfo(kind).eps) * (2 * abs(base) + span)
         most = float(np.max(error, where=error == error, initial=0))
         with self._lock:
             self._error = max(self._error, most)

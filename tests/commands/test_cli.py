@@ -160,9 +160,9 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
                     for option in ("--help", "--help-all"))
     assert shown == {
         "--map", "--convention", "--set", "--metric", "--normalize", "--index-lists",
-        "--max-memory", "--protocol", "--format", "--json", "--ranks", "--name", "--confidence",
-        "--save", "--per-query", "--at", "--worst", "--by", "--expect", "--fail-under",
-        "--baseline", "--quiet", "--help", "--help-all"}
+        "--max-memory", "--protocol", "--format", "--json", "--measure", "--ranks", "--name",
+        "--confidence", "--save", "--per-query", "--at", "--worst", "--by", "--expect",
+        "--fail-under", "--baseline", "--quiet", "--help", "--help-all"}
     assert whole == shown | set(MORE)
 
 

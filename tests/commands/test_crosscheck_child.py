@@ -297,11 +297,10 @@ def test_an_evaluator_whose_parent_has_already_ended(tmp_path):
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=30)
 
 
-@pytest.mark.parametrize("length", [10**6, 91])
-def test_a_curve_longer_than_the_gallery(length):
-    check = crosscheck(lambda *arrays: (np.ones(length), faulty.sound(*arrays)[1]), *data())
-    assert check.verdict == "failed" and len(check.cmc) == 0
-    assert f"{length:,} entries" in check.failure and "90" in check.failure
+def test_a_curve_longer_than_the_gallery():
+    check = crosscheck(lambda *arrays: (np.ones(91), faulty.sound(*arrays)[1]), *data())
+    assert check.verdict == "different"
+    assert any("91 entries; the gallery has 90 images" in text for text in check.problems)
 
 
 def test_as_many_places_as_were_asked_for_are_no_longer_curve():

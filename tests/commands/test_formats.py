@@ -47,7 +47,7 @@ def test_the_best_of_a_column_is_bold():
         dataclasses.replace(RESULT, per_query=dataclasses.replace(rows, values=values))
         for values in ({"mAP": rows.ap - 1e-9, "mINP": rows.inp / 2},
                        {"mAP": rows.ap * math.nan, "mINP": rows.inp * math.nan}))
-    text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, ranks=[])
+    text = formats.as_latex({"a": RESULT, "b": worse, "c": hollow}, measures=["mAP", "mINP"])
     rows = [line for line in text.split("\n") if line[0] in "abc"]
     assert r"\caption{In percent. Bold: the best of a column as printed; no test was made." in text
     best_map, best_inp = (rf"\textbf{{{value}}}" for value in (PERCENTS[0], PERCENTS[-1]))

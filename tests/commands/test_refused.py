@@ -25,10 +25,6 @@ REFUSED = {
         "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'",
     "evaluate MARKET --shots 0": "--shots: .*--protocol",
     "evaluate MARKET --numbers-from 0": "--numbers-from: .*ranked lists",
-    # What is gone names what does it now.
-    "rank-list MARKET": "rank-list is gone; use `reid-ref plot rank-lists`",
-    "evaluate MARKET --rerank=layumi": "--rerank is gone; use `reid-ref rerank`",
-    "evaluate MARKET --ties bounds": "--ties bounds is gone; use `reid-ref ties`",
     "evaluate MARKET --convention matlab,all":
         "--convention: .*all, or names",
     "evaluate MARKET --convention matlab,mars --per-query x.csv":

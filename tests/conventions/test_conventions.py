@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref import InputError, Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NO_CHOICES, Convention
-from reid_ref.conventions.records import Procedure, Toolbox, conventions_of
+from reid_ref.conventions.records import Measure, Procedure, Toolbox, conventions_of
 from reid_ref.evaluation.functions import evaluate_distances
 
 #: How every difference ends: what it does to the numbers.
@@ -128,7 +128,7 @@ def test_a_toolbox_is_one_entry():
     toolbox = Toolbox("me/toolbox 1234567", (
         Procedure("mine", "rank.py", {"ap": "step", "cmc_length": 2},
                   ("It rounds to one digit: either way",)),),
-        loader="data.py:7")
+        loader="data.py:7", measure=Measure("squared(unit(q), unit(g))", "rank.py:5"))
     mine, function = conventions_of(toolbox)
     assert mine.source == "me/toolbox 1234567, rank.py"
     assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ()

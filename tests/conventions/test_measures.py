@@ -12,17 +12,14 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.conventions import ALIASES, CONVENTIONS, FUNCTIONS, NAMES
+from reid_ref.conventions import ALIASES, CONVENTIONS, FUNCTIONS
+from reid_ref.conventions.records import COPIES, TOOLBOX_RECORDS
 from tests.compat.test_live import load
 from tests.installed import version_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 DIMENSION = 12
-#: Needs lists, or takes lists that an evaluation server is sent.
-WITHOUT_FEATURES = {"veri", "oxford", "trec-eval", "cityflow", "matlab", "mars"}
-TOOLBOXES = sorted(name for name in NAMES if not name.endswith("-function")
-                   and ALIASES.get(name, name) not in WITHOUT_FEATURES)
 
 
 def unit(features):
@@ -34,24 +31,12 @@ def squared(query, gallery):
             - 2 * query @ gallery.T)
 
 
-#: What the toolbox's code does with features (`Convention.measure` has file and line).
-FORMULAS = {
-    **dict.fromkeys(
-        ("torchreid", "torchreid-cython", "cuhk03-single-shot", "cuhk03-single-shot-draws",
-         "open-reid", "CORE-ReID", "BAU", "simpleir", "sysu-mm01", "triplet-reid",
-         "open-reid-allshots", "open-reid-cuhk03"),
-        squared),
-    **dict.fromkeys(
-        ("BoT", "bag-of-tricks", "reid-strong-baseline", "AGW", "reid-survey", "TransReID",
-         "CLIP-ReID", "SOLIDER", "SOLIDER-REID", "OpenUnReID", "AlignedReID++",
-         "AlignedReID-Re-Production-Pytorch", "TOP-ReID", "DeMo",
-         "PersonViT", "VersReID", "Pose2ID", "LSTKC", "MMT", "SpCL", "cluster-contrast",
-         "cluster-contrast-reid", "CamStyle"),
-        lambda query, gallery: squared(unit(query), unit(gallery))),
-    **dict.fromkeys(("fast-reid", "fast-reid-cython", "light-reid"),
-                    lambda query, gallery: 1 - unit(query) @ unit(gallery).T),
-    "layumi": lambda query, gallery: -unit(query) @ unit(gallery).T,
-}
+#: What the toolbox's code does with features, by name.
+FORMULAS = {name: measure.formula for names, measure in (
+    *((copy.names, copy.measure) for copy in COPIES),
+    *(([evaluator.name for evaluator in toolbox.evaluators], toolbox.measure)
+      for toolbox in TOOLBOX_RECORDS)) for name in names if measure.source}
+TOOLBOXES = sorted(FORMULAS)
 
 
 def problem(seed, n_query=12, n_gallery=60):
@@ -67,31 +52,27 @@ def problem(seed, n_query=12, n_gallery=60):
             Labels(identity[n_query:], camera[n_query:]))
 
 
-def formula(name):
-    """The formula of this name, or of the evaluator that it is a setting of."""
-    made = FORMULAS.get(name) or next((made for known, made in FORMULAS.items()
-                                       if name.startswith(known)), None)
-    assert made, f"FORMULAS: expected what the code of {name} does with features, got nothing"
-    return made
+def formula(name, query, gallery):
+    """The distances by the formula of this name."""
+    return eval(FORMULAS[name], {"unit": unit, "squared": squared, "q": query, "g": gallery})
 
 
 @pytest.mark.parametrize("name", TOOLBOXES)
 def test_features_are_measured_as_the_toolbox_does(name):
     convention, differs = CONVENTIONS[name], False
-    assert convention.measure, "file and line of the defaults"
     for seed in range(20):
         query_features, gallery_features, *labels = problem(seed)
         result = reid_ref.evaluate(query_features, gallery_features, *labels, convention=name)
-        theirs = reid_ref.evaluate_distances(formula(name)(query_features, gallery_features),
+        theirs = reid_ref.evaluate_distances(formula(name, query_features, gallery_features),
                                              *labels, convention=name)
-        assert result.mAP == theirs.mAP
+        np.testing.assert_equal(result.mAP, theirs.mAP)  # may be NaN
         np.testing.assert_array_equal(result.cmc, theirs.cmc)
         np.testing.assert_array_equal(result.per_query.ap, theirs.per_query.ap)
         assert result.signature["metric"] == convention.metric
         other = reid_ref.evaluate(query_features, gallery_features, *labels, convention=name,
                                   metric="euclidean",
                                   normalize=result.signature["normalize"] == "no")
-        differs |= other.mAP != result.mAP
+        differs |= not np.array_equal(other.per_query.ap, result.per_query.ap, equal_nan=True)
     assert differs, "or the problems could not tell the distances apart"
 
 

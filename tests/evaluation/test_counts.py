@@ -26,8 +26,8 @@ def test_only_the_unclear_is_looked_at():
         return distances[query, image]
 
     tile = Tile(slice(0, 1), distances, np.arange(1000), 1)
-    band = Band(columns, lambda query, value: (value - 2.5, value + 2.5),
-                lambda counting: iter([Block(slice(0, 1), lambda: iter([tile]))]))
+    band = Band(columns, lambda counting: iter([Block(slice(0, 1), lambda: iter([tile]))]),
+                np.ones(1), np.full(1, 2.5))
     part = Part(slice(0, 1000), exact, [band], lambda query: np.isnan(distances[query]))
     query, image = np.array([0, 0]), np.array([10, 500])
     goods = Goods(query, image, distances[query, image])

@@ -1,8 +1,6 @@
 """Batches, tensors and states of several processes: the doubles of `evaluate` on whole arrays."""
 import importlib
-import copy
 import pickle
-import types
 
 import numpy as np
 import pytest
@@ -229,10 +227,10 @@ def test_arrays_are_not_copied():
 
 
 @pytest.mark.parametrize(("value", "message"), [
-    (OnAccelerator(way_out=""), r"features: expected an array that can be copied to main memory, "
-     r"got a OnAccelerator on device cuda:0 \(can't convert .*\); pass a copy in main memory"),
-    (OnlyDLPack(np.ones(2), kind=2), "features: expected an array that can be copied to main "
-     r"memory, got a OnlyDLPack on device 0 of DLPack type 2 \(not in main memory\); pass a copy"),
+    (OnAccelerator(way_out=""), "features: expected an array, got a OnAccelerator on device "
+     r"cuda:0 that numpy cannot read \(can't convert .*\); pass a dense .* in main memory"),
+    (OnlyDLPack(np.ones(2), kind=2), "features: expected an array, got a OnlyDLPack that numpy "
+     r"cannot read \(not in main memory\); pass a dense .* in main memory"),
 ])
 def test_memory_that_numpy_cannot_read(value, message):
     with pytest.raises(InputError, match=message) as caught:
@@ -349,8 +347,6 @@ def test_a_missing_side(query, message):
 def test_what_is_no_evaluator_and_no_state_at_all():
     with pytest.raises(InputError, match="metric: unknown 'manhattan'"):
         Evaluator(metric="manhattan")
-    with pytest.raises(InputError, match=r"other: expected an Evaluator, got dict; .*from_states"):
-        Evaluator().merge(Evaluator().state())
     with pytest.raises(InputError, match="states: expected at least one state, got none"):
         Evaluator.from_states([])
 
@@ -374,33 +370,15 @@ def test_evaluators_that_do_not_go_together(settings, message):
         Evaluator.from_states([one.state(), other.state()])
 
 
-def with_broken_text():
-    """A state whose settings have a character that Python does not."""
-    state = Evaluator().state()
-    place = str(state["settings"]).index('"ignored": ["') + len('"ignored": ["')
-    state["settings"].reshape(1).view(np.uint32)[place] = 0x110000
-    return state
-
-
-@pytest.mark.parametrize("state", [
-    {}, None, {"settings": "[" * 10**5}, with_broken_text(),
-    {**filled(images()).state(), "gallery_camera": np.zeros(3)},
-    {key: value for key, value in filled(images()).state().items() if key != "query_features"},
-    types.MappingProxyType({"settings": np.array('{"convention": {"nme": "x"}}')}),
+@pytest.mark.parametrize(("state", "message"), [
+    ({}, r"expected what Evaluator.state\(\) returns, got KeyError\('settings'\)"),
+    ({"settings": np.array('{"convention": {"nme": "x"}}')},
+     r"expected what Evaluator.state\(\) returns, got TypeError"),
+    ({**filled(images()).state(), "gallery_camera": np.zeros(3)}, "camera: expected "),
 ])
-def test_what_is_no_state(state):
-    with pytest.raises(InputError, match=(
-            r"states\[1\]: expected what Evaluator.state\(\) returns, got another \w+ \(")):
+def test_what_is_no_state(state, message):
+    with pytest.raises(InputError, match=rf"^states\[1\]: {message}"):
         Evaluator.from_states([Evaluator().state(), state])
-
-
-def test_a_copy_has_batches_of_its_own():
-    evaluator = filled(images())
-    before = pickle.dumps(evaluator.state())
-    for other in (copy.copy(evaluator), copy.deepcopy(evaluator)):
-        assert pickle.dumps(other.state()) == before
-        other.update(np.ones((1, 16)), [1], [1], is_query=True)
-        assert pickle.dumps(evaluator.state()) == before
 
 
 def test_several_conventions_give_a_dict_and_travel_with_the_state():
@@ -416,9 +394,3 @@ def test_several_conventions_give_a_dict_and_travel_with_the_state():
     with pytest.raises(InputError, match="expected the same settings, convention 'matlab', got "
                                          "'torchreid, matlab'; make all evaluators alike"):
         Evaluator().merge(evaluator)
-
-
-@pytest.mark.parametrize("states", [None, 3, {}, "x"])
-def test_states_that_are_none(states):
-    with pytest.raises(InputError, match="states"):
-        Evaluator.from_states(states)

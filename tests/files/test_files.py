@@ -62,6 +62,7 @@ def write_hdf5(path, arrays, matlab=False):
     with h5py.File(path, "w", userblock_size=512 if matlab else 0) as file:
         for key, value in arrays.items():
             value = np.asarray(value)
+            value = value.astype(object) if value.dtype.kind == "U" else value
             dataset = file.create_dataset(key, data=np.atleast_2d(value).T if matlab else value)
             if matlab:
                 dataset.attrs["MATLAB_class"] = np.bytes_("double")

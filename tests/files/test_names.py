@@ -118,6 +118,12 @@ OF_FEATURES = {
         "features": np.r_[GF[:2], QF, GF[2:]], "pids": np.r_[G_PIDS[:2], Q_PIDS, G_PIDS[2:]],
         "camids": np.r_[G_CAMIDS[:2], Q_CAMIDS, G_CAMIDS[2:]],
         "is_query": np.array([0, 0, 1, 1, 1, 0, 0, 0], bool)}},
+    "words for each image": {"r.npz": {
+        "features": np.r_[GF, QF], "label": np.r_[G_PIDS, Q_PIDS],
+        "camera": np.r_[G_CAMIDS, Q_CAMIDS], "is_query": ["Gallery"] * 5 + ["probe"] * 3}},
+    "words under another name": (
+        {"r.h5": {**SPLIT, "split": ["query"] * N_QUERY + ["gallery"] * 5}}, "r.h5",
+        "--map", "is_query=split"),
     "dicts in a dict": {"r.pt": {
         "query": {"features": QF, "pids": Q_PIDS, "camids": Q_CAMIDS},
         "gallery": {"features": GF, "pids": G_PIDS, "camids": G_CAMIDS}}},
@@ -299,7 +305,11 @@ REFUSED = {
     "flags of half the images": ({"r.npz": {**SPLIT, "is_query": [1, 1, 0, 0]}},
                                  "is_query: expected 8 entries, one for each image, got 4$"),
     "flags of three kinds": ({"r.npz": {**SPLIT, "is_query": [0, 1, 2, 0, 0, 0, 0, 0]}},
-                             "is_query: expected 1 for each query and 0 for each gallery image$"),
+                             "is_query: expected 1 for each query and 0 for each gallery image, "
+                             "or query and gallery in words$"),
+    "words of three kinds": (
+        {"r.npz": {**SPLIT, "is_query": ["query"] * 3 + ["gallery"] * 4 + ["train"]}},
+        "is_query: expected 1 for each query and 0 for each gallery image, or query and gallery"),
     "names for half the images": (
         {"r.npz": {"qf": QF, "gf": GF, "q_paths": Q_PATHS, "g_paths": G_PATHS[:3]}},
         r"r.npz: g_paths: expected a name for each image, got 3 names, where r.npz: gf has shape "
@@ -311,9 +321,6 @@ REFUSED = {
         {"r.npz": {**SIX, "query_features": QF}},
         "r.npz: query_features: expected one array for query_features, got this one and r.npz: qf;"
         " leave one out; docs/files.md says how to choose$"),
-    "distances of other lists": (
-        {"r.npz": {"I": ORDER, "D": DISTANCES, **LABELS}},
-        "r.npz: D: expected distances that rise along each list, or similarities that fall, got"),
     "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}},
                                "r.npz: I: expected 3 rows, one for "),
     "a map of what is not there": (

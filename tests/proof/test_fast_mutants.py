@@ -397,8 +397,7 @@ def check_open_pairs():
             exact = distances[row, column]
             return exact - below[row, column], exact + above[row, column]
 
-        bands = [counting.Band(np.ones(60, bool),
-                               lambda row, value: (value - slack, value + slack), make)]
+        bands = [counting.Band(np.ones(60, bool), make, np.ones(5), np.full(5, slack))]
         part = counting.Part(slice(20, 80), lambda row, column: distances[row, column], bands,
                              lambda query: np.zeros(60, bool))
         whole = [counting.matrix_part(every.astype(dtype)) for dtype in (float, np.float32)]
@@ -433,8 +432,7 @@ def check_counting():
                                        len(columns) / 120)
                          for columns in (np.arange(33), np.arange(33, 60))]
                 yield counting.Block(rows, partial(iter, tiles))
-        bands = [counting.Band(everything.columns,
-                               lambda row, value: (value - slack, value + slack), make)]
+        bands = [counting.Band(everything.columns, make, np.ones(2), np.full(2, slack))]
         return counting.Part(slice(0, 60), lambda row, column: distances[row, column], bands,
                              lambda query: np.zeros(60, bool))
 
@@ -955,7 +953,7 @@ MUTANTS = {
         "if room is None{{ or len(room) < size => }}:",
         "for side in ({{sought.low => sought.high}}, sought.high)",
         "counting.columns {{& => |}} band.columns", "done(share{{ * number / sum(counted) => }})",
-        "(upper - lower) / {{8 => 4 => 9}}",
+        "(upper - lower) / {{8 => 4 => 9}}", "(middle{{ + off => }}).astype",
         "if ({{abs(value - (lower + upper) / 2) => value - (lower + upper) / 2}} >",
         "before[:, pairs] {{+= => =}} counts\n        left_open",
         "np.count_nonzero(counts){{ - len(nan_images) => }}",
@@ -1009,7 +1007,7 @@ MUTANTS = {
         'if scaling == "euclidean" else {{- => }}product', "scale * largest{{ * 2 => }}, off",
         "off{{ + slack(0) * largest / scale => }}", "slack(dimension){{ =>  / 2}})\n    if",
         "return Scale(scale{{ * largest => }}, off, of_query",
-        "middle{{ + off[asker] => }}).astype", "largest / ({{2 *  => }}scale))",
+        "largest / ({{2 *  => }}scale))",
         "pairs = asker % n == {{k => 0}}", "query_square[asker {{// => %}} n]",
         'scalings[asker {{% n => // n % n}}] == "norm',
         "np.stack(of_scalings, axis={{1 => 0}}).reshape(-1) for",

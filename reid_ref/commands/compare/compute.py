@@ -162,7 +162,7 @@ class Column(NamedTuple):
     head : str
         Its head where the level is known, if that is another.
     several : bool
-        It says something only where p is adjusted for several comparisons.
+        It differs from `p` only if p is adjusted for several comparisons.
     """
 
     name: str

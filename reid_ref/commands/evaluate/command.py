@@ -71,7 +71,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(group: Any) -> None:
-    common.add_options(group, "--ranks", "--name", "--cmc", formats=FORMATS)
+    common.add_options(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
     group.add_argument("--per-query", metavar="FILE",
                        help="write one line per query to FILE, named .csv or .json")
     group.add_argument("--save", metavar="FILE",
@@ -83,8 +83,8 @@ def _add_output(group: Any) -> None:
     group.add_argument("--worst", type=int, metavar="N",
                        help="also the N queries of lowest AP, each with its nearest wrong image")
     group.add_argument("--by", action="append", choices=("identity", "camera"),
-                       help="also mAP, Rank-1 and mINP of each identity, or of each query "
-                            "camera; may be given twice")
+                       help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each "
+                            "identity, or of each query camera; may be given twice")
 
 
 class Request(NamedTuple):
@@ -161,6 +161,7 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
         benchmark = common.recognised(data)
     else:
         data, results, benchmark = None, dict(made), None
+    common.check_measures(args, results.values())
     result, more, status = next(iter(results.values())), Details(), 0
     layout, sizes = tables.about(result, data)
     if not several:
@@ -171,13 +172,14 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
         _write(args, result)
     method = Method(name, files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
-        method = method._replace(also=made.also, means=made.means)
+        method = method._replace(also=made.also)
     return FileAnswer(method, findings, more, status)
 
 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],
            more: Details, several: bool) -> None:
-    protocol, first, ranks = request.protocol, methods[0], common.ranks(args)
+    protocol, first = request.protocol, methods[0]
+    named, measures = common.named(args), common.measures(args)
     chosen = "" if protocol is None else protocols.chosen(protocol, args, all(
         "metric" in result.signature for result in first.results.values()))
     by_convention = not several and len(first.results) > 1
@@ -188,40 +190,41 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
     def as_json() -> Any:
         length = common.cmc_length(args)
         if protocol is not None:
-            return parts.as_answer(protocol, first, length, more, chosen)
-        values = evaluated(methods, length, more)
+            return parts.as_answer(protocol, first, length, more, chosen, named)
+        values = evaluated(methods, length, more, named)
         return Evaluations(values, request.left_out) if several or by_convention else values[0]
 
     def as_text() -> str:
         if protocol is not None:
-            return parts.as_text(protocol, first, ranks, chosen)
+            return parts.as_text(protocol, first, measures, chosen)
         if several:
-            return tables.by_method(methods, request.left_out, ranks)
+            return tables.by_method(methods, request.left_out, measures)
         if by_convention:
-            return tables.by_convention(first, request.left_out, common.ranks(args, (1, 5, 10)))
-        return tables.one_result(first, ranks)
+            return tables.by_convention(
+                first, request.left_out, common.measures(args, (1, 5, 10)))
+        return tables.one_result(first, measures)
 
     show_answer(args.format, json=as_json, table=as_text,
-                csv=lambda: rows.as_csv(results, ranks=ranks, intervals=intervals),
-                paper=lambda: rows.table(results, ranks=ranks, intervals=intervals))
+                csv=lambda: rows.as_csv(results, measures=measures, intervals=intervals),
+                paper=lambda: rows.table(results, measures=measures, intervals=intervals))
     if args.format == "table" and more != Details():
-        show(tables.details(more))
+        show(tables.details(more, named))
 
 
 def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
              lists: IndexLists | None) -> Details:
     """Return what --at, --worst and --by request; a saved result has no wrong images."""
-    worst = None
+    worst, measures = None, common.named(args)
     if args.worst is not None:
         queries = worst_queries(result, args.worst)
-        images = ([None] * len(queries) if data is None else
-                  nearest_wrong(data, queries, common.how(args, [result.convention], lists)))
+        how = common.how(args, [result.convention], lists)
+        images = [None] * len(queries) if data is None else nearest_wrong(data, queries, how)
         worst = worst_rows(result, dict(zip(queries.tolist(), images)),
-                           None if data is None else data.gallery)
+                           None if data is None else data.gallery, measures)
     return Details(
         at=None if args.at is None else at_rows(result, args.at), worst=worst,
         by=None if args.by is None else {
-            by: group_rows(result, by) for by in dict.fromkeys(args.by)})
+            by: group_rows(result, by, measures) for by in dict.fromkeys(args.by)})
 
 
 def _write(args: argparse.Namespace, result: Result) -> None:
@@ -235,8 +238,9 @@ def _write(args: argparse.Namespace, result: Result) -> None:
         result.save(args.save)
     if args.per_query is None:
         return
-    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result)}, indent=1) + "\n"
-            if is_json else rows.per_query_csv(result))
+    measures = common.named(args)
+    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, measures)}, indent=1)
+            + "\n" if is_json else rows.per_query_csv(result, measures))
     with whole_files(args.per_query) as (file,):
         file.write(text)
 
@@ -247,6 +251,7 @@ def _check(args: argparse.Namespace) -> Request:
     """Return what is requested; what is wrong, or does not go together, is known before the work.
     """
     common.cmc_length(args)
+    common.named(args)
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)

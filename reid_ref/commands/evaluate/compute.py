@@ -1,19 +1,21 @@
 """What `reid-ref evaluate` answers: results by method and convention, and details of one."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from numpy import ma
 
 from reid_ref.console.answers import Origin, dataset_of
 from reid_ref.datasets import Recognised
-from reid_ref.evaluation.groups import by_group
+from reid_ref.evaluation.groups import BY_DEFAULT, by_group
 from reid_ref.labels import Labels
+from reid_ref.measures import COLUMNS, measure
 from reid_ref.protocols.result import Also
-from reid_ref.result import Fingerprints, Numbers, Result, in_mean, numbers_of
+from reid_ref.result import Fingerprints, Numbers, Result, as_fields, in_mean, numbers_of
 from reid_ref.statistics import Interval
-from reid_ref.text.plain import Share
+from reid_ref.text.plain import KEYS, Share, key
 
 Value = TypeVar("Value")
 
@@ -36,8 +38,6 @@ class Method(NamedTuple):
         By convention and metric.
     also : Also, optional
         Of a protocol: the number that other papers print.
-    means : mapping of str to mapping of str to float
-        Of a protocol: means over parts, by name.
     """
 
     name: str
@@ -48,7 +48,6 @@ class Method(NamedTuple):
     results: dict[str, Result]
     intervals: dict[str, dict[str, Interval]] | None = None
     also: Also | None = None
-    means: Mapping[str, Mapping[str, float]] = MappingProxyType({})
 
 
 def by_row(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:
@@ -88,7 +87,10 @@ class Image(NamedTuple):
 
 @dataclass(frozen=True)
 class QueryRow:
-    """What one query got; without a good image `ap`, `inp` and `first_match` are null."""
+    """What one query got; without a good image `ap`, `inp` and `first_match` are null.
+
+    `further`: its values of measures that are no other key.
+    """
 
     query: int
     identity: int
@@ -100,6 +102,7 @@ class QueryRow:
     first_match: int | None
     n_good: int
     n_junk: int
+    further: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,12 @@ class GroupRow:
     mAP: Share
     Rank_1: Share
     mINP: Share
+    further: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The means by measure."""
+        return {key(name): value for name, value in vars(self).items()} | self.further
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,26 +162,35 @@ class PerQueryFile(Numbers):
     queries: list[QueryRow]
 
 
-def evaluated(methods: Iterable[Method], length: int | None,
-              details: Details | None = None) -> list[Evaluated]:
+def evaluated(methods: Iterable[Method], length: int | None, details: Details | None = None,
+              measures: Sequence[str] = ()) -> list[Evaluated]:
     """Return each result for JSON, its curve to rank `length`; `details` are of every one."""
     return [Evaluated(
         name=method.name, files=method.files, layout=method.layout,
         dataset=dataset_of(method.benchmark), convention=convention,
-        **numbers_of(result, length), **vars(details or Details()),
+        **numbers_of(result, length, measures), **vars(details or Details()),
         confidence=None if method.intervals is None else method.intervals[convention])
         for method in methods for convention, result in method.results.items()]
 
 
-def query_rows(result: Result) -> list[QueryRow]:
-    """Return what each query got, in their order."""
+def query_rows(result: Result, measures: Iterable[str] = ()) -> list[QueryRow]:
+    """Return what each query got, in their order, and its values of further measures."""
     per_query, labels = result.per_query, result.per_query.labels()
-    columns = (values.tolist() for values in (
-        labels.identity, labels.camera, per_query.status, in_mean(result), per_query.ap,
-        per_query.inp, per_query.first_match, per_query.n_good, per_query.n_junk))
-    return [QueryRow(query, identity, camera, status, counted, ap, inp, first or None, good, junk)
-            for query, (identity, camera, status, counted, ap, inp, first, good, junk)
-            in enumerate(zip(*columns))]
+    columns: dict[str, Any] = {
+        "identity": labels.identity, "camera": labels.camera, "status": per_query.status,
+        "counted": in_mean(result), **{each.column: result.of_query(each.name)
+                                       for each in COLUMNS},
+        "first_match": ma.masked_equal(per_query.first_match, 0), "n_good": per_query.n_good,
+        "n_junk": per_query.n_junk}
+    names = list(columns)
+    columns |= {name: result.of_query(name) for name in extra_columns(measures)}
+    return [QueryRow(query, **as_fields(dict(zip(columns, row)), names))
+            for query, row in enumerate(zip(*(each.tolist() for each in columns.values())))]
+
+
+def extra_columns(measures: Iterable[str]) -> list[str]:
+    """Return the measures that are no column of every row of queries."""
+    return [name for name in measures if not measure(name).column]
 
 
 def at_rows(result: Result, ranks: Iterable[int]) -> list[AtRow]:
@@ -182,20 +200,21 @@ def at_rows(result: Result, ranks: Iterable[int]) -> list[AtRow]:
 
 
 def worst_rows(result: Result, wrong: Mapping[int, int | None],
-               gallery: Labels | None = None) -> list[WorstRow]:
+               gallery: Labels | None = None, measures: Iterable[str] = ()) -> list[WorstRow]:
     """Return the rows of the queries in `wrong`, with their nearest wrong images."""
-    rows = query_rows(result)
+    rows = query_rows(result, measures)
     images = {query: None if image is None or gallery is None else Image(
         image, int(gallery.identity[image]), int(gallery.camera[image]))
         for query, image in wrong.items()}
     return [WorstRow(**vars(rows[query]), nearest_wrong=image) for query, image in images.items()]
 
 
-def group_rows(result: Result, by: str) -> list[GroupRow]:
+def group_rows(result: Result, by: str, measures: Sequence[str] = ()) -> list[GroupRow]:
     """Return the numbers of each group; identities by mAP, the lowest first, cameras by number."""
-    groups = by_group(result, by=by)
-    columns = zip(*(values.tolist() for values in (
-        groups.value, groups.queries, groups.counted, groups.mAP, groups.rank1, groups.mINP)))
-    rows = [GroupRow(**{by: value}, queries=queries, counted=counted, mAP=mAP, Rank_1=rank1,
-                     mINP=mINP) for value, queries, counted, mAP, rank1, mINP in columns]
+    groups, rows = by_group(result, by=by, measures=measures), list[GroupRow]()
+    columns = groups.value, groups.queries, groups.counted, *groups.means.values()
+    for value, queries, counted, *numbers in zip(*(column.tolist() for column in columns)):
+        means = dict(zip(groups.means, numbers))
+        rows.append(GroupRow(**{by: value}, queries=queries, counted=counted,
+                             **as_fields(means, BY_DEFAULT)))
     return rows if by == "camera" else sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,7 +15,9 @@ from reid_ref.console.answers import show_answer
 from reid_ref.conventions import UNMATCHED, find_convention
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.labels import Labels, count_distractors
-from reid_ref.result import Means, Result, means_of, points_of
+from reid_ref.measures import measure
+from reid_ref.result import Means, Result, means_of, values_of
+from reid_ref.result.systems import METRICS
 from reid_ref.text import signature_rows, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
@@ -22,7 +25,8 @@ from reid_ref.text.table import lines as table_lines
 
 def add(command: argparse.ArgumentParser) -> None:
     """Walk from one convention to another, one choice at a time: the effect of each on mAP and
-    Rank-1, the queries affected, and those that moved most. The effects add up exactly.
+    Rank-1, or the numbers of --measure, the queries affected, and those that moved most. The
+    effects add up exactly.
     """
     common.add_files(command)
     command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
@@ -30,7 +34,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
                          help="a convention (default: torchreid)")
     common.add_options(command, "--set", "--metric", "--normalize", "--index-lists",
-                       "--max-memory", formats=("table", "json"))
+                       "--max-memory", "--measure", formats=("table", "json"))
     command.add_argument("--query", type=int, metavar="N",
                          help="show query N (from 0): the ranked list around its good images, "
                               "with every image's role, by the distances of --from")
@@ -39,6 +43,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> None:
     origin, target = common.with_choices(args, [
         find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
+    named = common.named(args)
     data = common.read_files(args)
     if args.query is not None and not 0 <= args.query < len(data.query):
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
@@ -46,36 +51,39 @@ def run(args: argparse.Namespace) -> None:
     how = common.how(args, [origin])
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
+    common.check_measures(args, [walk.start, *(step.result for step in walk.steps)])
     listed = [] if args.query is None else ranked_list(
         next(data.input.exact_rows(np.array([args.query]), how)),
         data.query[args.query:args.query + 1], data.gallery, [origin, target],
         lists=lists and lists.of_queries(slice(args.query, args.query + 1)),
         distractors=count_distractors(data.query, data.gallery) > 0)
     show_answer(
-        args.format, table=lambda: as_text(walk, data.query, args.query, listed),
-        json=lambda: as_answer(walk, data.query, args.files, data.layout, args.query, listed))
+        args.format, table=lambda: as_text(
+            walk, data.query, args.query, listed, named or METRICS),
+        json=lambda: as_answer(
+            walk, data.query, args.files, data.layout, args.query, listed, named))
 
 
 def as_text(walk: Explanation, query: Labels, number: int | None,
-            listed: list[ListedImage]) -> str:
+            listed: list[ListedImage], measures: Sequence[str] = METRICS) -> str:
     """Return the walk, or the ranked list of query `number`, and both signatures."""
-    pages = ([waterfall(walk), most_moved(walk, query)] if number is None else
+    pages = ([waterfall(walk, measures), most_moved(walk, query)] if number is None else
              [query_page(number, walk, query, listed)])
     return "\n".join([*pages, "", *signature_rows(str(walk.start.signature)),
                       *signature_rows(str(walk.end.signature))])
 
 
-def waterfall(walk: Explanation) -> str:
+def waterfall(walk: Explanation, measures: Sequence[str] = METRICS) -> str:
     """Return one line per step. The effects printed add up to the printed difference."""
-    rows = [_step(walk.origin.name, walk.start)]
+    rows = [_step(walk.origin.name, measures, walk.start)]
     before = walk.start
     for step in walk.steps:
         change = step.value if step.choice == "ignored" else f"{step.choice} {step.value}"
-        rows.append(_step(f" {change}", step.result, before, f"{step.affected:,}"))
+        rows.append(_step(f" {change}", measures, step.result, before, f"{step.affected:,}"))
         before = step.result
-    rows.append(_step(walk.target.name, walk.end, walk.start))
-    text = table_lines(["percent", "mAP", "effect", "Rank-1", "effect", "affected"], rows,
-                       indent=29)
+    rows.append(_step(walk.target.name, measures, walk.end, walk.start))
+    heads = [head for name in measures for head in (name, "effect")]
+    text = table_lines(["percent", *heads, "affected"], rows, indent=29)
     text.append("")
     for step in walk.steps:
         if step.meaning:
@@ -85,18 +93,20 @@ def waterfall(walk: Explanation) -> str:
     return "\n".join(text)
 
 
-def _step(change: str, result: Result, before: Result | None = None,
+def _step(change: str, measures: Sequence[str], result: Result, before: Result | None = None,
           affected: str = "") -> list[str]:
-    (mAP, rank1), effects = _points(result), ("", "")
-    if before is not None:
-        mAP_before, rank1_before = _points(before)
-        effects = f"{mAP - mAP_before:+.6f}", f"{rank1 - rank1_before:+.4f}"
-    return [change, f"{mAP:.6f}", effects[0], f"{rank1:.4f}", effects[1], affected]
+    cells = [change]
+    for name in measures:
+        digits, value = 4 if measure(name).of_curve else 6, _points(result, name)
+        cells += [f"{value:.{digits}f}",
+                  "" if before is None else f"{value - _points(before, name):+.{digits}f}"]
+    return [*cells, affected]
 
 
-def _points(result: Result) -> tuple[float, float]:
-    """Return mAP and Rank-1 in percent, rounded as printed, so that the printed effects add up."""
-    return round(100 * result.mAP, 6), round(100 * points_of(result.cmc)[0], 6)
+def _points(result: Result, name: str) -> float:
+    """Return a number in percent, rounded as printed, so that the printed effects add up."""
+    value, = values_of(result, [name])
+    return round(100 * value, 6)
 
 
 def most_moved(walk: Explanation, query: Labels) -> str:
@@ -104,12 +114,13 @@ def most_moved(walk: Explanation, query: Labels) -> str:
     moved = walk.most_moved()
     if not moved:
         return "\nThe AP of no query changed."
-    before, after = walk.start.per_query, walk.end.per_query
+    n_good = walk.start.per_query.n_good
+    aps = [result.of_query("mAP") for result in (walk.start, walk.end)]
     heads = ["moved most", "identity", "camera", "good", f"AP {walk.origin.name}",
              f"AP {walk.target.name}"]
     return "\n".join(["", *table_lines(heads, [
-        [f"query {k}", str(query.identity[k]), str(query.camera[k]), str(before.n_good[k]),
-         f"{before.ap[k]:.10f}", f"{after.ap[k]:.10f}"] for k in moved], indent=12),
+        [f"query {k}", str(query.identity[k]), str(query.camera[k]), str(n_good[k]),
+         *(f"{ap[k]:.10f}" for ap in aps)] for k in moved], indent=12),
         "--query N shows the ranked list of query N."])
 
 
@@ -121,13 +132,13 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
         values, unmatched = result.per_query, UNMATCHED[result.convention.unmatched].words
         first = values.first_match[k]
         lines += [name, *wrap(
-            f"AP {float(values.ap[k])!r}, {values.n_good[k]} good, "
+            f"AP {float(result.of_query('mAP')[k])!r}, {values.n_good[k]} good, "
             + (f"first match at rank {first}" if first else "no match")
             if values.n_good[k] else f"no good image: {unmatched}", "    ", "        ")]
-    measure = next((step.value for step in walk.steps if step.choice == "distances"), None)
-    if measure:
+    distances = next((step.value for step in walk.steps if step.choice == "distances"), None)
+    if distances:
         lines += ["", *wrap(f"The list is ranked by the distances of {names[0]}. The AP and the "
-                            f"first match of {names[1]} are from its own ranking: {measure}.",
+                            f"first match of {names[1]} are from its own ranking: {distances}.",
                             rest="    ")]
     lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
                   f"{'cam':>4}{'distance':>10}  role"]
@@ -196,19 +207,21 @@ class Explained:
 
 
 def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, number: int | None,
-              listed: list[ListedImage]) -> Explained:
+              listed: list[ListedImage], measures: Sequence[str] = ()) -> Explained:
     """Return the walk, and the ranked list of query `number`, for JSON."""
-    before, after = (result.per_query.ap.tolist() for result in (walk.start, walk.end))
+    before, after = (result.of_query("mAP").tolist() for result in (walk.start, walk.end))
     identity, camera = query.identity.tolist(), query.camera.tolist()
     return Explained(
-        files=files, layout=layout, from_=End(convention=walk.origin.name, **_numbers(walk.start)),
+        files=files, layout=layout,
+        from_=End(convention=walk.origin.name, **_numbers(walk.start, measures)),
         steps=[StepRow(choice=step.choice, value=step.value, meaning=step.meaning,
-                       affected=step.affected, **_numbers(step.result)) for step in walk.steps],
-        to=End(convention=walk.target.name, **_numbers(walk.end)),
+                       affected=step.affected, **_numbers(step.result, measures))
+               for step in walk.steps],
+        to=End(convention=walk.target.name, **_numbers(walk.end, measures)),
         moved_most=[Moved(k, identity[k], camera[k], before[k], after[k])
                     for k in walk.most_moved()],
         query=number, list_=None if number is None else listed)
 
 
-def _numbers(result: Result) -> dict[str, Any]:
-    return {**means_of(result), "signature": str(result.signature)}
+def _numbers(result: Result, measures: Sequence[str]) -> dict[str, Any]:
+    return {**means_of(result, measures), "signature": str(result.signature)}

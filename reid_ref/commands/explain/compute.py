@@ -81,7 +81,8 @@ class Explanation(Value):
 
         A query that one side gives no AP counts as 0 there.
         """
-        before, after = (np.nan_to_num(result.per_query.ap) for result in (self.start, self.end))
+        before, after = (np.nan_to_num(result.of_query("mAP"))
+                         for result in (self.start, self.end))
         change = np.abs(after - before)
         order = np.argsort(-change, kind="stable")[:count]
         return [int(k) for k in order if change[k] > 0]
@@ -147,7 +148,8 @@ def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) ->
 
 def _affected(before: Result, after: Result) -> int:
     old, new = before.per_query, after.per_query
-    same_ap = (old.ap == new.ap) | (np.isnan(old.ap) & np.isnan(new.ap))
+    ap, other = before.of_query("mAP"), after.of_query("mAP")
+    same_ap = (ap == other) | (np.isnan(ap) & np.isnan(other))
     changed = ~same_ap | (old.first_match != new.first_match)
     if before.counted != after.counted:
         changed |= old.n_good == 0

@@ -31,7 +31,8 @@ def add(command: argparse.ArgumentParser) -> None:
                          help="the page to write, e.g. report.html")
     command.add_argument("--convention", metavar="NAME",
                          help="of the headline and the rank lists (default: matlab)")
-    common.add_options(command, "--metric", "--normalize", "--max-memory", "--threads", "--name")
+    common.add_options(command, "--metric", "--normalize", "--max-memory", "--threads",
+                       "--measure", "--name")
     protocols.add(command)
     command.add_argument("--queries", type=int, default=60, metavar="N",
                          help="rank lists in all (default: 60)")
@@ -73,7 +74,8 @@ def _options(args: argparse.Namespace) -> Options:
         common.refuse(
             args, ("--convention", *common.OF_FEATURES, "--images", "--map", "--protocol"),
             "features or distances", "saved results; leave it out, or name the result files")
-    return Options(common.how(args, [convention]), args.queries, args.top, args.seed)
+    return Options(common.how(args, [convention]), args.queries, args.top, args.seed,
+                   common.named(args))
 
 
 def _read(args: argparse.Namespace, protocol: Protocol | None,

@@ -25,6 +25,7 @@ from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_wit
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import count_distractors
 from reid_ref.result import Result, headline
+from reid_ref.result.systems import METRICS
 from reid_ref.statistics import Interval
 
 #: Queries, and values, of the sample of distances.
@@ -39,12 +40,16 @@ NO_DISTANCES = (
 
 
 class Options(NamedTuple):
-    """How a page is made; see `reid-ref report`. `how` has the convention of the page."""
+    """How a page is made; see `reid-ref report`. `how` has the convention of the page.
+
+    `measures`: those of the headline, where they are named.
+    """
 
     how: How
     queries: int
     top: int
     seed: int
+    measures: Sequence[str] = ()
 
 
 class Causes(NamedTuple):
@@ -164,18 +169,22 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
                      else {convention.name: data} for name, (_, data) in files.items()}
         results = {name: by_convention[convention.name]
                    for name, by_convention in evaluated.items()}
-        comparison = compare(results, metrics=["mAP", "Rank-1"]) if len(results) > 1 else None
+        # Whatever is shown, queries are chosen by their AP.
+        compared = list(dict.fromkeys([*(options.measures or METRICS), "mAP"]))
+        comparison = compare(results, metrics=compared) if len(results) > 1 else None
         first = next(iter(results.values()))
         has_lists = any(isinstance(data, ResultFile) for _, data in files.values())
         n = max(1, options.queries // len(results)) if options.queries and has_lists else 0
         reasons = _reasons(first, comparison, n, options.seed) if n else {}
-        ap = np.nan_to_num(first.per_query.ap, nan=-1.0)
+        ap = np.nan_to_num(first.of_query("mAP"), nan=-1.0)
         queries = [*_in_turn(reasons.get("gain", ()), reasons.get("loss", ())), *sorted(
             {query for chosen in reasons.values() for query in chosen},
             key=lambda query: (ap[query], query))]
         queries = list(dict.fromkeys(queries))
+        headlines = {name: {metric: result.value(metric) for metric in options.measures}
+                     or headline(result) for name, result in results.items()}
         intervals = intervals_by_metric(results, {
-            name: [*headline(result), *ranks_of_band(result, LAST_RANK).values()]
+            name: [*headlines[name], *ranks_of_band(result, LAST_RANK).values()]
             for name, result in results.items()})
         systems = []
         for name, (paths, data) in files.items():
@@ -184,8 +193,7 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
                 more = _from_distances(data, evaluated[name], queries, options)
             else:
                 warn(f"{name}: {NO_DISTANCES}")
-            of_headline = {metric: intervals[name].get(metric)
-                           for metric in headline(results[name])}
+            of_headline = {metric: intervals[name].get(metric) for metric in headlines[name]}
             systems.append(Reported(name, tuple(paths), results[name], of_headline, more))
         bands = tuple(rank_band(result, LAST_RANK, intervals[name])
                       for name, result in results.items())

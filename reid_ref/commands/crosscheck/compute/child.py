@@ -162,14 +162,10 @@ class Child:
         except Exception:  # the end of the pipe, or what foreign code wrote into it
             code = self._exit_code()
         self.close()
-        return Outcome(failure=self._late() if hung else _last_words(code or 0),
-                       printed=self._text(), ended=True, hung=hung)
-
-    def _late(self) -> str:
-        shared = "" if isinstance(self._evaluator, str) else (
-            ", and under its name, module:function, it would not share this process's threads")
-        return (f"it gave no answer within {self._timeout:g} seconds and was stopped; a longer "
-                f"timeout waits longer{shared}")
+        late = (f"it gave no answer within {self._timeout:g} seconds and was stopped; a longer "
+                "timeout waits longer")
+        return Outcome(failure=late if hung else _last_words(code or 0), printed=self._text(),
+                       ended=True, hung=hung)
 
     def _text(self) -> str:
         """Return the beginning of what was printed since the last message."""
@@ -278,7 +274,7 @@ def _call(evaluator: Call, arrays: Arrays, seed: int) -> Outcome:
         np.random.seed(seed)
         return fitting(read_answer(evaluator(Arrays(**{
             name: np.array(array) for name, array in arrays._asdict().items()
-            if array is not None}))), *arrays.distances.shape)
+            if array is not None}))), len(arrays.distances))
 
     answer, outcome = _guarded(call)
     return outcome._replace(answer=answer)
@@ -307,5 +303,3 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    with suppress(Exception):
-        ctypes.CDLL(None).fflush(None)

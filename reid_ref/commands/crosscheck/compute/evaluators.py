@@ -221,17 +221,8 @@ def read_answer(value: Any) -> Answer:
                          got=describe(error)) from None
 
 
-def fitting(answer: Answer, n_query: int, n_gallery: int) -> Answer:
-    """Return an answer to so many queries, without APs that are not one per query.
-
-    Raises
-    ------
-    InputError
-        Its CMC is longer than the gallery, and than the `MAX_RANK` places that it was asked for.
-    """
-    if len(answer.curve) > max(n_gallery, MAX_RANK):
-        raise InputError("", got=f"its cmc has {len(answer.curve):,} entries", remedy="expected "
-                         f"at most {n_gallery:,}, the images of the gallery")
+def fitting(answer: Answer, n_query: int) -> Answer:
+    """Return an answer to so many queries, without APs that are not one per query."""
     if answer.ap is not None and len(answer.ap) != n_query:
         return replace(answer, ap=None)
     return answer

@@ -7,8 +7,8 @@ from reid_ref.commands.evaluate.compute import (
     AtRow, Details, GroupRow, Method, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.measures import RANKS, printed
-from reid_ref.result import Counts, Result, headline, values_of
+from reid_ref.evaluation.groups import BY_DEFAULT
+from reid_ref.result import HEADLINE, Counts, Result, headline, sd_of, values_of
 from reid_ref.text import (
     by_reason, named_rows, percent, row, signature_lines, signed_percent, source, tied_queries,
     wrap)
@@ -43,25 +43,27 @@ _MATCHES = {
 SHOWN = 20
 
 
-def one_result(method: Method, ranks: Sequence[int] = RANKS) -> str:
+def one_result(method: Method, measures: Sequence[str] = HEADLINE) -> str:
     """Return the report of one file under one convention."""
     result, = method.results.values()
     text = named_rows([*facts(
         result, source(method.files, method.layout), method.sizes,
-        method.benchmark.sentence if method.benchmark else None), ("", "")])
+        method.benchmark.sentence if method.benchmark else None, measures), ("", "")])
+    numbers = headline(result, measures)
     if method.intervals is None:
         text += table_lines(["", "percent", "full precision"], [
             [name, percent(value), repr(value)]
-            for name, value in headline(result, ranks).items()], left=(0, 2), indent=10) + [""]
+            for name, value in numbers.items()], left=(0, 2), indent=10) + [""]
     else:
         by_metric, = method.intervals.values()
-        text += confidence.single(headline(result, ranks), by_metric) + [""]
+        text += confidence.single(numbers, by_metric) + [""]
         text += confidence.notes(method.intervals)
     return "\n".join([*text, *signature_lines({"": str(result.signature)})])
 
 
 def facts(result: Result, source: str, sizes: str,
-          dataset: str | None = None) -> list[tuple[str, str]]:
+          dataset: str | None = None,
+          measures: Sequence[str] = HEADLINE) -> list[tuple[str, str]]:
     """Return what was evaluated, by name, in words.
 
     Parameters
@@ -73,9 +75,12 @@ def facts(result: Result, source: str, sizes: str,
         Dimension and dtype of what was evaluated.
     dataset : str, optional
         Which benchmark it is, where it is one.
+    measures : sequence of str
+        Whose standard deviations over trials are told.
     """
     counts, n = result.counts, len(result.trials)
-    spread = ", ".join(f"{name} {percent(value)}" for name, value in result.sd.items())
+    spread = ", ".join(f"{name} {percent(value)}"
+                       for name, value in sd_of(result, headline(result, measures)).items())
     return [
         ("input", source),
         *([("trials", f"{n}: the numbers are means over them (sd {spread}); below, all are "
@@ -146,8 +151,8 @@ def _ties(result: Result) -> str:
 
 
 def by_convention(method: Method, left_out: Mapping[str, str],
-                  ranks: Sequence[int] = (1, 5, 10)) -> str:
-    """Return one line per convention: mAP and Rank-k in percent, and mAP's difference to one.
+                  measures: Sequence[str] = HEADLINE) -> str:
+    """Return one line per convention in percent, and the difference of the first measure to one.
 
     `matlab`, or else the first, is what the others are compared with. `left_out`: conventions
     that were not computed, and why.
@@ -159,18 +164,18 @@ def by_convention(method: Method, left_out: Mapping[str, str],
     text = row("input", source(method.files, method.layout))
     text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery; {method.sizes}")
     text += row("ties", _ties(reference))
-    after = printed(ranks).index("mAP") + 1  # its difference follows
-    heads, cells = _heads(ranks), [_cells(result, ranks) for result in results.values()]
-    for row_cells, result in zip(cells, results.values()):
-        row_cells.insert(after, signed_percent(result.mAP - reference.mAP))
-    text += ["", *table_lines(
-        ["convention", *heads[:after], "+/-", *heads[after:], "used"],
-        [[name, *row_cells, str(result.counted)]
-         for (name, result), row_cells in zip(results.items(), cells)])]
-    text += ["", *row("+/-", f"mAP minus the mAP of {first}, in percentage points")]
+    main, *more = _heads(measures)
+    before, rows = values_of(reference, measures)[0], []
+    for name, result in results.items():
+        value, *values = values_of(result, measures)
+        rows.append([name, percent(value), signed_percent(value - before), *map(percent, values),
+                     str(result.counted)])
+    text += ["", *table_lines(["convention", main, "+/-", *more, "used"], rows)]
+    main = measures[0]
+    text += ["", *row("+/-", f"{main} minus the {main} of {first}, in percentage points")]
     text += row("used", "number of queries in the mean of mAP")
     text += _other_distances(results, reference)
-    text += _left_out(left_out) + confidence.several(method.intervals)
+    text += _left_out(left_out) + confidence.several(method.intervals, measures)
     return "\n".join([*text, *signature_lines({"": str(reference.signature)})])
 
 
@@ -186,12 +191,12 @@ def _other_distances(results: Mapping[str, Result], reference: Result) -> list[s
                "--normalize or --no-normalize makes all rows alike")
 
 
-def _heads(ranks: Sequence[int]) -> list[str]:
-    return [name.replace("Rank-", "R-") for name in printed(ranks)]
+def _heads(measures: Sequence[str]) -> list[str]:
+    return [name.replace("Rank-", "R-") for name in measures]
 
 
-def _cells(result: Result, ranks: Sequence[int]) -> list[str]:
-    return list(map(percent, values_of(result, printed(ranks))))
+def _cells(result: Result, measures: Sequence[str]) -> list[str]:
+    return list(map(percent, values_of(result, measures)))
 
 
 def _left_out(left_out: Mapping[str, str]) -> list[str]:
@@ -200,7 +205,7 @@ def _left_out(left_out: Mapping[str, str]) -> list[str]:
 
 
 def by_method(methods: Sequence[Method], left_out: Mapping[str, str],
-              ranks: Sequence[int] = RANKS) -> str:
+              measures: Sequence[str] = HEADLINE) -> str:
     """Return what each method's files hold, and one line per row in percent."""
     text: list[str] = []
     for method in methods:
@@ -210,20 +215,20 @@ def by_method(methods: Sequence[Method], left_out: Mapping[str, str],
                     + (f"; {method.benchmark.sentence}" if method.benchmark else ""))
     rows = rows_of(methods)
     text += ["", *table_lines(
-        ["percent", *_heads(ranks), "used"],
-        [[name, *_cells(result, ranks), str(result.counted)] for name, result in rows.items()])]
+        ["percent", *_heads(measures), "used"],
+        [[name, *_cells(result, measures), str(result.counted)] for name, result in rows.items()])]
     text += ["", *row("used", "number of queries in the mean of mAP")]
-    text += confidence.several(intervals_of(methods)) + _left_out(left_out)
+    text += confidence.several(intervals_of(methods), measures) + _left_out(left_out)
     return "\n".join([*text, *signature_lines(
         {name: str(result.signature) for name, result in rows.items()})])
 
 
-def details(more: Details) -> str:
-    """Return the tables of what was requested."""
+def details(more: Details, measures: Sequence[str] = ()) -> str:
+    """Return the tables of what was requested, groups by these measures."""
     text = _at(more.at) if more.at else []
     text += _worst(more.worst) if more.worst is not None else []
     for by, rows in (more.by or {}).items():
-        text += _groups(by, rows)
+        text += _groups(by, rows, measures or BY_DEFAULT)
     return "\n".join(text)
 
 
@@ -246,13 +251,12 @@ def _worst(rows: Sequence[WorstRow]) -> list[str]:
         "0, with its identity and camera", rest="    ")]
 
 
-def _groups(by: str, rows: Sequence[GroupRow]) -> list[str]:
+def _groups(by: str, rows: Sequence[GroupRow], measures: Sequence[str]) -> list[str]:
     """Return one line per group, of as many identities as one can look at."""
     shown = rows[:SHOWN] if by == "identity" else rows
-    names = printed([1])
-    text = ["", *table_lines([by, "queries", "counted", *names], [
+    text = ["", *table_lines([by, "queries", "counted", *measures], [
         [str(getattr(group, by)), str(group.queries), str(group.counted),
-         *(percent(getattr(group, name.replace("-", "_"))) for name in names)]
-        for group in shown], indent=10)]
+         *(percent(numbers[name]) for name in measures)]
+        for group in shown for numbers in [group.numbers]], indent=10)]
     return text + ([f"and {len(rows) - len(shown):,} more; --json has all"]
                    if len(shown) < len(rows) else [])

@@ -9,7 +9,8 @@ from reid_ref.commands.evaluate.compute import Details, Method
 from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.expectation import N_DRAWS
-from reid_ref.result import Means, Ranks, Result, headline, means_of
+from reid_ref.protocols.result import means_over_parts
+from reid_ref.result import HEADLINE, Means, Result, as_fields, headline, means_of, sd_of
 from reid_ref.statistics import Interval
 from reid_ref.text import names, percent, row, signature_lines
 from reid_ref.text.plain import Share
@@ -38,23 +39,19 @@ class PartNumbers(Details, TrialNumbers):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeanNumbers(Ranks):
+class MeanNumbers(Means):
     """A mean over parts that the benchmark prints."""
 
     name: str
     parts: list[str]
-    mAP: Share
-    mINP: Share
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlsoNumbers(Ranks):
+class AlsoNumbers(Means):
     """The number that other papers print on the same files."""
 
     protocol: str
     words: str
-    mAP: Share
-    mINP: Share
     signature: str
 
 
@@ -71,24 +68,25 @@ class ProtocolAnswer(NamedTuple):
 
 
 def as_answer(protocol: Protocol, method: Method, length: int | None, more: Details,
-              chosen: str) -> ProtocolAnswer:
-    """Return the parts for JSON, their curves to rank `length`."""
+              chosen: str, measures: Sequence[str] = ()) -> ProtocolAnswer:
+    """Return the parts for JSON, their curves to rank `length`, and further measures."""
     also = None if method.also is None else AlsoNumbers(
         **method.also.later._asdict(), signature=str(method.also.result.signature),
-        **means_of(method.also.result))
+        **means_of(method.also.result, measures))
     return ProtocolAnswer(protocol.name, protocol.source, chosen, method.files, [
-        PartNumbers(part=name, cmc=part.cmc[:length].tolist(), sd=part.sd,
+        PartNumbers(part=name, cmc=part.cmc[:length].tolist(),
+                    sd=sd_of(part, headline(part, [*HEADLINE, *measures])),
                     intervals=(method.intervals or {}).get(name),
-                    trials=[TrialNumbers(**_numbers(trial)) for trial in part.trials],
-                    signature=str(part.signature), **vars(more), **_numbers(part))
+                    trials=[TrialNumbers(**_numbers(trial, measures)) for trial in part.trials],
+                    signature=str(part.signature), **vars(more), **_numbers(part, measures))
         for name, part in method.results.items()], [
-        MeanNumbers(name=name, parts=list(protocol.means[name]), **{
-            key.replace("-", "_"): value for key, value in numbers.items()})
-        for name, numbers in method.means.items()], also)
+        MeanNumbers(name=name, parts=list(protocol.means[name]), **as_fields(numbers))
+        for name, numbers in means_over_parts(
+            method.results, protocol.means, [*HEADLINE, *measures]).items()], also)
 
 
-def _numbers(result: Result) -> dict[str, Any]:
-    return {**means_of(result), **_first(result)}
+def _numbers(result: Result, measures: Sequence[str]) -> dict[str, Any]:
+    return {**means_of(result, measures), **_first(result)}
 
 
 def _first(part: Result) -> dict[str, int]:
@@ -98,17 +96,17 @@ def _first(part: Result) -> dict[str, int]:
     return {"counted": first.counted, "queries": queries, "gallery": gallery}
 
 
-def as_text(protocol: Protocol, method: Method, ranks: Sequence[int], chosen: str) -> str:
+def as_text(protocol: Protocol, method: Method, measures: Sequence[str], chosen: str) -> str:
     """Return one line per part and one of its sd, then how they were made."""
     results, intervals = method.results, method.intervals or {}
     heads = list(dict.fromkeys(
-        name for part in results.values() for name in headline(part, ranks)))
+        name for part in results.values() for name in headline(part, measures)))
     cells, notes = [], list[str]()
     for name, part in results.items():
-        cells.append([name, *_cells(headline(part, ranks), heads)])
+        cells.append([name, *_cells(headline(part, measures), heads)])
         if part.sd:
             over = f"{len(part.trials)} trials" if part.trials else "one draw"
-            cells.append([f"sd of {over}", *_cells(part.sd, heads)])
+            cells.append([f"sd of {over}", *_cells(sd_of(part, headline(part, measures)), heads)])
         if name in intervals:
             cells.append(["interval", *(
                 confidence.ends(intervals[name][head]) if head in intervals[name] else "-"
@@ -116,7 +114,7 @@ def as_text(protocol: Protocol, method: Method, ranks: Sequence[int], chosen: st
         notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}"
                      .format(part=name, **_first(part))
                      + (", in the first trial." if len(part.trials) > 1 else "."))
-    for name, numbers in method.means.items():
+    for name, numbers in means_over_parts(results, protocol.means, measures).items():
         cells.append([name, *_cells(numbers, heads)])
         notes.append(f"{name}: the mean of {', '.join(protocol.means[name])}.")
     if not all(part.trials for part in results.values()):

@@ -7,15 +7,15 @@ in CSV, a dash elsewhere. No text ends in a newline.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from reid_ref.arrays import InputError, check_count
-from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, query_rows
+from reid_ref.arrays import InputError
+from reid_ref.commands.evaluate.compute import (
+    PerQueryFile, QueryRow, extra_columns, query_rows)
 from reid_ref.console.confidence import Intervals, ends
-from reid_ref.measures import RANKS, printed
-from reid_ref.result import Result, numbers_of, values_of
+from reid_ref.result import HEADLINE, Result, numbers_of, values_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent
 from reid_ref.text.plain import plain
@@ -30,7 +30,7 @@ _ENDS = {"low": "low", "high": "high", "se": "SE", "se_naive": "naive SE",
          "design_effect": "design effect", "units": "units"}
 
 
-def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+def table(results: Result | Mapping[str, Result], *, measures: Iterable[str] = HEADLINE,
           intervals: Intervals = None) -> Table:
     """Return one row per result, in percent.
 
@@ -41,8 +41,8 @@ def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANK
     ----------
     results : Result or mapping of str to Result
         Row name to result.
-    ranks : iterable of int
-        Which Rank-k are columns.
+    measures : iterable of str
+        The columns, such as "Rank-1" or "P@10".
     intervals : mapping of str to mapping of str to Interval, optional
         Row name to metric to interval (`Result.interval`): further columns in CSV, brackets in
         the cells elsewhere. Of a single result the only entry is taken.
@@ -54,10 +54,9 @@ def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANK
     Raises
     ------
     InputError
-        Anything but results by name, or a rank that is not a whole number from 1.
+        Anything but results by name, or a name that no measure has.
     """
-    rows, ranks = _rows(results), [check_count(k, "ranks") for k in ranks]
-    columns = printed(ranks)
+    rows, columns = _rows(results), list(measures)
     texts = {name: [percent(value) for value in values_of(result, columns)]
              for name, result in rows.items()}
     cells: list[list[str | Cell]] = [[name, *(
@@ -79,7 +78,7 @@ def table(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANK
                  signatures={name: str(result.signature) for name, result in rows.items()})
 
 
-def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+def as_csv(results: Result | Mapping[str, Result], *, measures: Iterable[str] = HEADLINE,
            intervals: Intervals = None) -> str:
     r"""Return a header and one line per result: name, numbers in full precision, signature.
 
@@ -95,8 +94,7 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     name,mAP,Rank-1,Rank-5,Rank-10,Rank-20,mINP,signature
     ours,0.7916666666666666,1.0,,,,0.6666666666666666
     """
-    rows, ranks = _rows(results), [check_count(k, "ranks") for k in ranks]
-    columns = printed(ranks)
+    rows, columns = _rows(results), list(measures)
     extra = [f"{metric} {field}" for metric in columns for field in _ENDS.values()]
     lines = []
     for name, result in rows.items():
@@ -107,7 +105,7 @@ def as_csv(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RAN
     return csv_text(["name", *columns, *(extra if intervals else []), "signature"], lines)
 
 
-def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+def as_markdown(results: Result | Mapping[str, Result], *, measures: Iterable[str] = HEADLINE,
                 intervals: Intervals = None) -> str:
     """Return a Markdown table, one row per result, then a line with each signature.
 
@@ -127,10 +125,10 @@ def as_markdown(results: Result | Mapping[str, Result], *, ranks: Iterable[int] 
     <BLANKLINE>
     - ours: `
     """
-    return markdown_text(table(results, ranks=ranks, intervals=intervals))
+    return markdown_text(table(results, measures=measures, intervals=intervals))
 
 
-def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = RANKS,
+def as_latex(results: Result | Mapping[str, Result], *, measures: Iterable[str] = HEADLINE,
              intervals: Intervals = None) -> str:
     r"""Return a LaTeX table in the style of booktabs, one row per result after its signature.
 
@@ -141,7 +139,8 @@ def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = R
     >>> import numpy as np, reid_ref
     >>> query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3])
     >>> result = reid_ref.evaluate_distances(np.array([[.1, .2, .3]]), query, gallery)
-    >>> for line in as_latex({"R50 & ours": result}, ranks=[1]).splitlines():
+    >>> for line in as_latex({"R50 & ours": result},
+    ...                      measures=["mAP", "Rank-1", "mINP"]).splitlines():
     ...     print(line.partition(": convention")[0])
     % needs \usepackage{booktabs}
     \begin{table}
@@ -158,7 +157,7 @@ def as_latex(results: Result | Mapping[str, Result], *, ranks: Iterable[int] = R
     \end{tabular}
     \end{table}
     """
-    return latex_text(table(results, ranks=ranks, intervals=intervals))
+    return latex_text(table(results, measures=measures, intervals=intervals))
 
 
 def _is_best(text: str, column: list[str]) -> bool:
@@ -175,8 +174,14 @@ def _comparable(result: Result, other: Result) -> bool:
             and result.counts.gallery == other.counts.gallery)
 
 
-def per_query_json(result: Result) -> dict[str, Any]:
+def per_query_json(result: Result, measures: Sequence[str] = ()) -> dict[str, Any]:
     """Return what each query got, of plain JSON values; what does not exist is None.
+
+    Parameters
+    ----------
+    result : Result
+    measures : sequence of str
+        Further measures, which are keys of their own.
 
     Returns
     -------
@@ -196,17 +201,19 @@ def per_query_json(result: Result) -> dict[str, Any]:
     (0, 7, 'ok', 1, 2)
     """
     values: dict[str, Any] = plain(PerQueryFile(
-        **numbers_of(result), labels=result.fingerprints, queries=query_rows(result)))
+        **numbers_of(result, names=measures), labels=result.fingerprints,
+        queries=query_rows(result, measures)))
     return values
 
 
-def per_query_csv(result: Result) -> str:
+def per_query_csv(result: Result, measures: Sequence[str] = ()) -> str:
     """Return one CSV line per query: doubles in full precision, an empty field for None.
 
     Columns: the keys of `queries` of `per_query_json`.
     """
-    rows = map(plain, query_rows(result))
-    heads = [field.name for field in fields(QueryRow)]
+    rows = map(plain, query_rows(result, measures))
+    heads = [field.name for field in fields(QueryRow) if not field.metadata]
+    heads += extra_columns(measures)
     return csv_text(heads, (row.values() for row in rows)) + "\n"
 
 

@@ -33,8 +33,8 @@ from reid_ref.drawing.results import shared_axes
 from reid_ref.drawing.style import as_bytes, caption, draw_panels
 from reid_ref.evaluation.causes import CAUSES, KINDS
 from reid_ref.evaluation.rank_lists import REASONS, Entry
-from reid_ref.measures import RANKS, printed
-from reid_ref.result import headline as numbers_by_name, values_of
+from reid_ref.result import HEADLINE, values_of
+from reid_ref.result.systems import METRICS
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import plain
 
@@ -103,6 +103,7 @@ def _script_json(value: Any) -> str:
 def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
     results = {visible(system.name): system.result for system in content.systems}
     compared, several = content.comparison, len(content.systems) > 1
+    measures = content.options.measures
     with_distances = {visible(system.name): system.more for system in content.systems
                       if system.more}
     return {
@@ -117,13 +118,14 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
                                     "columns": shown_columns(len(results) > 2),
                                     "too_few": too_few(compared)},
         "figures": _figures(content, results),
-        "facts": _of_systems(content, facts), "findings": _of_systems(content, _findings),
+        "facts": _of_systems(content, partial(facts, measures=measures)),
+        "findings": _of_systems(content, _findings),
         "causes": causes_table(with_distances), "cameras": _cameras(with_distances),
         "queries": _queries(content, cards, names), "tabs": _tabs(content),
         "has_lists": with_distances, "top": content.options.top, "most_rows": f"{MOST_ROWS:,}",
         "n_queries": len(content.systems[0].result.per_query.status),
         "convention": content.systems[0].result.convention.name,
-        "conventions": conventions_table(with_distances, results),
+        "conventions": conventions_table(with_distances, results, measures),
         "left_out": next((more.left_out for more in with_distances.values()), {})}
 
 
@@ -225,7 +227,7 @@ def query_names(content: Page, images: Images | None) -> list[str]:
 def _list(system: Reported, more: FromDistances, query: int, cards: Cards) -> dict[str, Any]:
     per_query, ranked, loss = system.result.per_query, more.lists[query], more.causes.shown[query]
     first, n_good = int(per_query.first_match[query]), int(per_query.n_good[query])
-    words = [f"AP {percent(float(per_query.ap[query]))} %",
+    words = [f"AP {percent(float(system.result.of_query('mAP')[query]))} %",
              f"first match at rank {first:,}" if first else "no match",
              f"{n_good:,} good image{'' if n_good == 1 else 's'}"]
     if per_query.status[query] != "ok":
@@ -256,7 +258,8 @@ def as_json(content: Page) -> dict[str, Any]:
 
     Of one result the keys of `reid-ref evaluate --json`, and more; of several these by name.
     """
-    by_name = {system.name: _numbers(system) for system in content.systems}
+    by_name = {system.name: _numbers(system, content.options.measures)
+               for system in content.systems}
     numbers = {"results": by_name, "comparison": content.comparison}
     if content.comparison is None:
         numbers, = by_name.values()
@@ -265,13 +268,15 @@ def as_json(content: Page) -> dict[str, Any]:
     return values
 
 
-def _numbers(system: Reported) -> dict[str, Any]:
-    more, files, per_query = system.more, list(system.files), per_query_json(system.result)
+def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
+    more, files = system.more, list(system.files)
+    per_query = per_query_json(system.result, measures)
     numbers = {
         "name": system.name, "files": files,
         "layout": evaluate.about(system.result, more.data if more else None)[0],
         "convention": system.result.convention.name,
-        "dataset": dataset_of(more.benchmark) if more else None, **system.result.to_dict(CMC),
+        "dataset": dataset_of(more.benchmark) if more else None,
+        **system.result.to_dict(CMC, measures),
         "intervals": system.intervals,
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
     if more is None:
@@ -279,24 +284,26 @@ def _numbers(system: Reported) -> dict[str, Any]:
     return {
         **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
         "camera_pairs": more.pairs and camera_pairs.as_answer(more.pairs, files, more.data.layout),
-        "conventions": {name: result.to_dict(1) for name, result in more.conventions.items()},
+        "conventions": {name: result.to_dict(1, measures)
+                        for name, result in more.conventions.items()},
         "left_out": more.left_out, "causes": more.causes}
 
 
-def facts(system: Reported) -> list[tuple[str, ...]]:
+def facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[str, ...]]:
     """Return what was evaluated, by name, in words."""
     result, more = system.result, system.more
     layout, sizes = evaluate.about(result, more.data if more else None)
     dataset = None
     if more:
         dataset = more.benchmark.sentence if more.benchmark else NO_BENCHMARK
-    return [*evaluate.facts(result, source(system.files, layout), sizes, dataset),
+    return [*evaluate.facts(result, source(system.files, layout), sizes, dataset,
+                            measures or HEADLINE),
             ("signature", spaced(str(result.signature)))]
 
 
 def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
     """Return the numbers of the headline with their intervals, and what they gained."""
-    values = numbers_by_name(system.result)
+    values = dict(zip(system.intervals, values_of(system.result, system.intervals)))
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
     return [{"metric": metric, "value": percent(values[metric]),
@@ -318,7 +325,7 @@ def change_words(change: Comparison, several: bool) -> dict[str, Any]:
 
 def interval_words(system: Reported, several: bool) -> str:
     """Return what the intervals are, of several systems in words that fit all."""
-    shown = system.intervals["mAP"] or system.intervals.get("Rank-1")
+    shown = next(filter(None, system.intervals.values()), None)
     if shown is None:
         return "There are no intervals: fewer than two identities count, or a number is NaN."
     by_metric = {name: interval for name, interval in system.intervals.items() if interval}
@@ -342,27 +349,26 @@ def causes_table(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
 
 
 def conventions_table(systems: Mapping[str, FromDistances],
-                      results: Mapping[str, Any]) -> dict[str, Any]:
+                      results: Mapping[str, Any],
+                      measures: Sequence[str] = ()) -> dict[str, Any]:
     """Return the numbers under every convention: of one system all, of several mAP and Rank-1."""
     if not systems:
         return {}
-    columns = printed(RANKS) if len(systems) == 1 else ["mAP", "Rank-1"]
-    after = columns.index("mAP") + 1  # its difference follows
+    main, *more_heads = columns = measures or (HEADLINE if len(systems) == 1 else METRICS)
     start = {name: f"{name}: " if len(results) > 1 else "" for name in systems}
     heads = ["convention"]
     for name in systems:
-        heads += [start[name] + head
-                  for head in (*columns[:after], "difference", *columns[after:])]
+        heads += [start[name] + head for head in (main, "difference", *more_heads)]
     first = next(iter(systems.values())).conventions
     rows = []
     for convention, result in first.items():
         row = [convention]
         for name, more in systems.items():
             each = more.conventions[convention]
-            cells = list(map(percent, values_of(each, columns)))
-            cells.insert(after, signed_percent(each.mAP - results[name].mAP))
-            row += cells
+            before, = values_of(results[name], [main])
+            value, *values = values_of(each, columns)
+            row += [percent(value), signed_percent(value - before), *map(percent, values)]
         rows.append([*row, f"{result.counted:,}"])
     heads.append("queries in the mean")
-    return {"heads": heads, "rows": rows,
+    return {"heads": heads, "rows": rows, "main": main,
             "reasons": {name: result.convention.differences for name, result in first.items()}}

@@ -9,6 +9,7 @@ from scipy.io import savemat
 
 import reid_ref
 from tests.documents import ROOT
+from tests.refusals import refused
 
 MARKET = ROOT / "fixtures/market_like.mat"
 #: Runs each command line of stdin, and prints its exit code, stdout and stderr as JSON.
@@ -80,5 +81,4 @@ def test_what_needs_scipy_names_the_extra(sentence, words, done):
 
 def test_learnt_metrics(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
-    with pytest.raises(reid_ref.InputError, match="learnt metrics: needs scipy"):
-        reid_ref.metric_learning.pca(np.eye(4), 2)
+    refused("learnt metrics", "needs scipy", reid_ref.metric_learning.pca, np.eye(4), 2)

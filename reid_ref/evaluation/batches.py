@@ -308,8 +308,8 @@ class Evaluator(Generic[Computed]):
             if mine != theirs:
                 if name == "convention" and _names(mine) != _names(theirs):
                     mine, theirs = _names(mine), _names(theirs)
-                raise InputError("", got=f"{where}expected the same settings, {name} {mine!r}, "
-                                 f"got {theirs!r}", remedy="make all evaluators alike")
+                raise InputError(where.removesuffix(": "), f"the same settings, {name} {mine!r}",
+                                 repr(theirs), "make all evaluators alike")
         self._add(other._batches, where)
 
     def _add(self, batches: Mapping[str, list[_Batch]], where: str) -> None:

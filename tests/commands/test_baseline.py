@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.io import loadmat, savemat
 
-from reid_ref import InputError, Labels, cli, matlab
+from reid_ref import Labels, cli, matlab
 from reid_ref.commands.baseline.compute import as_roots, baseline, random_choices
 from reid_ref.commands.baseline.command import published_lines
 from reid_ref.datasets import FINGERPRINTS, Recognised
@@ -18,6 +18,7 @@ from reid_ref.datasets.driver_files import DRIVERS, Images, Inputs, read_inputs
 from reid_ref.metric_learning import xqda_pairs
 from tests import cases
 from tests.octave import col
+from tests.refusals import refused
 
 D = 208
 
@@ -320,8 +321,9 @@ def test_small_set_is_not_re_ranked():
     answer = baseline("cuhk03", inputs, progress=lambda *what: told.append(what))
     assert sum(n for name, n in told if name == "Euclidean") == 4
     assert list(answer.lines) == ["Euclidean", "XQDA"]
-    assert answer.left_out["Euclidean + re-ranking"] == answer.left_out["XQDA + re-ranking"] == (
-        "k1: expected a whole number from 1 to 15, the number of images less one, got 20")
+    reason = answer.left_out["XQDA + re-ranking"]
+    assert answer.left_out["Euclidean + re-ranking"] == reason
+    assert reason.startswith("k1: ") and "from 1 to 15" in reason
 
 
 def trained_on(inputs, **changes):
@@ -331,7 +333,7 @@ def trained_on(inputs, **changes):
 
 
 @pytest.mark.parametrize("n_train, d, why", [
-    (260, 32, "dimensions: expected at most 31, the rank of the features"),
+    (260, 32, "at most 31, the rank of the features"),
     (260, 240, "the covariance of 13 similar pairs is singular in 200 dimensions")])
 def test_kissme_that_cannot_be_learnt(n_train, d, why):
     inputs = inputs_of(np.random.RandomState(0), 20, 60, n_train, d)
@@ -340,8 +342,7 @@ def test_kissme_that_cannot_be_learnt(n_train, d, why):
     assert list(answer.lines) == ["Euclidean", "XQDA"]
     assert why in answer.left_out["KISSME"]
     one_camera = trained_on(inputs, camera=np.ones(n_train, int))
-    assert "expected a person with images of two cameras" in (
-        baseline("ide", one_camera).left_out["XQDA"])
+    assert "a person with images of two cameras" in baseline("ide", one_camera).left_out["XQDA"]
 
 
 # ---------------------------------------------------------------- bad input
@@ -370,26 +371,25 @@ def at(place, value):
     return change
 
 
-@pytest.mark.parametrize("driver, change, message", [
-    ("market1501", lambda files: without(files, "train_cam"),
-     r"training images, got 1 of features, 1 of identity; name all \(.*\) or none"),
+@pytest.mark.parametrize("driver, change, argument, noun", [
+    ("market1501", lambda files: without(files, "train_cam"), "train_label.mat",
+     "1 of features, 1 of identity"),
     ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", lambda x: x[:, :-1]),
-     r"ResNet_50_IDE_train.mat: value: expected features of 648 .* got shape \(208, 647\)"),
+     "ResNet_50_IDE_train.mat: value", "(208, 647)"),
     ("market1501", lambda files: changed(files, "ResNet_50_IDE_train", lambda x: x[:-1]),
-     r"expected one dimension, .* got 208 \(query\), 208 \(gallery\), 207 \(train\)"),
+     "features", "207 (train)"),
     ("market1501", lambda files: changed(files, "ResNet_50_IDE_query", at((slice(None), 7), 0)),
-     "query features: expected features that can be normalised, got only zeros in row 7"),
+     "query features", "zeros in row 7"),
     ("mars", lambda files: without(files, "ide_feat_train"),
-     "got no ide_feat_train.mat: every line of this driver learns"),
+     "tracks_test_info.mat", "no ide_feat_train.mat"),
     ("mars", lambda files: changed(files, "tracks_test_info", at((9, 1), 1)),
-     r"tracks_test_info.mat, .*ide_feat_test.mat: first, last: expected at least one frame per"),
+     "ide_feat_test.mat: first, last", "one frame per tracklet"),
     ("market1501", lambda files: [*files, copied(files, "train_label", "train_id")],
-     "one array each of .* got 1 of camera, 1 of features, 2 of identity"),
+     "train_id.mat", "2 of identity"),
     ("mars", lambda files: [*files, copied(files, "tracks_test_info", "tracks_test")],
-     "got two for one of them"),
+     "tracks_test.mat", "two for one of them"),
     ("mars", lambda files: changed(files, "ide_feat_test", at((slice(None), 0), 0)),
-     "ide_feat_test.mat: expected features that can be normalised, got only zeros in row 0")])
-def test_bad_input(driver, change, message, tmp_path):
+     "ide_feat_test.mat", "zeros in row 0")])
+def test_bad_input(driver, change, argument, noun, tmp_path):
     files = change(FILES[driver](tmp_path))
-    with pytest.raises(InputError, match=message):
-        read_inputs(driver, *files)
+    refused(argument, noun, read_inputs, driver, *files)

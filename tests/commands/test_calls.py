@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels, ResultFile
+from reid_ref import Labels, ResultFile
 from tests.commands.common import MARKET, command
+from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 # Kept, in order: wrong, good, good: step AP (1/2 + 2/3) / 2, trapezoid (1/4 + 7/12) / 2.
@@ -19,8 +20,7 @@ HAND = ResultFile("arrays", Labels([7], [1]), Labels([7, 8, 7, -1], [2, 2, 3, 2]
     lambda data: reid_ref.export(data, "prefix"),
     lambda data: reid_ref.crosscheck(data, "fastreid")])
 def test_the_name_of_a_file_is_no_result_file(call):
-    with pytest.raises(InputError, match=r"^data: .*, got str; pass reid_ref.read\(FILE\)"):
-        call(MARKET)
+    refused("data", "pass reid_ref.read(FILE)", call, MARKET)
 
 
 def test_validate_is_the_command():
@@ -39,6 +39,5 @@ def test_crosscheck_arrays_and_a_function():
     found = reid_ref.crosscheck(
         HAND, lambda distances, query, gallery: ([0., 1., 1.], (1 / 2 + 2 / 3) / 2))
     assert (found.verdict, found.evaluator) == ("equal", "<lambda>")
-    with pytest.raises(InputError, match="^metric: unknown 'manhattan'"):
-        reid_ref.crosscheck(HAND, len, metric="manhattan")
+    refused("metric", "unknown 'manhattan'", reid_ref.crosscheck, HAND, len, metric="manhattan")
     assert reid_ref.commands.crosscheck.compute.crosscheck is reid_ref.crosscheck

@@ -135,12 +135,12 @@ def test_mars_may_count_the_queries_with_a_good_image():
 @pytest.mark.parametrize(("old", "new", "problem"), [
     ("ap:trapezoid", "ap:step", "signature: ap is step, but convention matlab has trapezoid"),
     ("unmatched:zero", "unmatched:maybe", "signature unmatched: unknown 'maybe'; known: zero"),
-    ("|ties:gallery-order", "", "signature: expected all of convention, ap, unmatched, ties,"),
-    ("queries:3368", "queries:0", "signature: expected a number of queries from 1, got")])
+    ("|ties:gallery-order", "", "signature: .*all of convention, ap, unmatched, ties"),
+    ("queries:3368", "queries:0", "signature: .*queries from 1")])
 def test_a_signature_that_cannot_be(old, new, problem, tmp_path, capsys):
     text = table("| ours | 89.91 | 70 |") + f"\n\n- ours: `{SIGNATURE.replace(old, new)}`\n"
     status, lines, _ = check(text, tmp_path, capsys)
-    assert status == 1 and lines[0].startswith(f"3: ours: {problem}")
+    assert status == 1 and re.match(f"3: ours: {problem}", lines[0])
 
 
 # ---------------------------------------------------------------- possible
@@ -213,7 +213,7 @@ def test_what_is_no_number_is_unread(cell, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert err == "" and "unread: 1 cell below" in out and f"a: unread: '{cell[:40]}" in out
     (tmp_path / "a.md").write_text(text.replace("| 70.1", "| -").rsplit("\n", 1)[0])
-    assert_one_line_error(command("check-table", tmp_path / "a.md"), "line 3: expected a number")
+    assert_one_line_error(command("check-table", tmp_path / "a.md"), "line 3: .*a number")
 
 
 @pytest.mark.parametrize("cell", ["-", "", "n/a", "×", "[1.2, 3.4]", "[12]", "ResNet-50"])
@@ -256,7 +256,7 @@ def test_a_table_of_which_nothing_was_read_is_named(tmp_path, capsys):
         f"unread: tables of which no number was read, at {tmp_path}/README.md:5")
     (tmp_path / "a.md").write_text(text + "\n" + table("| a | 90,11 | 70,1 |"))
     done = command("check-table", tmp_path / "a.md")
-    assert done.returncode == 2 and "line 11: expected a number for Rank-1" in done.stderr
+    assert done.returncode == 2 and re.search("line 11: .*Rank-1", done.stderr)
 
 
 def test_what_is_in_a_comment_is_on_no_page():
@@ -500,14 +500,13 @@ def test_a_mean_over_runs_is_no_count(tmp_path, capsys):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("| Model | Accuracy on Market |\n|--|--|\n| a | 94.5 |",
-     "a table with Rank-k, mAP or mINP in its header, got the columns Model, Accuracy on Market"),
-    (r"\begin{tabular}{lc} Method & Market \\ ours & 94.5 \\ \end{tabular}",
-     "got the columns Method, Market"),
-    ("No table.", "a table with Rank-k, mAP or mINP in its header, got none")])
+     "a table with Rank-k, mAP or mINP in its header, .*columns Model, Accuracy on Market"),
+    (r"\begin{tabular}{lc} Method & Market \\ ours & 94.5 \\ \end{tabular}", "Method, Market"),
+    ("No table.", "a table with Rank-k, mAP or mINP in its header, .*none")])
 def test_a_page_that_is_not_understood_is_never_0(text, message, tmp_path):
     path = tmp_path / "paper.tex"
     path.write_text(text)
-    assert_one_line_error(command("check-table", path), re.escape(message))
+    assert_one_line_error(command("check-table", path), message)
 
 
 def test_several_files(tmp_path, capsys):

@@ -101,11 +101,11 @@ def test_index_lists(tmp_path):
     assert found["mAP"] is None and found["cmc"] == ANSWERS["CMC"]
     assert "\nveri " in table("evaluate", MARKET, "--convention", "all", *both)
     bad = tmp_path / "bad.txt"
-    for text, message in (("1 2\n", "expected 48 lists, one for each query, got 1"),
-                          ("1 x\n", "line 1: expected gallery numbers from 1, got 'x'"),
-                          ("0\n", "line 1: expected gallery numbers from 1, got 0"),
-                          ("9" * 20, "line 1: expected gallery numbers from 1"),
-                          ("999\n" * 48, r"good\[0\]: expected indices below 345.*got 998")):
+    for text, message in (("1 2\n", "--index-lists: .*48 lists"),
+                          ("1 x\n", "line 1: .*gallery numbers from 1, .*'x'"),
+                          ("0\n", "line 1: .*gallery numbers from 1"),
+                          ("9" * 20, "line 1: .*gallery numbers from 1"),
+                          ("999\n" * 48, r"good\[0\]: .*indices below 345")):
         bad.write_text(text)
         assert_one_line_error(command(
             "evaluate", MARKET, "--convention", "veri", "--index-lists", bad, bad), message)
@@ -197,7 +197,7 @@ def test_no_query_that_counts_is_no_crash(hopeless, arguments):
 def test_complex_distances_are_refused(tmp_path, words):
     save(tmp_path / "c.npz", [[1j, 1]], Labels([1], [1]), Labels([1, 2], [2, 2]))
     done = command(words[0], tmp_path / "c.npz", *words[1:])
-    assert_one_line_error(done, "expected real numbers, got dtype complex128.*reid-ref scripts")
+    assert_one_line_error(done, "distances: .*complex128.*reid-ref scripts")
 
 
 def test_ties_warns_as_evaluate_does(tmp_path):
@@ -219,7 +219,7 @@ def test_the_report_says_what_the_convention_ignores():
 
 def test_octave_missing_is_said(tmp_path):
     done = command("scripts", MARKET, "--only", "octave", PATH=tmp_path)
-    assert_one_line_error(done, "expected the program of GNU Octave, got none on the PATH; inst")
+    assert_one_line_error(done, "the program of GNU Octave, .*PATH")
 
 
 def test_help_loads_nothing_heavy():

@@ -9,7 +9,8 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from tests.cases import save
-from tests.commands.common import MARKET, MARS, TIES, answer, command, refusal, results, table
+from tests.commands.common import (
+    MARKET, MARS, TIES, answer, assert_one_line_error, command, results, table)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*units for these", "ignore:.* queries have no good image")
@@ -136,17 +137,11 @@ def test_bad_input(tmp_path):
     save(tmp_path / "identity.npz", np.arange(6.) + np.zeros((5, 1)),
          Labels([1] * 5, [1] * 5), Labels([1, 2] * 3, [2] * 6))
     for words, message in (
-            ([tmp_path / "identity.npz", "--confidence"],
-             "--unit: expected at least 2 units with a query that counts, got 1; how much units "
-             "differ cannot be estimated"),
-            ([MARS, "--confidence", "--unit", short],
-             "--unit: expected 30 entries, one for each query, got 3"),
-            ([MARKET, "--confidence", "--unit", blank],
-             f"{blank}: line 2: expected one group per query, a line each, got nothing"),
-            ([MARKET, "--confidence", "--unit", "camera"],
-             "camera: cannot be read: No such file or directory; expected identity, query, or a "
-             "file with one group per query, a line each")):
-        assert refusal("evaluate", *words) == message
+            ([tmp_path / "identity.npz"], "--unit: .*at least 2 units"),
+            ([MARS, "--unit", short], "--unit: .*30 entries"),
+            ([MARKET, "--unit", blank], "blank.txt: line 2: .*one group per query"),
+            ([MARKET, "--unit", "camera"], "camera: .*No such file.*identity, query")):
+        assert_one_line_error(command("evaluate", *words, "--confidence"), message)
 
 
 def test_the_screen_says_where_the_bootstrap_fails(tmp_path):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels
+from reid_ref import Labels
 from reid_ref.text.plain import plain
 from reid_ref.commands.crosscheck.compute import (
     TOOLBOXES, candidates, comparison, crosscheck as crosscheck_data)
@@ -29,6 +29,7 @@ from reid_ref.distances import distance_matrix
 from tests.cases import market_like, nearly_tied
 from tests.installed import version_of
 from tests.nightly import cases
+from tests.refusals import refused
 
 
 def crosscheck(evaluator, distances, query, gallery, **options):
@@ -322,10 +323,8 @@ def test_conventions_requested():
     assert (check.verdict, check.closest.split("[")[0]) == ("different", "matlab")
     check = crosscheck(ours("cuhk03-single-shot"), *arrays, convention="cuhk03-single-shot")
     assert check.follows == "cuhk03-single-shot"
-    with pytest.raises(InputError, match="convention: .*lists.*veri"):
-        crosscheck(made(), *arrays, convention="veri")
-    with pytest.raises(InputError, match="convention: unknown"):
-        crosscheck(made(), *arrays, convention="martlab")
+    refused("convention", "lists", crosscheck, made(), *arrays, convention="veri")
+    refused("convention", "unknown", crosscheck, made(), *arrays, convention="martlab")
 
 
 def keeps_own_camera(distmat, q_pids, g_pids, q_camids, g_camids):
@@ -499,8 +498,7 @@ def test_what_fails_is_known_before_the_distances(tmp_path, monkeypatch):
     monkeypatch.setattr(type(given.input), "exact_rows", lambda self, queries, how: (
         rows.append(len(queries)) or exact_rows(self, queries, how)))
     (tmp_path / "bad.py").write_text("import none_such\n")
-    with pytest.raises(InputError, match="No module named 'none_such'"):
-        crosscheck_data(given, f"{tmp_path}/bad.py:f")
+    refused("", "No module named 'none_such'", crosscheck_data, given, f"{tmp_path}/bad.py:f")
     assert rows == []
     check = crosscheck_data(given, raising(RuntimeError("not at all")))
     assert (check.verdict, rows) == ("failed", [64])
@@ -520,8 +518,7 @@ def test_some_queries():
     assert check.first_difference.query == numbers[0]
     assert check.first_difference.ours == expected[0]
     assert "note        called with a sample of 10 of 100 queries" in as_text(check)
-    with pytest.raises(InputError, match="queries: expected .* got 0"):
-        crosscheck(wrong, *arrays, queries=0)
+    refused("queries", "from 1", crosscheck, wrong, *arrays, queries=0)
 
 
 # ------------------------------------------------------------------ clothes
@@ -619,13 +616,13 @@ class Slippery:
     (raising(Unspeakable()), "Unspeakable: .its message cannot be read"),
     (lambda *_: None, "it returned None; expected"),
     (lambda *_: "mAP 0.5", "it returned 'mAP 0.5' .str.; expected"),
-    (lambda *_: (["a", "b"], 0.5), r"its cmc is \['a', 'b'\] .list.; expected a vector of"),
+    (lambda *_: (["a", "b"], 0.5), r"its cmc is \['a', 'b'\] .list.; "),
     (lambda *_: (np.ones((2, 2)), 0.5), r"its cmc is an array of shape \(2, 2\) and dtype float"),
-    (lambda *_: (np.ones(3), "high"), "its mAP is 'high' .str.; expected a number"),
+    (lambda *_: (np.ones(3), "high"), "its mAP is 'high' .str.; "),
     (lambda *_: (np.ones(3), []), "its mAP is an empty vector"),
     (lambda *_: ([[1], [1, 2]], 0.5), "which cannot be read: ValueError"),
     (lambda *_: {"cmc": np.ones(5), "mAP": 0.5}, r"\(dict\); expected \(cmc, mAP\)"),
-    (lambda *_: (np.ones(5) + 0j, 0.5), "dtype complex128; expected a vector of numbers"),
+    (lambda *_: (np.ones(5) + 0j, 0.5), "dtype complex128; .*a vector of numbers"),
     (lambda *_: Slippery(), "cannot be read: OSError: gone")])
 def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
     check = crosscheck(answer, *data())
@@ -638,15 +635,15 @@ def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
 
 
 @pytest.mark.parametrize(("answer", "message"), [
-    ((np.full(5, np.nan), np.nan), "its mAP is nan; expected a number from 0 to 1"),
-    ((np.full(5, np.nan), .5), "its CMC at Rank-1 is nan; expected a number from 0 to 1"),
-    ((np.array([.5, 1.5]), .5), "its CMC at Rank-2 is 1.5; expected a number from 0 to 1, not"),
+    ((np.full(5, np.nan), np.nan), "its mAP is nan; "),
+    ((np.full(5, np.nan), .5), "its CMC at Rank-1 is nan; "),
+    ((np.array([.5, 1.5]), .5), "its CMC at Rank-2 is 1.5; "),
     ((np.array([.5, .25]), .5), "its CMC falls from 0.5 at Rank-1 to 0.25 at Rank-2"),
     ((np.ones(0), .5), "its CMC is empty"),
-    ((np.ones(3), -1), "its mAP is -1.0; expected a number"),
-    ((np.ones(3), .5, 7.0), "its mINP is 7.0; expected a number"),
+    ((np.ones(3), -1), "its mAP is -1.0; "),
+    ((np.ones(3), .5, 7.0), "its mINP is 7.0; "),
     (SimpleNamespace(mAP=.5, cmc=np.ones(3), per_query=SimpleNamespace(ap=[.5, 2.0] * 7)),
-     "its AP of query 1 is 2.0; expected")])
+     "its AP of query 1 is 2.0; ")])
 def test_numbers_that_cannot_be_are_named(answer, message):
     check = crosscheck(lambda *_: answer, *data())
     assert check.verdict == "different"
@@ -712,39 +709,33 @@ def test_signatures(parameters, form):
     assert [len(value) for value in values[1:3]] == [14, 90]
 
 
-@pytest.mark.parametrize(("evaluator", "message"), [
-    (lambda a, b: 0, r"expected a function of \(distmat, .* got one of \(a, b\)"),
-    (lambda a, b, c, d, e, f, g: 0, "expected a function of"),
-    (lambda a, b, c, *, needed: 0, r"got one of \(a, b, c, \*, needed\)"),
-    (42, "expected a function, got int"),
-    ("torchried", "^evaluator: unknown 'torchried'; known: fastreid, torchreid, module:function, "
-                  "file.py:function.*Did you mean 'torchreid'"),
-    (":f", "expected module:function or file.py:function, got ':f'"),
-    ("math:", "expected module:function or file.py:function, got 'math:'")])
-def test_what_is_no_evaluator(evaluator, message):
-    with pytest.raises(InputError, match=message):
-        crosscheck(evaluator, *data())
+@pytest.mark.parametrize(("evaluator", "argument", "noun"), [
+    (lambda a, b: 0, "", "one of (a, b)"),
+    (lambda a, b, c, d, e, f, g: 0, "", "a function of (distmat"),
+    (lambda a, b, c, *, needed: 0, "", "one of (a, b, c, *, needed)"),
+    (42, "", "the evaluator: expected a function"),
+    ("torchried", "evaluator", "Did you mean 'torchreid'"),
+    (":f", "evaluator", "module:function"), ("math:", "evaluator", "module:function")])
+def test_what_is_no_evaluator(evaluator, argument, noun):
+    refused(argument, noun, crosscheck, evaluator, *data())
 
 
 def test_arrays_are_checked_before_anything_runs():
-    distances, query, gallery = data()
-    with pytest.raises(InputError, match="its transpose would fit"):
-        crosscheck(made(), distances.T, query, gallery)
+    distances, *labels = data()
+    refused("distances", "transpose would fit", crosscheck, made(), distances.T, *labels)
 
 
 def test_a_package_that_is_missing_or_cannot_be_imported_says_why(monkeypatch):
     with monkeypatch.context() as changes:
         changes.setattr(metadata, "version", lambda _: "1.0")
         changes.setattr(importlib.util, "find_spec", lambda _: None)
-        with pytest.raises(InputError, match="torchreid 1.0 cannot be imported: IndexError"):
-            load_evaluator("torchreid")
+        refused("evaluator torchreid", "IndexError", load_evaluator, "torchreid")
 
     def missing(name):
         raise metadata.PackageNotFoundError(name)
     monkeypatch.setattr(metadata, "version", missing)
     for name in TOOLBOXES:
-        with pytest.raises(InputError, match=f"{name}: {name} is not installed; pip i"):
-            load_evaluator(name)
+        refused(f"evaluator {name}", "not installed; pip install", load_evaluator, name)
 
 
 # ------------------------------------------------------------------ packages of PyPI

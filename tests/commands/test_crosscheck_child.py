@@ -2,7 +2,6 @@
 import ctypes
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref import InputError
 from reid_ref.text.plain import plain
 from reid_ref.commands.crosscheck.command import as_text
 from tests.cases import save
@@ -21,6 +19,7 @@ from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command
 from tests.commands.test_crosscheck import crosscheck, data, made, raising
 from tests.installed import version_of
+from tests.refusals import refused
 
 resource = pytest.importorskip("resource")
 #: Seconds for those that hang; the others have a minute, should the machine be busy.
@@ -182,10 +181,10 @@ def test_a_file_of_a_repository_whose_root_is_not_on_the_path(folder, imports, m
 
 
 @pytest.mark.parametrize(("spec", "message"), [
-    ("code/none.py:ap", "code/none.py: expected a Python file, got none; the current folder is"),
+    ("code/none.py:ap", "code/none.py: .*a Python file"),
     ("code:ap", "code:ap cannot be imported: AttributeError: module 'code' has no attribute 'ap'"),
     ("code/mine.py:none", "cannot be imported: AttributeError: module 'reid_ref_evaluator' has"),
-    ("code/mine.py:Setting.top", "expected a function, got int"),
+    ("code/mine.py:Setting.top", "Setting.top: .*a function"),
     ("bad.py:f", "bad.py:f cannot be imported: SyntaxError: "),
     ("leaves.py:f", "cannot be imported: its process ended with exit code 3 before it answered"),
     ("hangs.py:f", "cannot be imported: it gave no answer within 1 seconds and was stopped")])
@@ -194,7 +193,7 @@ def test_what_cannot_be_imported(folder, spec, message):
     (folder / "leaves.py").write_text("import os\nos._exit(3)\n")
     (folder / "hangs.py").write_text("while True: pass\n")
     assert_one_line_error(run_on(folder, spec, "--timeout", "1" if "within" in message else "60"),
-                          re.escape(message))
+                          message)
 
 
 def test_files_of_the_current_folder_do_not_replace_ours(folder, monkeypatch):
@@ -237,8 +236,7 @@ def test_no_room_for_the_arrays(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
     monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(InputError, match="No space left on device; set TMPDIR to a folder with"):
-        crosscheck("tests.commands.faulty:sound", *data())
+    refused("evaluator", "No space left", crosscheck, "tests.commands.faulty:sound", *data())
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, bool])
@@ -258,8 +256,7 @@ def tells_dtypes(*arrays):
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan")])
 def test_a_time_limit_that_is_none(timeout):
-    with pytest.raises(InputError, match="timeout: expected seconds above 0, got"):
-        crosscheck(faulty.sound, *data(), timeout=timeout)
+    refused("timeout", "seconds", crosscheck, faulty.sound, *data(), timeout=timeout)
 
 
 def test_torch_whose_threads_run_here_does_not_block_a_fork():

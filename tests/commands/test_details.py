@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, ResultFile, by_group
+from reid_ref import CONVENTIONS, IndexLists, Labels, ResultFile, by_group
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from tests.cases import market_like, save
 from tests.commands.common import FIXTURES, MARKET, answer, table
 from tests.documents import ROOT
+from tests.refusals import refused
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -84,10 +85,8 @@ def test_mINP_of_a_group_is_unknown_where_its_lists_lack_a_good_image(tmp_path):
 
 
 def test_groups_are_refused():
-    with pytest.raises(InputError, match="by: unknown 'place'; known: identity, camera"):
-        by_group(evaluate(), QUERY, "place")
-    with pytest.raises(InputError, match="query: expected the labels of the 5 queries evaluated"):
-        by_group(evaluate(), QUERY[:3])
+    refused("by", "unknown 'place'", by_group, evaluate(), QUERY, "place")
+    refused("query", "the labels of the 5 queries", by_group, evaluate(), QUERY[:3])
 
 
 # ---------------------------------------------------------------- the worst queries

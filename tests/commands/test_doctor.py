@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels, ResultFile
+from reid_ref import Labels, ResultFile
 from reid_ref.commands.doctor.compute import SMALL_SAMPLE, doctor, findings_of_conventions
 from reid_ref.commands.doctor.compute.sample import draw_sample, share_nearer
 from reid_ref.evaluation.how import How
@@ -16,6 +16,7 @@ from tests.cases import save_features
 from tests.commands.common import command
 from tests.datasets.test_datasets import read_real
 from tests.documents import ROOT
+from tests.refusals import refused
 from tests.shared import shared
 
 RNG = np.random.default_rng
@@ -374,16 +375,13 @@ def test_an_hdf5_file_is_read_in_blocks(tmp_path, monkeypatch):
 def test_arrays_that_do_not_fit():
     data = sound()
     labels = data.query, data.gallery
-    with pytest.raises(InputError, match="^distances: expected shape"):
-        doctor(ResultFile("made", *labels, distances=np.ones((3, 4))))
-    with pytest.raises(InputError, match="^query_features"):
-        doctor(replace(data, query_features=data.query_features[:5]))
-    with pytest.raises(InputError, match="^data: expected distances, or features of both sides, "
-                                         "got neither"):
-        doctor(ResultFile("made", *labels, query_features=data.query_features))
+    refused("distances", "shape", doctor, ResultFile("made", *labels, distances=np.ones((3, 4))))
+    refused("query_features", "120 rows", doctor,
+            replace(data, query_features=data.query_features[:5]))
+    refused("data", "features of both sides", doctor,
+            ResultFile("made", *labels, query_features=data.query_features))
     ranked = RankedLists([np.zeros(0, np.int64)] * 120, str)
-    with pytest.raises(InputError, match="^data: .*features or distances, got ranked lists"):
-        doctor(ResultFile("made", *labels, ranked=ranked))
+    refused("data", "ranked lists", doctor, ResultFile("made", *labels, ranked=ranked))
 
 
 def test_the_command(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref import InputError, cli
+from reid_ref import cli
 from reid_ref.cli.parser import make_parser
 from reid_ref.console import answers, options
 from reid_ref.console.answers import FORMATS as RECORDS
@@ -19,6 +19,7 @@ from reid_ref.files import results_of_files
 from reid_ref.text.table import Table
 from tests.commands.common import (
     FIXTURES, MARKET, MARS, TIES, answer, assert_one_line_error, command, results, table)
+from tests.refusals import refused
 
 #: What Octave made of the fixtures with the scripts.
 MAP = {name: json.loads((FIXTURES / f"{name}.json").read_text())["map"]
@@ -72,18 +73,11 @@ def test_an_option_with_a_value_is_given_once():
             done = command(name, *use, *use)
             assert done.returncode == 2
             if "two" in done.stderr:
-                assert re.search(f"argument .*{flag[0]}.*: expected one value", done.stderr)
+                assert re.search(f"argument .*{flag[0]}.*: .*one value", done.stderr)
             else:
                 joined.add(flag[0])
     assert joined == {"--convention", "--set", "--name", "--map", "--by", "--expect",
                       "--fail-under", "--published"}
-
-
-@pytest.mark.parametrize("words", [
-    "--json --format csv", "--format csv --json", "--normalize --no-normalize",
-    "--metric euclidean --metr=cosine", "--baseline a.json --baseline b.json"])
-def test_options_that_contradict_each_other(words):
-    assert_one_line_error(command("evaluate", MARKET, *words.split()), "argument --.*: .*two")
 
 
 def test_a_flag_says_the_same_twice():
@@ -116,7 +110,7 @@ def test_help_offers_several_conventions_where_they_are_taken(name):
              "validate": [MARKET, "--published", "81.1/67.6"],
              **dict.fromkeys(["compare", "runs", "splits"], [MARKET, MARKET])}.get(name, [MARKET])
     done = command(name, *files, "--convention", "matlab,torchreid", "--quiet")
-    assert ("--convention: expected one" in done.stderr) != several
+    assert bool(re.search("--convention: .*one", done.stderr)) != several
 
 
 @pytest.mark.parametrize("name", sorted(RANKING.keys() - {"export"}))
@@ -283,17 +277,13 @@ def test_what_belongs_together_is_decided_by_what_is_in_the_files(small):
     parts = [small / f"{name}.npy" for name in ("distmat", *LABELS)]
     assert results_of_files(*parts) == [parts]
     np.savez(small / "c.npz", distmat=[[.1, .2, .3]], q_pids=[7])
-    with pytest.raises(InputError, match="c.npz: expected a file that holds everything, as .*a.n"):
-        results_of_files(a, small / "c.npz", b)
+    refused("c.npz", "a file that holds everything", results_of_files, a, small / "c.npz", b)
 
 
 def test_an_error_says_of_which_file(tmp_path):
-    done = command("evaluate", MARS, TIES, "--metric", "dot")
-    assert_one_line_error(done, "error: mars_like: --metric, --normalize, --no-normalize: "
-                          "expected features, ")
     np.savez(tmp_path / "short.npz", **{**LABELS, "distmat": [[.1, .2]]})
     done = command("evaluate", "short.npz", MARS, cwd=tmp_path)
-    assert_one_line_error(done, "error: short.npz: distmat: expected")
+    assert_one_line_error(done, "error: short.npz: distmat: .*shape")
 
 
 def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):

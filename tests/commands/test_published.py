@@ -11,12 +11,13 @@ from decimal import Decimal
 
 import pytest
 
-from reid_ref import CONVENTIONS, InputError
+from reid_ref import CONVENTIONS
 from reid_ref.commands.published import as_doubts, benchmark_of, check, check_all
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.published import by_key, find, load
 from reid_ref.protocols import PROTOCOLS
 from tests.commands.common import command
+from tests.refusals import refused
 from tests.shared import shared
 
 RANKS = ("rank1", "rank5", "rank10", "rank20")
@@ -160,16 +161,13 @@ def test_nothing_was_changed_or_lost():
     assert theirs - ours == Counter()
 
 
-@pytest.mark.parametrize(("key", "message"), [
-    ("market1501/bagtrick-resnet5", "unknown 'market1501/bagtrick-resnet5'; nearest: "
-                                    "market1501/bagtricks-resnet50, .*; reid_ref.published.load"),
+@pytest.mark.parametrize("key, noun", [
+    ("market1501/bagtrick-resnet5", "nearest: market1501/bagtricks-resnet50, "),
     ("MARKET1501/BagTricks-ResNet50", "nearest: market1501/bagtricks-resnet50, "),
     ("spcl", "nearest: market1501/spcl-gom, dukemtmc/spcl-gom; "),
-    ("qqqq", "unknown 'qqqq'; reid_ref.published.load\\(\\) and .* list all$"),
-    ("", "unknown ''; reid_ref.published.load\\(\\) and .* list all$")])
-def test_an_unknown_key_names_the_nearest(key, message):
-    with pytest.raises(InputError, match=message):
-        by_key(key)
+    ("qqqq", "unknown 'qqqq'; reid_ref.published"), ("", "unknown ''; reid_ref.published")])
+def test_an_unknown_key_names_the_nearest(key, noun):
+    refused("key", noun, by_key, key)
 
 
 def test_find_by_part_of_the_name_in_any_case():
@@ -184,14 +182,12 @@ def test_find_by_part_of_the_name_in_any_case():
     assert find() == load()
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"dataset": "Maket-1501"}, "dataset: unknown 'Maket-1501'; known: Market-1501, .*SketchReID"
-                                ", .*Did you mean 'Market-1501'"),
-    ({"method": "zzz"}, "method: no published figure has 'zzz' in its method, backbone or key"),
-    ({"dataset": "mars", "method": "zzz"}, "no published figure on mars has 'zzz'")])
-def test_nothing_found_is_said(arguments, message):
-    with pytest.raises(InputError, match=message):
-        find(**arguments)
+@pytest.mark.parametrize(("arguments", "argument", "noun"), [
+    ({"dataset": "Maket-1501"}, "dataset", "unknown 'Maket-1501'"),
+    ({"method": "zzz"}, "method", "no published figure has 'zzz'"),
+    ({"dataset": "mars", "method": "zzz"}, "method", "figure on mars has 'zzz'")])
+def test_nothing_found_is_said(arguments, argument, noun):
+    refused(argument, noun, find, **arguments)
 
 
 def test_the_list_fits_80_columns_and_stars_what_cannot_be():

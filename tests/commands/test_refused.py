@@ -21,38 +21,43 @@ REFUSED = {
     "evaluate MARKET --format x": "; see reid-ref evaluate --help$",
     "completion fish": "invalid choice: 'fish'",
     "evaluate MARKET --set ties=gallery": "--set ties: unknown 'gallery'; known: gallery-order",
-    "conventions torchried":
-        "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'",
+    "conventions torchried": "NAME: .*'torchried'.*Did you mean 'torchreid'",
     "evaluate MARKET --shots 0": "--shots: .*--protocol",
+    **{f"evaluate MARKET {words}": "argument --.*: .*two" for words in (
+        "--json --format csv", "--format csv --json", "--normalize --no-normalize",
+        "--metric euclidean --metr=cosine", "--baseline a.json --baseline b.json")},
+    **{f"evaluate MARKET --convention {name}": f"not a convention; --protocol {protocol} evaluates"
+       for name, protocol in (
+           ("sysu", "sysu-mm01"), ("regdb", "regdb"), ("VehicleID", "vehicleid"),
+           ("MSMT17_V2", "msmt17"), ("prw", "prw"), ("Market1501", "market1501"))},
+    "evaluate MARKET --convention sysu-mn01": "--convention: .*Did you mean 'sysu-mm01'[?]",
+    "evaluate MARS TIES --metric dot":
+        "error: mars_like: --metric, --normalize, --no-normalize: .*features",
+    "camera-pairs MARKET --rule scripts": "--rule: unknown 'scripts'",
+    "camera-pairs MARKET --plot pairs.jpg": "pairs.jpg: .*.pdf, .svg, .png",
+    "export": "the following arguments are required: FILE, --to, --output",
+    "export MARKET --to trec --output no/x": "no/x.qrels: .*folder",
+    "export MARKET --to trec --output .": "--output: .*'[.]'; e.g. result",
+    "export MARKET --to trec --output new/": "--output: .*'new/'; e.g. result",
     "evaluate MARKET --numbers-from 0": "--numbers-from: .*ranked lists",
-    "evaluate MARKET --convention matlab,all":
-        "--convention: .*all, or names",
-    "evaluate MARKET --convention matlab,mars --per-query x.csv":
-        "--per-query: .*one convention",
-    "evaluate MARKET --convention all --by camera":
-        "--by: .*one convention",
-    "evaluate MARKET --convention veri":
-        "--index-lists: convention 'veri' takes the good and junk images .*the files of both",
-    "evaluate MARKET --convention veri --index-lists g.txt j.txt":
-        "g.txt: cannot be read: No such file",
+    "evaluate MARKET --convention matlab,all": "--convention: .*all, or names",
+    "evaluate MARKET --convention matlab,mars --per-query x.csv": "--per-query: .*one convention",
+    "evaluate MARKET --convention all --by camera": "--by: .*one convention",
+    "evaluate MARKET --convention veri": "--index-lists: .*'veri' .*the files of both",
+    "evaluate MARKET --convention veri --index-lists g.txt j.txt": "g.txt: .*No such file",
     "thresholds MARKET --far 2": "--far: .*rates .*2.0",
     "thresholds MARKET --far a": "--far: .*rates .*'a'",
-    "thresholds MARKET --confidence --unit query":
-        "--unit: .*identity",
+    "thresholds MARKET --confidence --unit query": "--unit: .*identity",
     "thresholds MARKET --convention matlab,mars": "--convention: .*matlab, m",
     "thresholds MARKET --level 90": "--confidence with them",
-    "ties MARKET --convention open-reid":
-        "--convention: bounds over tie orders are for AP by trapezoid or step",
+    "ties MARKET --convention open-reid": "--convention: .*AP by trapezoid or step",
     "ties MARKET --convention matlab,mars": "--convention: .*matlab, m",
-    "evaluate MARKET --set ap=stp":
-        "--set ap: unknown 'stp'; known: trapezoid, .*Did you mean 'step'",
+    "evaluate MARKET --set ap=stp": "--set ap: .*'stp'.*Did you mean 'step'",
     "evaluate MARKET --set ap": "--set: .*KEY=VALUE",
-    "evaluate MARKET --set top_k=0":
-        "--set, convention matlab: top_k: .*whole number",
+    "evaluate MARKET --set top_k=0": "--set, convention matlab: top_k: .*whole number",
     "evaluate MARKET --set ap=sklearn-0.18,arithmetic=float32":
         "--set, convention matlab: ap in float32: unknown 'sklearn-0.18'; known: trapezoid, step",
-    "validate MARKET --published 80/60 --set ap=step":
-        "--set: .*--convention NAME",
+    "validate MARKET --published 80/60 --set ap=step": "--set: .*--convention NAME",
     # Numbers.
     "evaluate MARKET --ranks=0": NO_RANKS, "evaluate MARKET --ranks=x": NO_RANKS,
     "evaluate MARKET --ranks=1,1": NO_RANKS, "evaluate MARKET --ranks=\u0661": NO_RANKS,
@@ -62,12 +67,9 @@ REFUSED = {
     "evaluate MARKET --at 1 --format csv": "--at: .*JSON",
     "evaluate MARKET --worst 0": "--worst: .*whole number",
     "doctor MARKET --seed -3": "--seed: .*whole number",
-    "evaluate MARKET --confidence --level 100":
-        "--level: .*percent",
-    "evaluate MARKET --confidence --resamples 10":
-        "--resamples: .*at least 39",
-    "evaluate MARKET --confidence --resamples 1000000000000":
-        "--resamples: .*whole number from 1 to 1000000,",
+    "evaluate MARKET --confidence --level 100": "--level: .*percent",
+    "evaluate MARKET --confidence --resamples 10": "--resamples: .*at least 39",
+    "evaluate MARKET --confidence --resamples 1000000000000": "--resamples: .*1 to 1000000,",
     **{f"evaluate MARKET {words}":
        "--level, --unit, --confidence-method, --resamples, --seed: .*--confidence"
        for words in ("--level 90", "--unit query", "--seed 1", "--resamples 99",
@@ -75,74 +77,53 @@ REFUSED = {
     # Several files.
     "evaluate MARKET nowhere.mat": "nowhere.mat: No such file",
     "evaluate MARKET MARKET": "market_like.mat: .*different files",
-    "evaluate MARKET MARS --per-query x.csv":
-        "--per-query: .*one result",
-    "evaluate MARKET --name ours --save x.json":
-        "--save: .*1 result and --name",
-    "evaluate absent.mat --per-query x.xlsx":
-        "--per-query: .*x.xlsx",
+    "evaluate MARKET MARS --per-query x.csv": "--per-query: .*one result",
+    "evaluate MARKET --name ours --save x.json": "--save: .*1 result and --name",
+    "evaluate absent.mat --per-query x.xlsx": "--per-query: .*x.xlsx",
     "evaluate MARKET --save x.txt": "--save: .*ends in .json",
-    "evaluate MARKET --save x.json --convention all":
-        "--save: .*one convention",
+    "evaluate MARKET --save x.json --convention all": "--save: .*one convention",
     "evaluate MARKET --save missing/x.json": "missing/x.json: .*folder",
-    "evaluate MARKET --save x.json --per-query x.json":
-        "x.json: .*different files",
+    "evaluate MARKET --save x.json --per-query x.json": "x.json: .*different files",
     "evaluate MARKET MARS --name ours": NO_NAMES + "2 results",
     "evaluate MARKET MARS --name a,a": NO_NAMES + "2",
     "evaluate MARKET --name ''": NO_NAMES + "1 results",
-    "evaluate MARKET MARS --convention veri":
-        "market_like: --index-lists: convention 'veri' takes the",
+    "evaluate MARKET MARS --convention veri": "market_like: --index-lists: .*'veri'",
     # Gates.
     GATE + "76.12": "--expect: .*NAME=PERCENT",
     GATE + "R-Prec@5=3": "--expect: .*NAME=PERCENT",
     GATE + "top1=76.12": "--expect: .*'top1=76.12'", GATE + "Rank-0=3": "--expect: .*'Rank-0=3'",
     GATE + "mAP=3,mAP=4": "--expect: " + TWICE,
-    GATE + "mAP=0.7612":
-        "--expect mAP: .*fraction",
-    GATE + "Rank-346=3":
-        "--expect: .*rank up to 345",
-    GATE + "mAP=3 --tolerance -1":
-        "--tolerance: .*percentage points .*'-1'",
-    GATE + "mAP=3 --tolerance 999":
-        "--tolerance: .*percentage points .*'999'",
+    GATE + "mAP=0.7612": "--expect mAP: .*fraction",
+    GATE + "Rank-346=3": "--expect: .*rank up to 345",
+    GATE + "mAP=3 --tolerance -1": "--tolerance: .*percentage points .*'-1'",
+    GATE + "mAP=3 --tolerance 999": "--tolerance: .*percentage points .*'999'",
     GATE + "mAP=3 --convention matlab,mars": "--expect: .*one convention",
     "evaluate MARKET --tolerance 1": "--tolerance: .*--expect",
     "evaluate MARKET --fail-under mAP=3 --fail-under mAP=4": "--fail-under: " + TWICE,
-    "evaluate MARKET --fail-under mAP=x":
-        "--fail-under mAP: .*percent",
+    "evaluate MARKET --fail-under mAP=x": "--fail-under mAP: .*percent",
     "evaluate MARKET MARS --fail-under mAP=3": "--fail-under: .*one result",
     # Scripts.
-    "scripts MARKET --convention torchreid --only octave":
-        "convention 'torchreid' follows no MATLAB script, only matlab, mars do",
-    "scripts MARKET --only octave --matlab-dir .":
-        "--matlab-dir: .*folder .*evaluation.m and compute_AP",
-    "scripts MARKET --only port --matlab-dir .":
-        "--matlab-dir: .*--only port",
+    "scripts MARKET --convention torchreid --only octave": "'torchreid' follows no MATLAB script",
+    "scripts MARKET --only octave --matlab-dir .": "--matlab-dir: .*evaluation.m",
+    "scripts MARKET --only port --matlab-dir .": "--matlab-dir: .*--only port",
     # From one convention to another.
-    "explain MARKET --to torchried":
-        "--to: unknown 'torchried'; known: .* Did you mean 'torchreid'?",
+    "explain MARKET --to torchried": "--to: .*'torchried'.* Did you mean 'torchreid'",
     "explain MARKET --query 48": "--query: .*number from 0 to 47",
-    "explain MARKET --to veri":
-        "convention .* takes the good and junk images of every query from lists",
+    "explain MARKET --to veri": "takes the good and junk images of every query",
     # Re-ranking.
     "rerank MARKET --k1 400": "k1: .*whole number from 1 to 392",
     "rerank MARKET --lambda 2": "--lambda: .*number from 0 to 1",
-    "rerank MARKET --variant layumi --multi-query x.mat":
-        "--variant: .*--multi-query",
+    "rerank MARKET --variant layumi --multi-query x.mat": "--variant: .*--multi-query",
     "rerank MARKET --convention all": "--convention: .*all; name one",
     "rerank MARKET --multi-query absent.mat": "absent.mat: No such file",
     "rerank TIES": "ties.mat: .*features",
     # A published figure.
-    "validate MARKET":
-        "--published, --paper: .*none",
-    "validate MARKET --published 1/2 --paper x":
-        "--published, --paper: .*both",
+    "validate MARKET": "--published, --paper: .*none",
+    "validate MARKET --published 1/2 --paper x": "--published, --paper: .*both",
     "validate MARKET --published abc": "--published: .*RANK1/mAP",
     "validate MARKET --paper mars/rnn": "KEY: unknown 'mars/rnn'; nearest: mars/rnn-resnet50",
-    "validate MARKET --published 45.8/ --convention veri":
-        "--convention: 'veri' needs lists of good",
-    "validate MARKET --published 80/60 --max-memory much":
-        "--max-memory: .*size",
+    "validate MARKET --published 45.8/ --convention veri": "--convention: .*'veri' needs",
+    "validate MARKET --published 80/60 --max-memory much": "--max-memory: .*size",
     BENCHMARK: "FILE, --dataset: .*none",
     BENCHMARK + "MARKET --dataset mars": "FILE, --dataset: .*both",
     BENCHMARK + "--dataset markt1501": "--dataset: unknown 'markt1501'; known: .* 'market1501'?",
@@ -150,33 +131,39 @@ REFUSED = {
         "--convention, --set, --max-memory, --map: .*result file",
     "validate --dataset mars --paper market1501/bagtricks-resnet50":
         "--paper: .*MARS.*market1501/bagtricks-resnet50, over 3,368",
-    "validate --dataset market1501 --paper sysu-mm01/agw-all":
-        "--paper: .*agw-all, over SYSU-MM01",
+    "validate --dataset market1501 --paper sysu-mm01/agw-all": "--paper: .*over SYSU-MM01",
     # The same benchmark, but without the queries in the gallery.
-    "validate --dataset mars --paper mars/rnn-resnet50":
-        "--paper: .*rnn-resnet50, over 1,840 of MARS",
+    "validate --dataset mars --paper mars/rnn-resnet50": "--paper: .*over 1,840 of MARS",
     # Published figures, and tables of them.
-    "published mars/rnn-resnet50 --dataset mars":
-        "KEY: 'mars/rnn-resnet50' names one figure alre",
+    "published mars/rnn-resnet50 --dataset mars": "KEY: 'mars/rnn-resnet50' names one figure alre",
     "published --dataset x": "dataset: unknown 'x'; known: ",
     "published mars --dataset mars": "BENCHMARK, --dataset: .*both",
-    "published mars --protocol torchreid":
-        "--protocol: .*published figures .*: mars, mars-torchreid",
-    "check-table missing.md":
-        "missing.md: .*No such file.*Markdown",
+    "published mars --protocol torchreid": "--protocol: .*: mars, mars-torchreid",
+    "check-table missing.md": "missing.md: .*No such file.*Markdown",
     "check-table MARKET": "market_like.mat: .*not text.*Markdown",
     "check-table README --dataset markt": "--dataset: unknown 'markt'; known: .*market1501",
-    "check-table README --dataset SYSU":
-        "--dataset: the good images of SYSU-MM01 are not on record; known: .*market1501",
+    "check-table README --dataset SYSU": "--dataset: .*SYSU-MM01 are not on record",
     # Lines of the drivers.
     "baseline x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
     "baseline x.npz --driver ide --seed -1": "--seed: .*whole number",
     "baseline missing.npz --driver ide": "missing.npz: No such file",
     "baseline TIES --driver ide": "ties.mat: .*features",
     # Figures.
-    "plot cameras MARKET -o x.png --no-title":
-        "--no-title: .*one panel",
+    "plot cameras MARKET -o x.png --no-title": "--no-title: .*one panel",
     "plot rank-lists MARKET -o x.png --title x": "rank-lists have no title",
+    **{f"plot {words} -o x.png": message for words, message in {
+        "rank-lists MARKET --query 48": "--query: .*0 to 47",
+        "rank-lists MARKET --query 0,x": "--query: .*different whole numbers",
+        "rank-lists MARKET --query 0 --worst 1": "--worst: not allowed with argument --query",
+        "rank-lists MARKET --worst 0": "--worst: .*from 1",
+        "rank-lists MARKET --top 0": "--top: .*from 1",
+        "rank-lists MARKET --convention veri": "--convention: veri takes lists of good and junk",
+        "rank-lists MARKET --convention matlab,mars": "--convention: .*one for rank-lists",
+        "rank-lists MARKET --query-names x": "--images ROOT",
+        "rank-lists MARKET MARS": "mars_like: .*query labels of market_like",
+        "cmc MARKET --query 0": "--query: .*figure rank-lists",
+        "ap MARKET --images x": "--images: .*figure rank-lists"}.items()},
+    "plot rank-lists MARKET -o x.jpg": "x.jpg: .*.pdf, .svg, .png",
     "plot cmc MARKET -o x.png --title x --no-title": "argument --no-title: .*--title",
     "plot cmc MARKET -o x.jpg": "x.jpg: .*ends in .pdf, .svg, .png",
     "plot cmc MARKET -o x.png --width 3ft": "--width: .*length",
@@ -184,8 +171,7 @@ REFUSED = {
     "plot roc MARKET -o x.png": "invalid choice: 'roc'",
     "plot cmc absent.npz -o x.png": "absent.npz", "plot cmc MARKET": "required: -o/--output",
     "plot cmc MARKET -o x.png --last-rank 1": "--last-rank: .*whole number",
-    "plot pr MARKET -o x.png --last-rank 9":
-        "--last-rank: .*figure cmc",
+    "plot pr MARKET -o x.png --last-rank 9": "--last-rank: .*figure cmc",
     "plot cameras MARKET -o x.png --convention mars":
         "--convention, --set, --index-lists: cameras are drawn from the labels alone",
     "plot distances MARKET -o x.png --set ap=step": "leave them out",

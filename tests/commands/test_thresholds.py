@@ -66,8 +66,7 @@ def test_a_closed_set_says_so(tmp_path):
 def test_what_has_no_distances_or_pairs_is_refused(tmp_path):
     labels = {"q_pids": [1], "q_camids": [0], "g_pids": [2, 3], "g_camids": [1, 1]}
     np.savez(tmp_path / "a.npz", distmat=[[.1, .2]], **labels)
-    assert_one_line_error(command("thresholds", str(tmp_path / "a.npz")),
-                          "at least one genuine pair under this convention, got none")
+    assert_one_line_error(command("thresholds", str(tmp_path / "a.npz")), "one genuine pair")
     np.savez(tmp_path / "lists.npz", I=[[1, 0]], D=[[.1, .2]], **labels)
     assert_one_line_error(command("thresholds", str(tmp_path / "lists.npz")),
-                          "expected features or distances, got ranked lists")
+                          "lists.npz: .*features or distances")

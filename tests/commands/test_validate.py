@@ -4,7 +4,6 @@ The bounds are compared with every ranking of small sets, by AP rules written an
 A real result file is read where it is: see `tests.shared`.
 """
 import json
-import re
 import warnings
 from dataclasses import replace
 from decimal import Decimal
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels
+from reid_ref import Labels
 from reid_ref.cli import main
 from reid_ref.commands.validate.compute import (
     Way, _candidates, _share_near, by_far_the_closest, validate_file)
@@ -27,6 +26,7 @@ from reid_ref.datasets.published import (
 from reid_ref.files import ResultFile, read_result
 from tests.cases import save_features
 from tests.commands.common import MARKET, assert_one_line_error, command
+from tests.refusals import refused
 from tests.shared import shared
 
 unmatched_allowed = pytest.mark.filterwarnings("ignore:.* have no good image:UserWarning")
@@ -49,21 +49,15 @@ def test_a_figure_keeps_its_decimals(text, rank1, mAP):
         ("Rank-1", rank1), ("mAP", mAP)) if value)
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("abc", "expected RANK1/mAP in percent as printed, such as 81.1/67.6, 81.1/ or /67.6, got 'a"),
-    ("/", "expected RANK1/mAP in percent"),
-    ("81.1", "got '81.1'; for Rank-1 alone write '81.1/', for mAP alone '/81.1'"),
-    ("abc/67.6", "expected a number in percent such as 81.1, got 'abc'$"),
-    ("81,1/67.6", "got '81,1'; write the decimal point as a point: 81.1"),
-    ("-3/67.6", "expected a number in percent such as 81.1, got '-3'$"),
-    ("nan/67.6", "got 'nan'$"),
-    ("0.811/0.676", r"expected percent, got 0.811, which looks like a fraction; write 81.1 \(a "
-                    r"figure of one percent or less: 0.811%\)"),
-    ("81.1/0.676", "got 0.676, which looks like a fraction; write 67.6 "),
-    ("1/67.6", "got 1, which looks like a fraction; write 100 ")])
-def test_a_malformed_figure_is_refused_with_the_way_out(text, message):
-    with pytest.raises(InputError, match=f"^published: .*{message}"):
-        parse_figure(text)
+@pytest.mark.parametrize(("text", "noun"), [
+    ("abc", "RANK1/mAP in percent"), ("/", "RANK1/mAP in percent"),
+    ("81.1", "for Rank-1 alone write '81.1/', for mAP alone '/81.1'"),
+    ("abc/67.6", "'abc'"), ("81,1/67.6", "write the decimal point as a point: 81.1"),
+    ("-3/67.6", "'-3'"), ("nan/67.6", "'nan'"),
+    ("0.811/0.676", "write 81.1 (a figure of one percent or less: 0.811%)"),
+    ("81.1/0.676", "write 67.6 "), ("1/67.6", "write 100 ")])
+def test_a_malformed_figure_is_refused_with_the_way_out(text, noun):
+    refused("published", noun, parse_figure, text)
 
 
 # Which numbers print as it.
@@ -420,10 +414,9 @@ def test_a_figure_of_a_protocol_is_compared_with_that_protocol(sysu, monkeypatch
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["sysu-mm01/agw-all", "--convention", "matlab"], "expected none with a figure of a protocol, "
-     "got matlab; write its digits after --published"),
+    (["sysu-mm01/agw-all", "--convention", "matlab"], "--convention, --set: .*of a protocol"),
     (["sysu-mm01/vsd-all"], "reid-ref evaluate FILE --protocol sysu-mm01 --trials rand_perm_cam"),
-    (["ltcc/aim-paper-cc"], "query: expected labels with clothes, got none")])
+    (["ltcc/aim-paper-cc"], "query: .*labels with clothes")])
 def test_what_a_figure_of_a_protocol_needs(sysu, words, message):
     assert_one_line_error(command("validate", str(sysu[0]), "--paper", *words), message)
 
@@ -652,13 +645,13 @@ def test_a_table_of_figures(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("rank1,map\n1,2\n", "expected columns name, dataset, Rank-1 and mAP in the first line, got"),
-    ("dataset,rank1,map\nmars,94.8\nmars,a,3\n", "line 3: published: expected a number in perc"),
-    ("dataset,rank1,map\nSYSU,94.8,3\n", "line 2: dataset: the good images of SYSU-MM01 are not"),
-    ("dataset,rank1,map\n", "expected a row for each figure, got none")])
+    ("rank1,map\n1,2\n", "figures.csv: .*columns name, dataset, Rank-1 and mAP"),
+    ("dataset,rank1,map\nmars,94.8\nmars,a,3\n", "line 3: published: .*in percent"),
+    ("dataset,rank1,map\nSYSU,94.8,3\n", "line 2: dataset: .*SYSU-MM01"),
+    ("dataset,rank1,map\n", "figures.csv: .*a row for each figure")])
 def test_a_table_of_figures_that_cannot_be_read(text, message, tmp_path):
     path = tmp_path / "figures.csv"
     path.write_text(text)
-    assert_one_line_error(command("validate", "--published", path), re.escape(message))
-    assert_one_line_error(command("validate", MARKET, "--published", path),
-                          "FILE: expected none with a table of figures")
+    assert_one_line_error(command("validate", "--published", path), message)
+    done = command("validate", MARKET, "--published", path)
+    assert_one_line_error(done, "FILE: .*a table of figures")

@@ -9,6 +9,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, compat
+from tests.refusals import refused
 
 #: By hand: good at ranks 2 and 3; the second query's identity is not there.
 FIVE = (np.array([[.2, .1, .3], [.1, .2, .3]]), np.array([7, 9]), np.array([7, 8, 7]),
@@ -49,8 +50,7 @@ def test_each_thread_has_its_last_result():
     compat.torchreid.evaluate_rank(*FIVE)
     mine = compat.last_result()
     with ThreadPoolExecutor(1) as thread:
-        with pytest.raises(InputError, match="expected a call of an evaluator"):
-            thread.submit(compat.last_result).result()
+        refused("last_result", "a call of an evaluator", thread.submit(compat.last_result).result)
         thread.submit(compat.torchreid.evaluate_rank, *FIVE, convention="matlab").result()
         assert thread.submit(compat.last_result).result().convention.name == "matlab"
     assert compat.last_result() is mine
@@ -68,7 +68,7 @@ def test_no_query_with_a_match(function, error):
 def test_note_of_a_short_gallery():
     first = [one[:1] for one in (FIVE[0], FIVE[1], FIVE[3])]
     arrays = first[0], first[1], FIVE[2], first[2], FIVE[4]
-    with pytest.warns(UserWarning, match="max_rank: expected at most 3, .* got 50") as caught:
+    with pytest.warns(UserWarning, match="max_rank: .*at most 3, .*50") as caught:
         cmc, _ = compat.torchreid.evaluate_rank(*arrays)
     assert len(cmc) == 3 and caught[0].filename == __file__
     cmc, _ = compat.torchreid.evaluate_rank(*arrays, max_rank=2)
@@ -86,31 +86,26 @@ def test_open_reid_labels_of_its_own():
 
 @pytest.mark.parametrize("max_rank", [0, -1, 2.5, True, "5"])
 def test_wrong_max_rank(max_rank):
-    with pytest.raises(InputError, match="max_rank: expected a whole number from 1, got"):
-        compat.reid_survey.eval_func(*FIVE, max_rank=max_rank)
+    refused("max_rank", "from 1", compat.reid_survey.eval_func, *FIVE, max_rank=max_rank)
 
 
-@pytest.mark.parametrize("place, name", [
-    (1, "q_pids"), (2, "g_pids"), (3, "q_camids"), (4, "g_camids")])
-def test_wrong_labels_by_their_name(place, name):
-    arrays = list(FIVE)
-    arrays[place] = arrays[place] + 0.5
-    with pytest.raises(InputError, match=f"{name}: expected whole numbers"):
-        compat.torchreid.evaluate_rank(*arrays)
+def test_wrong_labels_by_their_name():
+    for place, name in enumerate(("q_pids", "g_pids", "q_camids", "g_camids"), 1):
+        arrays = [*FIVE[:place], FIVE[place] + 0.5, *FIVE[place + 1:]]
+        refused(name, "whole numbers", compat.torchreid.evaluate_rank, *arrays)
 
 
 def test_wrong_choices():
     clothes = [0, 0], [0, 1, 1]
-    with pytest.raises(AssertionError, match="mode: expected 'CC' or 'SC', got 'cc'"):
+    with pytest.raises(AssertionError, match="mode: .*'CC' or 'SC'"):
         compat.ccreid.evaluate_with_clothes(*FIVE, *clothes, mode="cc")
-    with pytest.raises(InputError, match="convention: unknown 'torchried'.*'torchreid'"):
-        compat.torchreid.evaluate_rank(*FIVE, convention="torchried")
-    with pytest.raises(InputError, match="counts each query 10 times"):
-        compat.openreid.cmc(*FIVE, single_gallery_shot=True, first_match_break=True)
-    with pytest.raises(AssertionError, match="expected both, or all of query_ids"):
+    refused("convention", "unknown 'torchried'", compat.torchreid.evaluate_rank, *FIVE,
+            convention="torchried")
+    refused("first_match_break", "counts each query 10 times", compat.openreid.cmc, *FIVE,
+            single_gallery_shot=True, first_match_break=True)
+    with pytest.raises(AssertionError, match="both, or all of query_ids"):
         compat.openreid.evaluate_all(FIVE[0], query_ids=[7, 9])
-    with pytest.raises(InputError, match="distmat: expected shape"):
-        compat.openreid.cmc(np.zeros(3))
+    refused("distmat", "shape", compat.openreid.cmc, np.zeros(3))
     with pytest.raises(AttributeError, match="no attribute 'torchried'"):
         compat.torchried
 

@@ -6,10 +6,11 @@ import sys
 
 import pytest
 
-from reid_ref import InputError, compat
+from reid_ref import compat
 from reid_ref.compat.common import PATCHES
 from tests.documents import ROOT
 from tests.installed import version_of
+from tests.refusals import refused
 
 SCRIPT = ROOT / "fixtures/compat/train_torchreid.py"
 MADE = "def {name}(*arguments, **options):\n    return 'theirs'\n"
@@ -92,10 +93,8 @@ def test_what_cannot_be_patched_for_a_block(make, tmp_path):
 
 
 def test_what_cannot_be_patched(make, tmp_path):
-    with pytest.raises(InputError, match="toolbox: unknown 'torchried'.*Did you mean 'torchreid'"):
-        compat.patch("torchried")
-    with pytest.raises(InputError, match="expected a module tools.eval_metrics, got none"):
-        compat.patch("ccreid")
+    refused("toolbox", "unknown 'torchried'", compat.patch, "torchried")
+    refused("toolbox", "a module tools.eval_metrics", compat.patch, "ccreid")
     make("tools.eval_metrics", ["evaluate"])
     (tmp_path / "tools/eval_metrics.py").write_text("import not_installed\n")
     with pytest.raises(ModuleNotFoundError, match="not_installed"):

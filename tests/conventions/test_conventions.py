@@ -5,10 +5,11 @@ import re
 import numpy as np
 import pytest
 
-from reid_ref import InputError, Labels, conventions as tables
+from reid_ref import Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NO_CHOICES, Convention
 from reid_ref.conventions.records import Measure, Procedure, Toolbox, conventions_of
 from reid_ref.evaluation.functions import evaluate_distances
+from tests.refusals import refused
 
 #: How every difference ends: what it does to the numbers.
 DIRECTION = re.compile(
@@ -144,27 +145,26 @@ def test_a_toolbox_is_one_entry():
         "3. CMC over the first 2 ranks", "4. It rounds to one digit"]
 
 
-@pytest.mark.parametrize("changes, message", [
-    *(({choice: "nonsense"}, f"^{choice}: .*nonsense") for choice in (
+@pytest.mark.parametrize("changes, argument, noun", [
+    *(({choice: "nonsense"}, choice, "nonsense") for choice in (
         "recall", "unmatched", "cmc", "arithmetic", "cmc_length")),
-    ({"ap": "stepp"}, r"^ap: .*trapezoid.*step.*sklearn-0\.19"),
-    ({"ignored": ("label -2",)}, "^ignored: .*label -1"),
-    ({"ties": "random"}, "^ties: .*gallery-order.*reversed"),
-    ({"top_k": 0}, "top_k: .*0"),
-    ({"cmc_length": 0}, "cmc_length: .*0"),
-    ({"arithmetic": "float32", "ap": "sklearn-0.18"}, "float32"),
-    ({"ties": "grouped", "ap": "mistaken-trapezoid"}, "grouped"),
-    ({"ties": "grouped", "top_k": 5}, "top_k: .*grouped"),
-    ({"ties": "grouped", "ap": "step", "arithmetic": "float32"}, "ties: .*float32"),
-    ({"tie": "reversed"}, "tie"),
-    ({"ignored": ("label -1", "listed as junk")}, "'listed as junk' cannot be combined"),
-    *(({"name": name}, "name: expected a text of one line without |") for name in (
+    ({"ap": "stepp"}, "ap", "trapezoid"),
+    ({"ignored": ("label -2",)}, "ignored", "label -1"),
+    ({"ties": "random"}, "ties", "gallery-order"),
+    ({"top_k": 0}, "top_k", "0"),
+    ({"cmc_length": 0}, "cmc_length", "0"),
+    ({"arithmetic": "float32", "ap": "sklearn-0.18"}, "ap in float32", "sklearn-0.18"),
+    ({"ties": "grouped", "ap": "mistaken-trapezoid"}, "ap of grouped ties", "mistaken"),
+    ({"ties": "grouped", "top_k": 5}, "top_k", "grouped"),
+    ({"ties": "grouped", "ap": "step", "arithmetic": "float32"}, "ties", "float32"),
+    ({"tie": "reversed"}, "replace", "unknown 'tie'"),
+    ({"ignored": ("label -1", "listed as junk")}, "ignored", "'listed as junk'"),
+    *(({"name": name}, "name", "a text of one line without |") for name in (
         "a|queries:1", "a\nb", "a\x1b[31m", "", " a", "a ", "\u2028", None, 5)),
-    ({"cmc": "identities", "top_k": 5}, "top_k: cuts ranked lists of images, got CMC 'identit"),
+    ({"cmc": "identities", "top_k": 5}, "top_k", "cuts ranked lists of images"),
 ])
-def test_replace_refuses(changes, message):
-    with pytest.raises(InputError, match=message):
-        CONVENTIONS["matlab"].replace(**changes)
+def test_replace_refuses(changes, argument, noun):
+    refused(argument, noun, CONVENTIONS["matlab"].replace, **changes)
 
 
 def test_replace_makes_a_record_of_its_own():

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, InputError, Labels
+from reid_ref import CONVENTIONS, IndexLists, Labels
 from reid_ref.commands.ties import tie_bounds
 from reid_ref.conventions import FUNCTIONS
 from reid_ref.ranking.good_ranks import of_queries
 from reid_ref.ranking.rank import good_ranks
 from tests import cases
+from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -91,10 +92,9 @@ def test_tie_bounds(seed):
 
 
 def test_refused_with_lists():
-    with pytest.raises(InputError, match="loads: lists name every ignored image"):
-        CONVENTIONS["veri"].replace(loads="without label -1")
-    with pytest.raises(InputError, match="cmc: .*other-cameras.*listed as junk"):
-        CONVENTIONS["veri"].replace(cmc="single-gallery-shot-other-cameras")
+    for field, noun, value in (("loads", "lists name every ignored image", "without label -1"),
+                               ("cmc", "listed as junk", "single-gallery-shot-other-cameras")):
+        refused(field, noun, CONVENTIONS["veri"].replace, **{field: value})
 
 
 # What stood wrong around the label and the lists.

@@ -19,7 +19,6 @@ from reid_ref.protocols import PROTOCOLS, Given, Part, find_protocol
 from reid_ref.protocols.records import protocols_of
 from reid_ref.protocols.tables import checked_table
 from tests.cases import save_features
-from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.documents import ROOT
 
 with pytest.MonkeyPatch.context() as _patch:
@@ -99,19 +98,6 @@ def test_recipes_of_toolboxes_are_those_of_the_guide():
             assert record.save.strip() in guide, record.name
             n += 1
     assert n >= 30
-
-
-@pytest.mark.parametrize(("name", "protocol"), [
-    ("sysu", "sysu-mm01"), ("regdb", "regdb"), ("VehicleID", "vehicleid"), ("MSMT17_V2", "msmt17"),
-    ("prw", "prw"), ("Market1501", "market1501")])
-def test_a_benchmark_is_no_convention(name, protocol):
-    assert_one_line_error(command("evaluate", MARKET, "--convention", name),
-                          f"is a benchmark, not a convention; --protocol {protocol} evaluates")
-
-
-def test_a_wrong_name_of_a_convention():
-    assert_one_line_error(command("evaluate", MARKET, "--convention", "sysu-mn01"),
-                          "Did you mean 'sysu-mm01'[?]")
 
 
 def sides(n_query, n_gallery, query_cameras=(1, 2), gallery_cameras=(1, 2), identities=50):
@@ -200,4 +186,4 @@ def test_ten_galleries_in_files_of_their_own_are_ten_trials(tmp_path, capsys):
     part, = json.loads(capsys.readouterr().out)["parts"]
     assert part["mAP"] == pytest.approx(np.mean(means), abs=1e-15) and len(part["trials"]) == 10
     assert main(["evaluate", *files[:2], "--protocol", "ltcc"]) == 2
-    assert "one result, for ltcc has one trial, got 2" in capsys.readouterr().err
+    assert "one result, for ltcc has one trial" in capsys.readouterr().err

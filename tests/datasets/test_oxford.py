@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref import InputError
 from reid_ref.datasets import oxford
 from tests.commands.common import assert_one_line_error, command
+from tests.refusals import refused
 from tests.shared import shared
 
 RANKED = ("result_orb_top50", "result_orb_top2000", "result_sift_top50_k20_bfcrosscheck")
@@ -71,15 +71,14 @@ def test_what_counts_and_what_does_not():
     assert ap({"a"}, {"a"}, ["a"]) == 0
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (((), (), ["a"]), "positive: expected at least one name, got none; recall would be 0/0"),
-    (("a", (), ["a"]), "positive: expected a list or set of names, got the one string 'a'"),
-    ((["a"], "a", ["a"]), "junk: expected a list or set of names"),
-    ((["a"], [], "a"), "ranked: expected a list or set of names, got .*; put it in a list"),
+@pytest.mark.parametrize(("arguments", "argument", "noun"), [
+    (((), (), ["a"]), "positive", "at least one name"),
+    (("a", (), ["a"]), "positive", "a list or set of names"),
+    ((["a"], "a", ["a"]), "junk", "a list or set of names"),
+    ((["a"], [], "a"), "ranked", "a list or set of names"),
 ])
-def test_names_that_cannot_be_evaluated(arguments, message):
-    with pytest.raises(InputError, match=message):
-        oxford.oxford_average_precision(*arguments)
+def test_names_that_cannot_be_evaluated(arguments, argument, noun):
+    refused(argument, noun, oxford.oxford_average_precision, *arguments)
 
 
 @pytest.mark.parametrize("name", RANKED)
@@ -133,8 +132,7 @@ def test_a_folder(tmp_path):
 def test_the_mean_is_of_unrounded_aps():
     aps = {"a": np.float32(1 / 3), "b": np.float32(1)}
     assert oxford.mean_average_precision(aps) == (float(np.float32(1 / 3)) + 1) / 2
-    with pytest.raises(InputError, match="average_precisions: expected at least one query"):
-        oxford.mean_average_precision({})
+    refused("average_precisions", "at least one query", oxford.mean_average_precision, {})
 
 
 def test_legal_but_hollow_lists_warn(tmp_path):
@@ -170,29 +168,25 @@ def test_names_are_bytes(tmp_path):
 def test_files_that_are_not_there(tmp_path):
     prefix = write_query(tmp_path, "q", good="a", ranked="a")
     ranked = tmp_path / "q_top.txt"
-    for given, message in (
-            ((tmp_path / "p", ranked), "p: expected the ground truth p_good.txt, _ok.txt and "
-             "_junk.txt, missing: p_good.txt, p_ok.txt, p_junk.txt; the prefix is the path up"),
-            ((prefix, tmp_path / "no.txt"), "no.txt: the ranked list cannot be read: No such f"),
-            ((tmp_path, ranked), "q_top.txt: expected a folder, got a file")):
-        fails(*given, message)
+    fails(tmp_path / "p", ranked, "p: .*missing: p_good.txt, p_ok.txt, p_junk.txt; ")
+    fails(prefix, tmp_path / "no.txt", "no.txt: .*cannot be read: No such file")
+    fails(tmp_path, ranked, "q_top.txt: .*a folder")
     (tmp_path / "q_ok.txt").unlink()
-    fails(prefix, ranked, "missing: q_ok.txt; an empty file stands for an empty list")
+    fails(prefix, ranked, "missing: q_ok.txt; ")
     prefix = write_query(tmp_path, "empty", junk="a", ranked="a")
-    fails(prefix, ranked, "y_good.txt, .*y_ok.txt: expected at least one name, got none; recall")
+    fails(prefix, ranked, "y_good.txt, .*y_ok.txt: .*at least one name")
 
 
 def test_folders_that_do_not_fit(tmp_path):
     truth, lists = tmp_path / "truth", tmp_path / "lists"
     truth.mkdir()
     lists.mkdir()
-    fails(truth, lists, "truth: expected files NAME_good.txt, NAME_ok.txt and NAME_junk.txt, got")
+    fails(truth, lists, "truth: .*NAME_good.txt, NAME_ok.txt and NAME_junk.txt")
     for k in range(7):
         write_query(truth, f"q_{k}", good="a")
-    fails(truth, lists, "lists: expected ranked lists q_0.txt or q_0_ANYTHING.txt, .*got none$")
+    fails(truth, lists, "lists: .*q_0.txt or q_0_ANYTHING.txt")
     (lists / "q_3.txt").write_text("a\n")
-    fails(truth, lists, r"lists: no ranked list for 6 of 7 queries \(q_0, q_1, q_2, q_4, q_5, "
-                        r"\.\.\.\); mAP is over all of them: an empty file")
+    fails(truth, lists, r"lists: .*6 of 7 queries \(q_0, q_1, q_2, q_4, q_5, \.\.\.\)")
     for k in range(7):
         (lists / f"q_{k}_top.txt").write_text("a\n")
-    fails(truth, lists, "expected one ranked list for q_3, got q_3.txt, q_3_top.txt; keep one of")
+    fails(truth, lists, "one ranked list for q_3, .*q_3.txt, q_3_top.txt")

@@ -10,7 +10,7 @@ import pytest
 from scipy.io import loadmat
 
 import reid_ref
-from reid_ref import InputError, Labels
+from reid_ref import Labels
 from reid_ref.evaluation.camera_pairs import (
     camera_pairs, camera_pairs_features, camera_pairs_of)
 from reid_ref.evaluation.how import How
@@ -21,6 +21,7 @@ from tests import nightly
 from tests.cases import market_like, save, special
 from tests.commands.common import answer, assert_one_line_error, command, table
 from tests.octave import col
+from tests.refusals import refused
 
 ROOT = Path(__file__).resolve().parents[2]
 MARS = ROOT / "fixtures" / "mars_like.mat"
@@ -219,8 +220,7 @@ def test_script_refuses_lists_that_lack_a_good_image():
     case = np.array([[.1, .2, .3]]), query, gallery
     np.testing.assert_array_equal(pairs_of_lists(*case, "script", 2).ap,
                                   camera_pairs(*case, rule="script").ap)
-    with pytest.raises(InputError, match="every good image.* got 1 of 1 that lack some .first: 0"):
-        pairs_of_lists(*case, "script", 1)
+    refused("data", "every good image", pairs_of_lists, *case, "script", 1)
 
 
 # ---------------------------------------------------------------- blocks, bad input
@@ -235,21 +235,19 @@ def test_memory_and_progress_change_no_number():
     features, told = (np.ones((12, 5)), np.ones((40, 5))), []
     camera_pairs_features(*features, query, gallery, progress=told.append)
     assert sum(told) == 12
-    with pytest.raises(InputError, match="max_memory: expected a size such as 512M"):
-        camera_pairs(distances, query, gallery, max_memory="much")
+    refused("max_memory", "512M", camera_pairs, distances, query, gallery, max_memory="much")
 
 
 LABELS = Labels([7], [1]), Labels([7, 8], [2, 7])
 
 
-@pytest.mark.parametrize(("arguments", "rule", "message"), [
-    (([[1, 2]], *LABELS), "script", r"^gallery: expected cameras 1 to 6, .*got 7 at index 1"),
-    (([[1, 2]], Labels([7], [0]), LABELS[1]), "script", r"^query: expected .*got 0 at index 0"),
-    (([[1, 2]], *LABELS), "plane", "^rule: unknown 'plane'.*Did you mean 'plain'"),
+@pytest.mark.parametrize(("arguments", "rule", "argument", "noun"), [
+    (([[1, 2]], *LABELS), "script", "gallery", "cameras 1 to 6"),
+    (([[1, 2]], Labels([7], [0]), LABELS[1]), "script", "query", "0 at index 0"),
+    (([[1, 2]], *LABELS), "plane", "rule", "unknown 'plane'"),
 ])
-def test_bad_input(arguments, rule, message):
-    with pytest.raises(InputError, match=message):
-        camera_pairs(*arguments, rule=rule)
+def test_bad_input(arguments, rule, argument, noun):
+    refused(argument, noun, camera_pairs, *arguments, rule=rule)
 
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
@@ -341,10 +339,5 @@ def test_command_with_many_cameras(many_cameras):
     assert answer("camera-pairs", "many.npz")["matrix"]["mAP"][0][14] is None
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    (["--rule", "script"], "expected cameras 1 to 6"),
-    (["--rule", "scripts"], "--rule: unknown 'scripts'"),
-    (["--plot", "pairs.jpg"], "pairs.jpg: expected a name that ends in .pdf, .svg, .png"),
-])
-def test_command_refuses(many_cameras, arguments, message):
-    assert_one_line_error(command("camera-pairs", "many.npz", *arguments), message)
+def test_command_refuses_the_script_with_many_cameras(many_cameras):
+    assert_one_line_error(command("camera-pairs", "many.npz", "--rule", "script"), "1 to 6")

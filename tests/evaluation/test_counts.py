@@ -16,6 +16,7 @@ from reid_ref.arrays.cores import (
     LIMITS, available, blas_threads, cores, in_threads, using)
 from reid_ref.ranking.counting import (
     Band, Block, Counting, Goods, Part, Tile, count_before)
+from tests.refusals import refused
 
 
 def test_only_the_unclear_is_looked_at():
@@ -140,6 +141,5 @@ def test_limits_end_where_the_blas_takes_none(fresh, monkeypatch):
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
 def test_threads_are_a_number_from_1(threads):
-    labels = reid_ref.Labels([1], [1]), reid_ref.Labels([1], [2])
-    with pytest.raises(reid_ref.InputError, match="^threads: expected a whole number from 1, got"):
-        reid_ref.evaluate_distances(np.ones((1, 1)), *labels, threads=threads)
+    given = np.ones((1, 1)), reid_ref.Labels([1], [1]), reid_ref.Labels([1], [2])
+    refused("threads", "from 1", reid_ref.evaluate_distances, *given, threads=threads)

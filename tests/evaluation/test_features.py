@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reid_ref import CONVENTIONS, InputError, Labels, evaluate, evaluate_distances
+from reid_ref import CONVENTIONS, Labels, evaluate, evaluate_distances
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.camera_pairs import camera_pairs_features
@@ -27,6 +27,7 @@ from reid_ref.thresholds.evaluation import evaluate_thresholds
 from tests.cases import nearly_tied
 from tests.nightly import cases
 from tests.proof import brute
+from tests.refusals import refused
 
 RULES = ("label -1", "same identity, same camera")
 METRICS = ("euclidean", "cosine", "dot")
@@ -216,10 +217,9 @@ def test_memory_for_one_query_is_needed(function):
     """With less, products are as small as one number, and a large gallery takes hours."""
     *arrays, query, gallery = market(n_query=3, n_gallery=400)
     least = 8 * (400 + 16 * arrays[1].shape[1])
-    with pytest.raises(InputError) as caught:
-        function(*arrays, query, gallery, max_memory=least - 1)
-    assert caught.value.argument == "max_memory" and "400 images" in caught.value.expected
-    assert f"{-(-least // 1024)}K" in caught.value.expected
+    error = refused("max_memory", "400 images", function, *arrays, query, gallery,
+                    max_memory=least - 1)
+    assert f"{-(-least // 1024)}K" in error.expected
 
 
 # ---- whole rows -------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from reid_ref.files.lists import read_index_lists
 from tests.cases import peak
 from tests.files.test_files import (
     assert_is_made, refuse, stored, write_compressed, write_hdf5, write_v73)
+from tests.refusals import refused
 
 MB = 2**20
 
@@ -74,8 +75,7 @@ def test_a_bomb_is_refused_before_it_is_expanded(tmp_path, write, little_memory)
     write(path, **arrays) if write is pack else write(path, arrays)
 
     def read():
-        refuse(path, match=r"query_f: expected numbers that fit in memory, got an array of shape "
-               r"\(3, 5000000\) and dtype uint8: .* GiB where .* are free; ")
+        refuse(f"{path.name}: query_f", "(3, 5000000) and dtype uint8: ", path)
     assert peak(read)[1] < 8 * MB
 
 
@@ -86,10 +86,8 @@ def npy(header):
 
 HEADERS = {
     "'<f8','shape':(1000000000000,)": "fit in memory", "'<f8','shape':(-1,)": "or damage",
-    "'|V2000000000','shape':(3,)": "expected numbers, got dtype",
-    "'<U500000000','shape':(3,)": "expected numbers, got dtype <U500000000; map names",
-    "'<M8[s]','shape':(3,)": "expected numbers, got dtype datetime64",
-    "'|O','shape':(3,)": "pickled Python objects"}
+    "'|V2000000000','shape':(3,)": "dtype |V2000000000", "'|O','shape':(3,)": "pickled",
+    "'<U500000000','shape':(3,)": "dtype <U500000000", "'<M8[s]','shape':(3,)": "dtype datetime64"}
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -100,12 +98,12 @@ def test_headers_of_npz(tmp_path, header, key="query_f"):
     np.savez(path, **arrays)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(f"{key}.npy", npy(f"{{'fortran_order':False,'descr':{header}}}"))
-    refuse(path, match=HEADERS[header])
+    refuse("r.npz: query_f", HEADERS[header], path)
 
 
 def test_mat_files_of_version_4(tmp_path):
     savemat(tmp_path / "r.mat", {"query_f": np.eye(3)}, format="4")
-    refuse(tmp_path / "r.mat", match="version 5 or later, got one of version 4.*-v7")
+    refuse("r.mat", "version 4", tmp_path / "r.mat")
 
 
 def test_a_compressed_array_that_claims_more_than_its_bytes_can_hold(tmp_path):
@@ -116,7 +114,7 @@ def test_a_compressed_array_that_claims_more_than_its_bytes_can_hold(tmp_path):
     inside[4:8] = struct.pack("<I", 1_296_629_856)
     packed = zlib.compress(bytes(inside))
     path.write_bytes(content[:128] + struct.pack("<II", 15, len(packed)) + packed)
-    answer, taken = peak(lambda: refuse(path, match="damage .*no array starts at byte 136"))
+    answer, taken = peak(lambda: refuse("r.mat", "no array starts at byte 136", path))
     assert taken < MB
 
 
@@ -200,19 +198,16 @@ def test_a_damaged_address_of_other_files_takes_no_memory(tmp_path, write, start
     read_result(path)
     content[start + 48:start + 56] = b"\x10\x08" + bytes(6)
     path.write_bytes(content)
-    with pytest.raises(InputError, match="one of several files of a split or family driver"):
-        read_result(path)
+    refused(path.name, "one of several files", read_result, path)
 
 
 @pytest.mark.parametrize("write", [write_hdf5, write_v73])
-@pytest.mark.parametrize(("change", "message"), [
-    (virtual, "expected the numbers themselves, got a dataset .* file .HDF5 calls it virtual"),
-    (external, "expected the numbers themselves, got a dataset .*calls it external"),
-    (linked_outside, "expected an array, got a link"),
-    (never_written, "expected numbers, got a dataset of which all or a part was never written"),
-    (half_written, "expected numbers, got a dataset of which all or a part was never written")])
-def test_numbers_that_are_not_in_the_file(tmp_path, change, message, write):
-    refuse(rewritten(tmp_path, change, write), match=f"query_label: {message}")
+@pytest.mark.parametrize(("change", "noun"), [
+    (virtual, "virtual"), (external, "external"), (linked_outside, "a link"),
+    (never_written, "never written"), (half_written, "never written")])
+def test_numbers_that_are_not_in_the_file(tmp_path, change, noun, write):
+    path = rewritten(tmp_path, change, write)
+    refuse(f"{path.name}: query_label", noun, path)
 
 
 # ---- only regular files -----------------------------------------------------------------
@@ -229,8 +224,7 @@ def test_a_pipe_is_refused(tmp_path, name, read):
     for other in ("q_ok.txt", "q_junk.txt"):
         (tmp_path / other).touch()
     os.mkfifo(tmp_path / name)
-    with pytest.raises(InputError, match=f"{name}: expected a file, got a pipe"):
-        read(tmp_path / name)
+    refused(name, "a pipe", read, tmp_path / name)
 
 
 @pytest.mark.parametrize("size", [0, 3])

@@ -23,6 +23,7 @@ from tests.files.test_files import (
     FIELDS, N_QUERY, assert_is_made, damaged, refuse, write_hdf5, write_npz)
 from tests.installed import version_of
 from tests.nightly import cases
+from tests.refusals import refused
 
 QF, GF, DISTANCES = (FIELDS[name] for name in ("query_features", "gallery_features", "distances"))
 Q_PIDS, Q_CAMIDS, G_PIDS, G_CAMIDS = (FIELDS[f"{side}_{column}"] for side in ("query", "gallery")
@@ -221,8 +222,7 @@ def test_what_a_file_says_of_its_arrays(tmp_path):
     ("qf", "query_features"), ("query_f", "query_features"), ("g_pids", "gallery_identity")])
 def test_the_name_of_an_array_in_the_place_of_a_role(tmp_path, name, role):
     np.savez(tmp_path / "r.npz", A=QF)
-    with pytest.raises(InputError, match=f"unknown {name!r}.*Did you mean {role!r}"):
-        reid_ref.read(tmp_path / "r.npz", names={name: "A"})
+    refused("names", f"you mean {role!r}", reid_ref.read, tmp_path / "r.npz", names={name: "A"})
 
 
 @pytest.mark.filterwarnings("ignore:.*is not read")
@@ -273,64 +273,45 @@ def mapped(words):
     return {"r.npz": SIX}, "r.npz", "--map", words
 
 
+HALF = {"qf": QF, "gf": GF}
 REFUSED = {
-    "code in a .pt": (
-        {"r.pt": {"qf": QF, "payload": Payload()}},
-        "r.pt: expected plain arrays, got pickled Python objects, which are not read because "
-        r"unpickling can run code; where you trust it, save its arrays: data = torch.load\('r.pt'"
-        r", weights_only=False\); numpy.savez\('r.npz', \*\*data\)$"),
+    "code in a .pt": ({"r.pt": {"qf": QF, "payload": Payload()}},
+                      r"r.pt: .*code; .*torch.load\('r.pt', weights_only=False\); numpy.savez"),
     "a pickle": ({"r.pkl": pickle.dumps({"qf": QF, "payload": Payload()})},
-                 r"data = pickle.load\(open\('r.pkl', 'rb'\)\); numpy.savez\('r.npz', "),
-    "np.save of a dict": (
-        {"r.npy": {"qf": QF}},
-        r"data = numpy.load\('r.npy', allow_pickle=True\).item\(\); numpy.savez\('r.npz', "),
+                 r"r.pkl: .*data = pickle.load\(open\('r.pkl', 'rb'\)\); numpy.savez\('r.npz', "),
+    "np.save of a dict": ({"r.npy": {"qf": QF}},
+                          r"r.npy: .*numpy.load\('r.npy', allow_pickle=True\).item\(\); "),
     "paths as objects": (
-        {"r.npz": {"qf": QF, "gf": GF, "q_paths": np.array(Q_PATHS, object),
-                   "g_paths": np.array(G_PATHS, object)}},
-        r"r.npz: q_paths: expected plain arrays, got pickled .*names with .astype\(str\)$"),
+        {"r.npz": {**HALF, "q_paths": np.array(Q_PATHS, object),
+                   "g_paths": np.array(G_PATHS, object)}}, r"r.npz: q_paths: .*\.astype\(str\)$"),
     "what it lacks": (
-        {"r.npz": {"qf": QF, "gf": GF, "q_pids": Q_PIDS, "g_pids": G_PIDS,
-                   "query_camra": Q_CAMIDS}},
-        r"r.npz: expected features or distances with labels, got qf float32 \(3, 4\), gf float32 "
-        r"\(5, 4\), q_pids int64 \(3,\), .*; it lacks query_camera, gallery_camera \(did you mean"
-        r" query_camera=query_camra\?\); names= \(--map\) says which array is which, docs/files.m"
-        "d which names are known$"),
-    "weights": (
-        {"r.npz": {f"conv{n}.weight": np.ones((2, 3, 3)) for n in range(30)}},
-        r"got conv0.weight float64 \(2, 3, 3\), .* and 22 more; it lacks query_features, "),
-    "not split": ({"r.npz": SPLIT}, "it lacks num_query, how many of the images are queries .*, "),
-    "too many queries": (
-        {"r.npz": {**SPLIT, "num_query": 8}},
-        "num_query: expected a number of queries from 1 to 7, of 8 images, got 8$"),
+        {"r.npz": {**HALF, "q_pids": Q_PIDS, "g_pids": G_PIDS, "query_camra": Q_CAMIDS}},
+        r"r.npz: .*qf float32 \(3, 4\), .*; it lacks query_camera, gallery_camera \(did you mean"
+        r" query_camera=query_camra\?\); names= \(--map\) "),
+    "weights": ({"r.npz": {f"conv{n}.weight": np.ones((2, 3, 3)) for n in range(30)}},
+                r"r.npz: .*conv0.weight float64 \(2, 3, 3\), .* and 22 more; it lacks query_feat"),
+    "not split": ({"r.npz": SPLIT}, "r.npz: .*it lacks num_query"),
+    "too many queries": ({"r.npz": {**SPLIT, "num_query": 8}}, "num_query: .*from 1 to 7"),
     "flags of half the images": ({"r.npz": {**SPLIT, "is_query": [1, 1, 0, 0]}},
-                                 "is_query: expected 8 entries, one for each image, got 4$"),
+                                 "is_query: .*8 entries"),
     "flags of three kinds": ({"r.npz": {**SPLIT, "is_query": [0, 1, 2, 0, 0, 0, 0, 0]}},
-                             "is_query: expected 1 for each query and 0 for each gallery image, "
-                             "or query and gallery in words$"),
+                             "is_query: .*1 for each query and 0 for each gallery image"),
     "words of three kinds": (
         {"r.npz": {**SPLIT, "is_query": ["query"] * 3 + ["gallery"] * 4 + ["train"]}},
-        "is_query: expected 1 for each query and 0 for each gallery image, or query and gallery"),
-    "names for half the images": (
-        {"r.npz": {"qf": QF, "gf": GF, "q_paths": Q_PATHS, "g_paths": G_PATHS[:3]}},
-        r"r.npz: g_paths: expected a name for each image, got 3 names, where r.npz: gf has shape "
-        r"\(5, 4\)$"),
+        "is_query: .*query and gallery in words"),
+    "names for half the images": ({"r.npz": {**HALF, "q_paths": Q_PATHS, "g_paths": G_PATHS[:3]}},
+                                  "r.npz: g_paths: .*3 names"),
     "names that say nothing": (
-        {"r.npz": {"qf": QF, "gf": GF, "q_paths": ["1.jpg"] * 3, "g_paths": G_PATHS}},
-        r"r.npz: q_paths: names\[0\]: expected a file name such as .*, got '1.jpg'$"),
-    "two names for one role": (
-        {"r.npz": {**SIX, "query_features": QF}},
-        "r.npz: query_features: expected one array for query_features, got this one and r.npz: qf;"
-        " leave one out; docs/files.md says how to choose$"),
-    "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}},
-                               "r.npz: I: expected 3 rows, one for "),
-    "a map of what is not there": (
-        mapped("query_camera=q_cams"),
-        "--map: query_camera: unknown 'q_cams'; known: qf, gf, .*. Did you mean 'q_camids'.$"),
-    "a map without a name": (mapped("query_features"), "--map: expected each role once, with the "
-                             "name of its array, e.g. .*, got 'query_features'$"),
-    "a file too many": (
-        {**each(".npy", SIX), "more.npz": {"x": QF}},
-        "more.npz: expected a file that belongs to the features, one row per image .*, got x; "),
+        {"r.npz": {**HALF, "q_paths": ["1.jpg"] * 3, "g_paths": G_PATHS}},
+        r"r.npz: q_paths: names\[0\]: .*'1.jpg'$"),
+    "two names for one role": ({"r.npz": {**SIX, "query_features": QF}},
+                               "r.npz: query_features: .*one array for query_features"),
+    "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}}, "r.npz: I: .*3 rows"),
+    "a map of what is not there": (mapped("query_camera=q_cams"),
+                                   "--map: query_camera: .*'q_cams'.* Did you mean 'q_camids'.$"),
+    "a map without a name": (mapped("query_features"), "--map: .*each role once"),
+    "a file too many": ({**each(".npy", SIX), "more.npz": {"x": QF}},
+                        "more.npz: .*belongs to the features"),
 }
 
 
@@ -376,9 +357,7 @@ def test_torch_that_is_missing_or_too_old(tmp_path, monkeypatch, version):
         monkeypatch.setitem(sys.modules, "torch", None)
     else:
         monkeypatch.setattr(sys.modules["torch"], "__version__", version)
-    refuse("r.pt", match=(
-        r'r.pt: this is a file of torch.save, which needs torch 2.6 or newer; pip install '
-        r'"reid-ref\[torch\]", or where there is torch: data = torch.load.*; numpy.savez'))
+    refuse("r.pt", 'needs torch 2.6 or newer; pip install "reid-ref[torch]"', "r.pt")
 
 
 def test_every_role_has_a_name_of_its_own():

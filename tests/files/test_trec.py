@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import InputError, Labels
+from reid_ref import Labels
 from reid_ref.files import read_result, trec
 from tests.cases import market_like, special
-from tests.commands.common import FIXTURES, MARKET, assert_one_line_error, command
+from tests.commands.common import FIXTURES, MARKET, command
 from tests.installed import version_of
+from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -137,8 +138,8 @@ def test_lines_by_hand():
 
 
 def test_complex_distances_are_refused():
-    with pytest.raises(InputError, match="distances: expected real numbers, got dtype complex128"):
-        written(np.zeros((2, 3), complex), Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2]))
+    refused("distances", "real numbers", written, np.zeros((2, 3), complex),
+            Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2]))
 
 
 def test_a_list_too_long_for_single_precision(monkeypatch):
@@ -146,9 +147,8 @@ def test_a_list_too_long_for_single_precision(monkeypatch):
     assert np.float32(trec.LONGEST_LIST + 1) == np.float32(trec.LONGEST_LIST)
     monkeypatch.setattr(trec, "LONGEST_LIST", 2)
     arguments = Labels([1, 2], [1, 1]), Labels([1, 3, 2], [2, 2, 2]), io.StringIO(), io.StringIO()
-    with pytest.raises(InputError, match="query 1: its last good image is in place 3; trec_eval's "
-                                         "single precision tells only 2 places apart"):
-        trec.write_trec([np.array([[1., 2, 3], [1, 2, 3]])], *arguments)
+    rows = np.array([[1., 2, 3], [1, 2, 3]])
+    refused("", "query 1: its last good image", trec.write_trec, [rows], *arguments)
 
 
 def test_the_command(tmp_path, pytrec_eval):
@@ -177,16 +177,3 @@ def test_a_distance_matrix_and_progress(tmp_path):
     reid_ref.export(data, tmp_path / "d", max_memory="1M", progress=seen.append)
     assert (tmp_path / "d.run").read_text() == written(distances, query, gallery)[1].read()
     assert sum(seen) == len(query)
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    ([], "the following arguments are required: FILE, --to, --output"),
-    ([MARKET, "--to", "trec", "--output", "no/x"], "no/x.qrels: expected a file name in a folder "
-                                                   "that exists"),
-    ([MARKET, "--to", "trec", "--output", "."], "--output: expected the beginning of two file "
-                                                r"names, got '\.'; e.g. result"),
-    ([MARKET, "--to", "trec", "--output", "new/"], "got 'new/'; e.g. result"),
-])
-def test_wrong_use(arguments, message, tmp_path):
-    assert_one_line_error(command("export", *arguments, cwd=tmp_path), message)
-    assert list(tmp_path.iterdir()) == []

@@ -5,10 +5,10 @@ Against the scripts run live: `tests/proof/test_metric_learning_octave.py`.
 import numpy as np
 import pytest
 
-from reid_ref.arrays import InputError
 from reid_ref.metric_learning import (
     TOLERANCE, kissme, kissme_pairs, mahalanobis_distances, pca, similar_pairs_metric, xqda,
     xqda_pairs)
+from tests.refusals import refused
 
 # ---------------------------------------------------------------- recorded from the originals
 
@@ -174,29 +174,28 @@ FLAT = X[:, [0, 1, 1]]
 PAIRS = [0, 1, 2, 3, 0, 1, 2, 3], [4, 5, 6, 7, 5, 6, 7, 4]
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: xqda(X, X[:, :2], TWO, TWO), "expected the same dimension, got 3 and 2"),
-    (lambda: xqda(X, X, TWO[:5], TWO), "gallery_identity: expected 8 entries.*got 5"),
-    (lambda: xqda(X, X, [1] * 8, [1] * 8), r"at least two persons, got one \(1\)"),
-    (lambda: xqda(X, X, TWO, [3] * 8), "persons that are in both, got none"),
-    (lambda: xqda(X, X, TWO, TWO, -1), "regularization: .*got -1"),
+@pytest.mark.parametrize("call, argument, noun", [
+    (lambda: xqda(X, X[:, :2], TWO, TWO), "gallery_features, query_features", "3 and 2"),
+    (lambda: xqda(X, X, TWO[:5], TWO), "gallery_identity", "8 entries"),
+    (lambda: xqda(X, X, [1] * 8, [1] * 8), "gallery_identity, query_identity", "two persons"),
+    (lambda: xqda(X, X, TWO, [3] * 8), "gallery_identity, query_identity", "in both"),
+    (lambda: xqda(X, X, TWO, TWO, -1), "regularization", "-1"),
     (lambda: xqda(FLAT, FLAT[::-1], TWO, TWO, 0),
-     "covariance of similar pairs is singular in 3 dimensions; raise regularization"),
-    (lambda: xqda(X * 0, X * 0, TWO, TWO), "covariance of dissimilar pairs is singular in 1"),
-    (lambda: pca(X, 4), r"dimensions: expected at most 3, the rank of .*\(8, 3\).*got 4"),
-    (lambda: pca(X, 2, "MARS"), "driver: unknown 'MARS'"),
-    (lambda: kissme(X, *PAIRS, [1] * 8), "at least one dissimilar pair, got none among 8"),
-    (lambda: kissme(X, *PAIRS, [1] * 7), "one entry for each pair, got 8, 8 and 7"),
-    (lambda: kissme(X[:7], *PAIRS, [1, 0] * 4), r"second: expected images 0 to 6, got 7"),
-    (lambda: kissme(X, *PAIRS, [1] * 2 + [0] * 6),
-     "covariance of 2 similar pairs is singular in 3 dimensions; reduce the dimension first"),
-    (lambda: mahalanobis_distances(X, X, np.eye(2)), r"got \(8, 3\), \(8, 3\) and \(2, 2\)"),
-    (lambda: xqda_pairs(TWO, TWO, np.arange(8)), "images of two cameras.*none among 2 persons"),
-    (lambda: xqda_pairs(TWO, TWO, [0] * 8), "order: expected a permutation of 0 to 7"),
-    (lambda: kissme_pairs(TWO, [1, 2] * 4, [[0, 5]] * 3), "draws: expected 8 pairs .*got 3 in 3"),
-    (lambda: kissme_pairs(TWO, [1, 2] * 4, [[0, 8]]), r"draws\[:, 1\]: expected images 0 to 7"),
+     "gallery_features, query_features", "similar pairs is singular in 3"),
+    (lambda: xqda(X * 0, X * 0, TWO, TWO),
+     "gallery_features, query_features", "dissimilar pairs is singular in 1"),
+    (lambda: pca(X, 4), "dimensions", "at most 3"),
+    (lambda: pca(X, 2, "MARS"), "driver", "unknown 'MARS'"),
+    (lambda: kissme(X, *PAIRS, [1] * 8), "similar", "at least one dissimilar pair"),
+    (lambda: kissme(X, *PAIRS, [1] * 7), "first, second, similar", "8, 8 and 7"),
+    (lambda: kissme(X[:7], *PAIRS, [1, 0] * 4), "second", "images 0 to 6"),
+    (lambda: kissme(X, *PAIRS, [1] * 2 + [0] * 6), "features", "2 similar pairs is singular in 3"),
+    (lambda: mahalanobis_distances(X, X, np.eye(2)),
+     "query_features, gallery_features, M", "(8, 3), (8, 3) and (2, 2)"),
+    (lambda: xqda_pairs(TWO, TWO, np.arange(8)), "identity, camera", "images of two cameras"),
+    (lambda: xqda_pairs(TWO, TWO, [0] * 8), "order", "a permutation of 0 to 7"),
+    (lambda: kissme_pairs(TWO, [1, 2] * 4, [[0, 5]] * 3), "draws", "3 in 3"),
+    (lambda: kissme_pairs(TWO, [1, 2] * 4, [[0, 8]]), "draws[:, 1]", "images 0 to 7"),
 ])
-def test_bad_input_is_one_line(call, message):
-    with pytest.raises(InputError, match=message) as raised:
-        call()
-    assert "\n" not in str(raised.value)
+def test_bad_input_is_one_line(call, argument, noun):
+    assert "\n" not in str(refused(argument, noun, call))

@@ -14,12 +14,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reid_ref import IndexLists, InputError, Labels
+from reid_ref import IndexLists, Labels
 from reid_ref.arrays.cores import using
 from tests import cases
 from tests.proof import brute, hand_cases
 from tests.proof.mutants import (
     PACKAGE, afresh, all_checks, each, holds, is_caught, near, same, world)
+from tests.refusals import refused
 
 ROOMS = ("ranking", "metrics", "conventions", "signature", "result", "evaluation")
 NAN = float("nan")
@@ -322,10 +323,8 @@ def check_refused_features():
         if valid:
             near(module.checked_squares(rows, "rows")[0], 1)
         else:
-            with pytest.raises(InputError, match="^rows: .* in row 1, whose"):
-                module.checked_squares(rows, "rows")
-    with pytest.raises(InputError, match="expected finite.* row 6"):
-        module.checked_squares(np.array([[1.0], [NAN]]), "rows", 5)
+            refused("rows", "in row 1, whose", module.checked_squares, rows, "rows")
+    refused("rows", "row 6", module.checked_squares, np.array([[1.0], [NAN]]), "rows", 5)
     gallery = features("plain")[1]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -817,23 +816,22 @@ def check_wrong_lists():
     labels = Labels([7, 8], [1, 1]), Labels([7, 8, 7], [2, 2, 3])
     names = {"query_names": ["q1.jpg", "q2.jpg"],
              "gallery_names": ["x/a.jpg", "b.png", "x/c.jpg"]}
-    for options, ranked, message in (
-            ({}, [[0, 3], [1]], r"ranked\[0\]: expected gallery images 0 to 2, got 3"),
-            ({}, [[0], [-2]], r"ranked\[1\]: expected gallery images 0 to 2, got -2"),
-            ({}, [[0], [1, 2, 1]], r"ranked\[1\]: expected each gallery image once, got 1 more"),
-            ({}, np.array([[0, 1], [-1, 2]]), r"ranked\[1\]: expected -1 after the last"),
-            ({}, np.array([0, 1]), "ranked: expected gallery indices"),
-            ({}, np.eye(2), "ranked: expected gallery indices"),
-            ({}, [["a"], ["b"]], r"ranked\[0\]: a list of names"),
-            ({}, [3, 4], r"ranked\[0\]: expected a list"),
-            ({}, {"a": [0], "b": [1]}, "query_names"),
-            (names, {"q1": ["a"], "q3": []}, "'q3' is no query"),
-            (names, {"q1": ["a"]}, "none for 1 of them"),
-            (names, {"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "each query once"),
-            (names, [["a"], ["d"]], r"ranked\[1\]: 'd' is no name"),
-            ({"gallery_names": ["a", "b", "a"]}, [["a"], []], "each name once")):
-        with pytest.raises(InputError, match=message):
-            by_lists(ranked, *labels, **options)
+    for options, ranked, argument, noun in (
+            ({}, [[0, 3], [1]], "ranked[0]", "gallery images 0 to 2"),
+            ({}, [[0], [-2]], "ranked[1]", "gallery images 0 to 2"),
+            ({}, [[0], [1, 2, 1]], "ranked[1]", "1 more than once"),
+            ({}, np.array([[0, 1], [-1, 2]]), "ranked[1]", "-1 after the last"),
+            ({}, np.array([0, 1]), "ranked", "gallery indices"),
+            ({}, np.eye(2), "ranked", "gallery indices"),
+            ({}, [["a"], ["b"]], "ranked[0]", "a list of names"),
+            ({}, [3, 4], "ranked[0]", "a list"),
+            ({}, {"a": [0], "b": [1]}, "ranked", "query_names"),
+            (names, {"q1": ["a"], "q3": []}, "ranked", "'q3' is no query"),
+            (names, {"q1": ["a"]}, "ranked", "none for 1 of them"),
+            (names, {"q1": ["a"], "q1.jpg": ["b"], "q2": []}, "ranked", "each query once"),
+            (names, [["a"], ["d"]], "ranked[1]", "'d' is no name"),
+            ({"gallery_names": ["a", "b", "a"]}, [["a"], []], "gallery_names", "each name once")):
+        refused(argument, noun, by_lists, ranked, *labels, **options)
 
 
 def check_names_in_lists():
@@ -844,8 +842,7 @@ def check_names_in_lists():
     result = by_lists(by_name, *labels, query_names=["p\\q1.jpg", "q2.bmp"], gallery_names=names)
     holds(result.ranks, image=[0, 2, 1], rank=[1, 2, 1])
     names = ["x/a.jpg", "y/a.jpg", "b.jpg"]
-    with pytest.raises(InputError, match="'a' is no name"):
-        by_lists([["a"], []], *labels, gallery_names=names)
+    refused("ranked[0]", "'a' is no name", by_lists, [["a"], []], *labels, gallery_names=names)
     holds(by_lists([["x/a.jpg"], []], *labels, gallery_names=names).ranks, image=[0])
 
 

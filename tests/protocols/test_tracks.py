@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from reid_ref import InputError, Labels, evaluate_protocol
+from reid_ref import Labels, evaluate_protocol
 from reid_ref.evaluation.ranked import Lists
 from reid_ref.protocols import evaluate_ranked, read_protocol
 from reid_ref.ranking.ranked_lists import RankedLists
 from tests.documents import command as run
+from tests.refusals import refused
 
 TRACKS = "veri-776-tracks"
 #: Query 7 on camera 1. Tracks: 7 and 8 on camera 2, 7 on camera 1 (junk), 7 and 8 on camera 3.
@@ -76,11 +77,10 @@ def test_as_loops_do_it(seed, max_memory):
 
 
 def test_what_is_refused():
-    with pytest.raises(InputError, match="gallery: expected labels with video, got none"):
-        evaluate_protocol(TRACKS, None, None, QUERY, Labels([7], [2]), distances=[[.1]])
+    refused("gallery", "labels with video", evaluate_protocol, TRACKS, None, None, QUERY,
+            Labels([7], [2]), distances=[[.1]])
     lists = Lists(RankedLists([np.arange(8)], lambda k: "list"))
-    with pytest.raises(InputError, match="expected features or distances, got ranked lists"):
-        evaluate_ranked(TRACKS, lists, QUERY, GALLERY)
+    refused("data", "features or distances", evaluate_ranked, TRACKS, lists, QUERY, GALLERY)
 
 
 def test_a_protocol_of_ones_own(tmp_path):

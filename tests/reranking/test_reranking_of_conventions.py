@@ -19,6 +19,7 @@ from reid_ref.conventions import (
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked, rerank
 from tests.commands.common import answer, table
 from tests.documents import ROOT, command
+from tests.refusals import refused
 
 SCRIPTS = ROOT / "fixtures/test_scripts"
 RECORDED = {path.stem.removeprefix("rerank_"): json.loads(path.read_text())
@@ -176,8 +177,7 @@ def test_a_convention_of_a_user_brings_its_re_ranking():
     result = evaluate_reranked(*features, *labels, convention=mine)
     assert "|rerank:ranklist|k1:9|k2:3|lambda:0.5|" in str(result.signature)
     wrong = Convention("mine", "", reranking=Reranking("ranklst"))
-    with pytest.raises(reid_ref.InputError, match="variant: unknown 'ranklst'"):
-        rerank(*features, convention=wrong)
+    refused("variant", "unknown 'ranklst'", rerank, *features, convention=wrong)
 
 
 def test_a_result_is_saved_with_its_re_ranking(tmp_path):
@@ -190,8 +190,7 @@ def test_a_result_is_saved_with_its_re_ranking(tmp_path):
         "strong-baseline", 50, 15, .3, CONVENTIONS["TransReID"].reranking.source)
     text = (tmp_path / "result.json").read_text()
     (tmp_path / "result.json").write_text(text.replace('"lambda": 0.3', '"lambda": "0.3"'))
-    with pytest.raises(reid_ref.InputError, match="reranking: lambda: expected a number"):
-        reid_ref.load(tmp_path / "result.json")
+    refused("result.json: convention", "lambda: ", reid_ref.load, tmp_path / "result.json")
 
 
 # What is said

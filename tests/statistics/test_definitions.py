@@ -6,21 +6,17 @@ import numpy as np
 import pytest
 
 from reid_ref import (
-    CONVENTIONS, InputError, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
+    CONVENTIONS, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
 from reid_ref.statistics import paired, units
 from reid_ref.statistics.interval import bootstrap_t, interval, intervals_of, studentized
 from tests.proof.mutants import near, same
+from tests.refusals import refused
 from tests.statistics import second
 
 
 MATLAB = CONVENTIONS["matlab"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
-
-
-def raises(message, call):
-    with pytest.raises(InputError, match=message):
-        call()
 
 
 def some():
@@ -40,13 +36,10 @@ def test_sums():
     same(weighted.weight, [4, 4])
     assert units.add_up(np.array([1.0] + [2.0**-53] * 1000)) == 1
     same(units.unit_sums([.3] * 6, [1, 1, 1, 2, 2, 2]).errors, [0, 0])
-    raises("values: expected a number of every query that counts, got nan of query 2: the mean is "
-           "no number and has no interval", lambda: units.unit_sums(
-               [.5, np.nan, np.nan], [1, 2, 3], [True, False, True]))
-    raises("unit: expected at least 2 units with a query that counts, got 1",
-           lambda: units.unit_sums([.5, .5, .5], [1, 1, 2], [True, True, False]))
-    raises("unit: expected a number or a text for each query, got NaN",
-           lambda: units.unit_sums([.5, .5], [1, np.nan]))
+    refused("values", "nan of query 2", units.unit_sums, [.5, np.nan, np.nan], [1, 2, 3],
+            [True, False, True])
+    refused("unit", "at least 2", units.unit_sums, [.5] * 3, [1, 1, 2], [True, True, False])
+    refused("unit", "NaN", units.unit_sums, [.5, .5], [1, np.nan])
     names = np.array([5, 2, 5, 1])  # labels of units are only names
     for unit in (names, names.astype("U"), names.astype(np.uint8), names / 2):
         same(units.unit_sums([.1, .9, .4, .3], unit).value, [.3, .9, .5])
@@ -87,8 +80,8 @@ def test_draws(monkeypatch):
                 assert found[0] == every
                 same(found[1], [np.array(signs) @ values, np.array(signs) @ values**2])
     units.check_random(1, 0)
-    raises("seed", lambda: units.check_random(1, -1))
-    raises("resamples", lambda: units.check_random(0, 0))
+    refused("seed", "from 0", units.check_random, 1, -1)
+    refused("resamples", "from 1", units.check_random, 0, 0)
 
 
 def ends(found):
@@ -169,19 +162,18 @@ def test_order_of_queries_and_names_of_units_move_at_most_rounding():
     near(ends(interval(values, unit)), ends(interval(values[order], unit[order] + 1000)), 1e-12)
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"level": .95}, "level: expected percent from 50 to below 100, such as 95, got 0.95"),
-    ({"level": 49}, "level"), ({"level": 100}, "level"),
-    ({"seed": -1}, "seed: expected a whole number from 0, got -1"),
-    ({"resamples": True}, "resamples: expected a whole number from 1 to 1000000, got True"),
-    ({"resamples": 198, "level": 99}, "resamples: expected at least 199 for this level"),
-    ({"resamples": 38}, "resamples: expected at least 39 for this level"),
-    ({"resamples": 99, "level": 50}, "resamples: expected at least 100 "),
-    ({"resamples": 39, "level": 80}, "resamples: expected at least 40 "),
-    ({"method": "percentile"}, "method: unknown 'percentile'; known: bootstrap-t, analytic"),
+@pytest.mark.parametrize("options, argument, noun", [
+    *(({"level": level}, "level", "percent from 50 to below 100") for level in (.95, 49, 100)),
+    ({"seed": -1}, "seed", "a whole number from 0"),
+    ({"resamples": True}, "resamples", "from 1 to 1000000"),
+    ({"resamples": 198, "level": 99}, "resamples", "at least 199 "),
+    ({"resamples": 38}, "resamples", "at least 39 "),
+    ({"resamples": 99, "level": 50}, "resamples", "at least 100 "),
+    ({"resamples": 39, "level": 80}, "resamples", "at least 40 "),
+    ({"method": "percentile"}, "method", "unknown 'percentile'"),
 ])
-def test_bad_input(options, message):
-    raises(message, lambda: interval(*some(), **options))
+def test_bad_input(options, argument, noun):
+    refused(argument, noun, interval, *some(), **options)
 
 
 def test_paired():
@@ -216,10 +208,8 @@ def test_paired():
     assert down.low < down.difference < down.high < 0
     assert (down.better, down.worse, down.same) == (0, 22, 1)
     near(down.detectable, 2.8 * down.se)
-    raises("unit: expected 3 entries, one for each query, got 2",
-           lambda: paired.difference([.1, .2, .3], [.3, .2, .1], [1, 2]))
-    raises("other: expected 3 values, one for each of baseline, got 2",
-           lambda: paired.difference([.1, .2, .3], [.5, .5], [1, 2, 3]))
+    refused("unit", "3 entries", paired.difference, [.1, .2, .3], [.3, .2, .1], [1, 2])
+    refused("other", "3 values", paired.difference, [.1, .2, .3], [.5, .5], [1, 2, 3])
     near(paired.holm([.5, .01, .4]), [.8, .03, .8])
     near(paired.holm([.01, .02, .03, .04]), [.04, .06, .06, .06])
     assert paired.holm([.9, .9]) == [1, 1]
@@ -329,7 +319,7 @@ def test_loaded_and_units():
     nan = evaluate_distances(
         np.zeros((1, 1)), Labels([1], [1]), Labels([2], [1]),
         convention=MATLAB.replace(unmatched="nan"))
-    raises("measure: mAP is NaN under convention", lambda: nan.interval("mAP"))
+    refused("measure", "mAP is NaN under convention", nan.interval, "mAP")
     cut = evaluate_ranked_lists(
         [[0, 1]], Labels([1], [1]), Labels([1, 8, 1], [2] * 3))
-    raises("measure: mINP is NaN, for some lists", lambda: cut.interval("mINP"))
+    refused("measure", "mINP is NaN, for some lists", cut.interval, "mINP")

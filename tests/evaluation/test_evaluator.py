@@ -350,7 +350,7 @@ def test_evaluators_that_do_not_go_together(settings, place, noun):
 @pytest.mark.parametrize(("state", "place", "noun"), [
     ({}, "", "what Evaluator.state() returns"),
     ({"settings": np.array('{"convention": {"nme": "x"}}')}, "", "TypeError"),
-    ({**filled(images()).state(), "gallery_camera": np.zeros(3)}, ": camera", "one for each image"),
+    ({**filled(images()).state(), "gallery_camera": np.zeros(3)}, ": camera", "for each image"),
 ])
 def test_what_is_no_state(state, place, noun):
     refused(f"states[1]{place}", noun, Evaluator.from_states, [Evaluator().state(), state])

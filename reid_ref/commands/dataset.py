@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import hint
+from reid_ref.console.request import Request
 from reid_ref.datasets import Recognised, read_labels, recognise
 from reid_ref.datasets.fingerprints import SetCounts, count, table
 from reid_ref.protocols.records import protocols_of
@@ -61,9 +62,10 @@ def add(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
-    labels = read_labels(*args.files)
+def run(request: Request) -> int:
+    labels = read_labels(*request.files)
     counts, benchmark = count(*labels), recognise(*labels)
-    show_answer(args.format, table=lambda: as_table(args.files, counts, benchmark, hint(*labels)),
-                json=lambda: as_answer(args.files, counts, benchmark, protocols_of(*labels)))
+    show_answer(request.format,
+                table=lambda: as_table(request.files, counts, benchmark, hint(*labels)),
+                json=lambda: as_answer(request.files, counts, benchmark, protocols_of(*labels)))
     return 1 if benchmark and benchmark.off else 0

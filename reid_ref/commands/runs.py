@@ -18,6 +18,7 @@ from reid_ref.arrays.value import Value
 from reid_ref.console import options as common, systems as files_of
 from reid_ref.console.answers import show_answer
 from reid_ref.console.confidence import drawn, ends, sentence
+from reid_ref.console.request import Request
 from reid_ref.result import QueryValues, Result, unit_of_queries
 from reid_ref.result.systems import (
     METRICS, mean_of_runs, results_by_name, scores_of_same_queries)
@@ -188,6 +189,14 @@ def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: W
         [legend], signatures)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpreadRequest(Request):
+    """What the command line requests."""
+
+    spread: Callable[..., dict[str, Runs]]
+    words: Words
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Print the number of each run, their mean and standard deviation, which say what training
     again would change, and the interval of each query's mean over runs, which says what other
@@ -204,12 +213,12 @@ def add_files(command: argparse.ArgumentParser, spread: Callable[..., dict[str, 
     files_of.add(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    metrics, options = files_of.check(args)
-    systems = {name: results[0].result for name, results in files_of.read(args).items()}
-    answer = args.spread(systems, metrics, **options)
+def run(request: SpreadRequest) -> None:
+    metrics, options = files_of.check(request)
+    systems = {name: results[0].result for name, results in files_of.read(request).items()}
+    answer = request.spread(systems, metrics, **options)
     signatures = {name: str(system.signature) for name, system in systems.items()}
-    show_answer(args.format, json=lambda: Spread(args.files, answer, signatures),
-                table=lambda: as_text(answer, signatures, args.words),
-                csv=lambda: as_csv(answer, signatures, args.words),
-                paper=lambda: as_table(answer, signatures, args.words))
+    show_answer(request.format, json=lambda: Spread(request.files, answer, signatures),
+                table=lambda: as_text(answer, signatures, request.words),
+                csv=lambda: as_csv(answer, signatures, request.words),
+                paper=lambda: as_table(answer, signatures, request.words))

@@ -11,6 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
+from reid_ref.console.request import Request
 from reid_ref.console.terminal import about, names_of_arguments, phase
 from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
@@ -24,13 +25,13 @@ from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
 
 
-def evaluate_file(args: argparse.Namespace, data: ResultFile, conventions: list[Convention],
+def evaluate_file(request: Request, data: ResultFile, conventions: list[Convention],
                   lists: IndexLists | None) -> dict[str, Result]:
     """Evaluate what a file holds under each convention, with a bar."""
     with common.progress_bar(len(data.query)) as bar:
-        how = common.how(args, conventions, lists, bar)
+        how = common.how(request, conventions, lists, bar)
         results = results_of(data.input, data.query, data.gallery, how)
-        return by_name([replace(result, signature=common.signed(args, result.signature))
+        return by_name([replace(result, signature=common.signed(request, result.signature))
                         for result in results])
 
 
@@ -78,32 +79,33 @@ def add(command: Any) -> None:
                               "the gallery lacks some")
 
 
-def check(args: argparse.Namespace, *of_distances: str) -> None:
+def check(request: Request, *of_distances: str) -> None:
     """Refuse options that need distances where ranked lists are given, and those of lists else."""
-    if args.labels is not None:
-        common.refuse(args, of_distances, "features or distances",
-                      "ranked lists (--labels); leave it out")
+    if request.labels is not None:
+        request.refuse(of_distances, "features or distances",
+                       "ranked lists (--labels); leave it out")
     else:
-        common.refuse(args, ("--numbers-from", "--n-good"), "ranked lists and --labels",
-                      "a result file; leave it out")
+        request.refuse(("--numbers-from", "--n-good"), "ranked lists and --labels",
+                       "a result file; leave it out")
 
 
-def groups_of(args: argparse.Namespace, files: Sequence[str]) -> list[list[Path]]:
+def groups_of(request: Request, files: Sequence[str]) -> list[list[Path]]:
     """Return the files of each result; ranked lists have their labels in others: each is one."""
-    return ([[Path(file)] for file in files] if getattr(args, "labels", None) else
-            results_of_files(*files, names=common.names_of_arrays(args)))
+    return ([[Path(file)] for file in files] if request.labels else
+            results_of_files(*files, names=common.names_of_arrays(request)))
 
 
-def read(args: argparse.Namespace, files: Sequence[str]) -> ResultFile:
+def read(request: Request, files: Sequence[str]) -> ResultFile:
     """Read one result's files, or the lists of a file, and their labels."""
-    if not getattr(args, "labels", None):
-        return common.read_files(args, files)
+    if not request.labels:
+        return common.read_files(request, files)
     file = files[0]
     phase(f"reading {os.path.basename(file)}")
-    query, gallery = read_sides(*args.labels)
-    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(), args.numbers_from)
-    if args.n_good is not None:
-        ranked = replace(ranked, n_good=read_n_good(args.n_good))
+    query, gallery = read_sides(*request.labels)
+    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
+                               request.numbers_from)
+    if request.n_good is not None:
+        ranked = replace(ranked, n_good=read_n_good(request.n_good))
     return ResultFile("ranked lists", query, gallery, ranked=ranked)
 
 
@@ -118,21 +120,23 @@ def add_images(command: argparse.ArgumentParser) -> None:
                                   "order of the features")
 
 
-def check_images(args: argparse.Namespace) -> None:
+def check_images(request: Request) -> None:
     """Refuse names of images where there are none."""
-    if args.images is None and (args.query_names or args.gallery_names):
+    if request.images is None and (request.query_names or request.gallery_names):
         raise InputError("--query-names, --gallery-names", "--images ROOT, the folder that they "
                          "are below")
 
 
-def image_names(args: argparse.Namespace, files: Sequence[str],
+def image_names(request: Request, files: Sequence[str],
                 data: ResultFile) -> tuple[list[str], list[str]]:
     """Return the names of both sides, which fit the labels."""
+    root = request.images or ""
+
     def of_side(side: str, labels: Labels, listed: str | None) -> list[str]:
-        names = names_of_side(side, len(labels), files, args.images, listed, labels.names())
+        names = names_of_side(side, len(labels), files, root, listed, labels.names())
         check_names(names, labels, side)
-        check_not_written(os.path.join(args.images, name) for name in names)
+        check_not_written(os.path.join(root, name) for name in names)
         return names
 
-    return (of_side("query", data.query, args.query_names),
-            of_side("gallery", data.gallery, args.gallery_names))
+    return (of_side("query", data.query, request.query_names),
+            of_side("gallery", data.gallery, request.gallery_names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,19 @@ from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer
 from reid_ref.console.files import said_of
+from reid_ref.console.request import Request
 from reid_ref.console.systems import Read
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 
 #: The results of each system on one benchmark; several of one system are its runs.
 OnBenchmark = dict[str, list[Read]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(Request):
+    """What the command line requests."""
+
+    all_pairs: bool
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -38,22 +47,23 @@ def add(command: argparse.ArgumentParser) -> None:
     systems.add(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    metrics, options = systems.check(args)
-    options |= {"resamples": args.resamples, "all_pairs": args.all_pairs}
-    every = by_benchmark(systems.read(args))
+def run(request: CompareRequest) -> None:
+    metrics, options = systems.check(request)
+    options |= {"resamples": request.resamples, "all_pairs": request.all_pairs}
+    every = by_benchmark(systems.read(request))
     several = len(every) > 1
     answers = {name: compared(name if several else "", on_benchmark, metrics, **options)
                for name, on_benchmark in every.items()}
     if several:
         main = benchmarks.MainTable(answers)
-        show_answer(args.format, json=lambda: main, table=lambda: benchmarks.as_text(main),
+        show_answer(request.format, json=lambda: main, table=lambda: benchmarks.as_text(main),
                     csv=lambda: benchmarks.as_csv(main), paper=lambda: benchmarks.as_table(main))
         return
     answer, = answers.values()
-    show_answer(args.format, json=lambda: answer, table=lambda: as_text(answer, answer.signatures),
-                csv=lambda: as_csv(answer, answer.signatures),
-                paper=lambda: as_table(answer, answer.signatures))
+    signatures = answer.signatures
+    show_answer(request.format, json=lambda: answer, table=lambda: as_text(answer, signatures),
+                csv=lambda: as_csv(answer, signatures),
+                paper=lambda: as_table(answer, signatures))
 
 
 def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:

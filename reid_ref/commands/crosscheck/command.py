@@ -9,6 +9,7 @@ from reid_ref.commands.crosscheck.compute.comparison import LEVELS
 from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
+from reid_ref.console.request import Request
 from reid_ref.conventions import find_conventions
 from reid_ref.measures import RANKS
 from reid_ref.text import named_rows, source, with_reasons
@@ -26,6 +27,15 @@ class Answered(CrossCheck):
 
     files: list[str]
     layout: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrosscheckRequest(Request):
+    """What the command line requests."""
+
+    evaluator: str
+    timeout: float
+    queries: int | None
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -48,18 +58,19 @@ def add(command: argparse.ArgumentParser) -> None:
                        formats=("table", "json"), conventions="all")
 
 
-def run(args: argparse.Namespace) -> int:
-    data = common.read_files(args)
-    with common.progress_bar(args.queries or len(data.query), f"asking {args.evaluator}") as bar:
-        names = common.convention_names(args, "all")
+def run(request: CrosscheckRequest) -> int:
+    data = common.read_files(request)
+    with common.progress_bar(request.queries or len(data.query),
+                             f"asking {request.evaluator}") as bar:
+        names = common.convention_names(request, "all")
         requested = None if names is None else find_conventions(names)
-        how = common.how(args, requested or (), bar=bar)
+        how = common.how(request, requested or (), bar=bar)
         metric, normalize = how.distance()
-        check = crosscheck(data, args.evaluator, convention=requested, metric=metric,
-                           normalize=normalize, timeout=args.timeout, queries=args.queries,
+        check = crosscheck(data, request.evaluator, convention=requested, metric=metric,
+                           normalize=normalize, timeout=request.timeout, queries=request.queries,
                            progress=how.progress)
-    show_answer(args.format, table=lambda: as_text(check, source(args.files, data.layout)),
-                json=lambda: Answered(**vars(check), files=args.files, layout=data.layout))
+    show_answer(request.format, table=lambda: as_text(check, source(request.files, data.layout)),
+                json=lambda: Answered(**vars(check), files=request.files, layout=data.layout))
     return 0 if check.verdict == "equal" else 1
 
 

@@ -9,6 +9,7 @@ from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
 from reid_ref.console.answers import OfFiles, add_json, show_answer
+from reid_ref.console.request import Request
 from reid_ref.text import row, source
 
 
@@ -34,6 +35,13 @@ def as_text(findings: Sequence[Finding], source: str) -> str:
     return "\n".join(lines)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DoctorRequest(Request):
+    """What the command line requests."""
+
+    seed: int
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Look for known mistakes in a result file: identities that never meet, made-up cameras,
     similarities given as distances, copies, features that separate nothing.
@@ -48,9 +56,9 @@ def add(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
-    data = common.read_files(args)
-    findings = doctor(data, seed=args.seed)
-    show_answer(args.format, json=lambda: Diagnosis(args.files, data.layout, findings),
-                table=lambda: as_text(findings, source(args.files, data.layout)))
+def run(request: DoctorRequest) -> int:
+    data = common.read_files(request)
+    findings = doctor(data, seed=request.seed)
+    show_answer(request.format, json=lambda: Diagnosis(request.files, data.layout, findings),
+                table=lambda: as_text(findings, source(request.files, data.layout)))
     return int(any(finding.severity == "error" for finding in findings))

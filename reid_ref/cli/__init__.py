@@ -67,7 +67,7 @@ def _run(argv: list[str] | None) -> int:
 
 
 def _parse_and_run(argv: list[str] | None) -> int:
-    from reid_ref.cli.parser import make_parser, removed
+    from reid_ref.cli.parser import make_parser
     from reid_ref.console.terminal import (
         WARNINGS, flush, names_of_arguments, print_stderr, print_warning, set_quiet)
 
@@ -76,9 +76,6 @@ def _parse_and_run(argv: list[str] | None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # a name in another encoding is no error
             stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else argv
-    if gone := removed(words):
-        print_stderr(f"error: {gone}")
-        return 2
     try:
         args = make_parser(words).parse_args(words)
     except SystemExit:

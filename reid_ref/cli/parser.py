@@ -63,16 +63,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "more": {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
-        "export": ("export", "write the ranking of a result file for trec_eval"),
-        "completion": ("completion", "a script for your shell's completion")}}
+        "export": ("export", "write the ranking of a result file for trec_eval")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
-#: What is gone, and what does the same now: options by the command that had them.
-REMOVED = {
-    "rank-list": "plot rank-lists",
-    "evaluate --rerank": "rerank", "evaluate --multi-query": "rerank", "evaluate --k1": "rerank",
-    "evaluate --k2": "rerank", "evaluate --lambda": "rerank",
-    "evaluate --implementation": "scripts", "evaluate --matlab-dir": "scripts",
-    "evaluate --ties bounds": "ties", "evaluate --ties": "evaluate --set ties=ORDER"}
+#: Names that these commands had before, for "did you mean".
+FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -93,7 +87,7 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
     parser.set_defaults(run=parser.run_without_command, quiet=False)
-    named = COMMANDS if argv is None or "completion" in argv else COMMANDS.keys() & argv
+    named = COMMANDS if argv is None else COMMANDS.keys() & argv
     for name, (module, line) in COMMANDS.items():
         command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
@@ -103,8 +97,6 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
             words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
             command.description, command.epilog = next(words), next(words, None)
             room.add(command)
-        if name == "completion":
-            command.set_defaults(parser=parser)
         command.add_argument("--quiet", action="store_true",
                              help="no progress and no warnings on stderr; errors stay")
         if command.get_default("more"):
@@ -127,16 +119,6 @@ def _list_of_commands() -> Iterator[str]:
         for name, (_, line) in commands.items():
             yield f"  {name:14}{line}"
     yield "\nreid-ref COMMAND --help shows the options of a command."
-
-
-def removed(argv: Sequence[str]) -> str:
-    """Return what a command line names that is gone, and what does the same now; else nothing."""
-    given = {part for word in argv for part in word.split("=", 1)}
-    for old, new in REMOVED.items():
-        command, *option = old.split()
-        if argv and argv[0] == command and given.issuperset(option):
-            return f"{' '.join(option) or command} is gone; use `reid-ref {new}`"
-    return ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -187,9 +169,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if typed := re.match("argument COMMAND: invalid choice: '(.*?)' ", message):
-            similar = difflib.get_close_matches(typed[1], COMMANDS, 1)
+            similar = difflib.get_close_matches(typed[1], [*COMMANDS, *FORMER], 1)
             message = f"COMMAND: unknown {typed[1]!r}" + (
-                f", did you mean {similar[0]}?" if similar else "")
+                f", did you mean {FORMER.get(similar[0], similar[0])}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
 
 

@@ -16,19 +16,15 @@ BENCHMARK = "validate --published 81.1/67.6 "
 REFUSED = {
     # What is no command, option or choice.
     "evalute": "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help$",
+    "rank-list MARKET": "COMMAND: .*did you mean plot rank-lists\\?",
     "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
     "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",
     "evaluate MARKET --format x": "; see reid-ref evaluate --help$",
-    "completion fish": "invalid choice: 'fish'",
     "evaluate MARKET --set ties=gallery": "--set ties: unknown 'gallery'; known: gallery-order",
     "conventions torchried":
         "error: NAME: unknown 'torchried'; known: matlab.*Did you mean 'torchreid'",
     "evaluate MARKET --shots 0": "--shots: .*--protocol",
     "evaluate MARKET --numbers-from 0": "--numbers-from: .*ranked lists",
-    # What is gone names what does it now.
-    "rank-list MARKET": "rank-list is gone; use `reid-ref plot rank-lists`",
-    "evaluate MARKET --rerank=layumi": "--rerank is gone; use `reid-ref rerank`",
-    "evaluate MARKET --ties bounds": "--ties bounds is gone; use `reid-ref ties`",
     "evaluate MARKET --convention matlab,all":
         "--convention: .*all, or names",
     "evaluate MARKET --convention matlab,mars --per-query x.csv":

@@ -52,8 +52,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
         "ties": ("ties", "how much the order of equal distances can change"),
         "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
-        "doctor": ("doctor.command", "known mistakes in labels, cameras and features"),
-        "dataset": ("dataset", "which benchmark labels are from, and what is off")},
+        "doctor": ("doctor.command",
+                   "known mistakes in labels and features, and of which benchmark")},
     "check": {
         "validate": ("validate.command", "which convention gives a published figure"),
         "published": ("published", "figures that others published, with their sources"),
@@ -66,7 +66,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("export", "write the ranking of a result file for trec_eval")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 #: Names that these commands had before, for "did you mean".
-FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate"}
+FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:

@@ -17,7 +17,6 @@ from reid_ref.commands.compare.compute import Compared
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
 from reid_ref.commands.crosscheck.command import Answered
-from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
@@ -62,7 +61,6 @@ SHAPES = {
     "validate_pairs": (Pairs, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
-    "dataset": (Counted, "reid-ref dataset FILE"),
     "published": (Figures, "reid-ref published"),
     "published_key": (Published, "reid-ref published KEY"),
     "published_check": (Checked, "reid-ref published --check"),

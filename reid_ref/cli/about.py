@@ -14,7 +14,7 @@ from reid_ref.arrays.cores import LIMITS, cores
 REQUIRED = "tqdm", "threadpoolctl"
 #: Extra to what it installs, as setup.cfg has them.
 EXTRAS = {"scipy": ("scipy",), "hdf5": ("h5py",), "torch": ("torch",),
-          "distributed": ("dask", "distributed"), "completion": ("shtab",),
+          "distributed": ("dask", "distributed"),
           "plot": ("scipy", "matplotlib"), "report": ("scipy", "matplotlib", "jinja2", "pillow")}
 
 

@@ -52,8 +52,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
         "ties": ("ties", "how much the order of equal distances can change"),
         "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
-        "doctor": ("doctor.command", "known mistakes in labels, cameras and features"),
-        "dataset": ("dataset", "which benchmark labels are from, and what is off")},
+        "doctor": ("doctor.command",
+                   "known mistakes in labels and features, and of which benchmark")},
     "check": {
         "validate": ("validate.command", "which convention gives a published figure"),
         "published": ("published", "figures that others published, with their sources"),
@@ -63,9 +63,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "more": {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
-        "export": ("export", "write the ranking of a result file for trec_eval"),
-        "completion": ("completion", "a script for your shell's completion")}}
+        "export": ("export", "write the ranking of a result file for trec_eval")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+#: Names that these commands had before, for "did you mean".
+FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -86,7 +87,7 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
     parser.set_defaults(run=parser.run_without_command, request=Request, quiet=False)
-    named = COMMANDS if argv is None or "completion" in argv else COMMANDS.keys() & argv
+    named = COMMANDS if argv is None else COMMANDS.keys() & argv
     for name, (module, line) in COMMANDS.items():
         command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
@@ -96,8 +97,6 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
             words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
             command.description, command.epilog = next(words), next(words, None)
             room.add(command)
-        if name == "completion":
-            command.set_defaults(parser=parser)
         command.add_argument("--quiet", action="store_true",
                              help="no progress and no warnings on stderr; errors stay")
         if command.get_default("more"):
@@ -170,9 +169,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if typed := re.match("argument COMMAND: invalid choice: '(.*?)' ", message):
-            similar = difflib.get_close_matches(typed[1], COMMANDS, 1)
+            similar = difflib.get_close_matches(typed[1], [*COMMANDS, *FORMER], 1)
             message = f"COMMAND: unknown {typed[1]!r}" + (
-                f", did you mean {similar[0]}?" if similar else "")
+                f", did you mean {FORMER.get(similar[0], similar[0])}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
 
 

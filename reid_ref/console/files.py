@@ -70,7 +70,7 @@ def add(command: Any) -> None:
     command.add_argument("--labels", nargs="+", metavar="FILE",
                          help="FILE holds ranked lists, text, .json or .npy; their labels: a "
                               "table of the queries and one of the gallery (.npy, csv or image "
-                              "names), or files that `reid-ref dataset` reads")
+                              "names), or files that `reid-ref doctor` reads")
     command.add_argument("--numbers-from", type=int, choices=(0, 1),
                          help="number of the first gallery image in the lists (default: 1 in "
                               "text, 0 in .json and .npy)")

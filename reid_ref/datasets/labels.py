@@ -19,7 +19,7 @@ from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import Contents, read_contents
 from reid_ref.files.image_names import (
     FOLDERS, FORMS, folder_of_side, form_of, names_in_folder, parse_names)
-from reid_ref.files.layouts import role_of
+from reid_ref.files.layouts import FEATURES, role_of, role_of_array
 from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
@@ -329,13 +329,46 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
         if len(listed) == 1 and set(CUHK03_KEYS) <= files[listed[0]].values.keys():
             whole = read_cuhk03(listed[0])
             return whole.labels[whole.query], whole.labels[whole.gallery]
-        tracks = [path for path, contents in files.items()
-                  if any(map(_is_tracks, contents.values.values()))]
-        if len(tracks) == 1 and len(files) == 2:
-            gallery = read_tracks(tracks[0]).labels
-            queries, = files.keys() - tracks
+        if tracks := _tracks_of_mars(files):
+            gallery = read_tracks(tracks).labels
+            queries, = files.keys() - {tracks}
             return gallery[read_indices(queries, len(gallery))], gallery
         return _from_vectors(files)
+
+
+def hold_labels_alone(*paths: str | os.PathLike[str]) -> bool:
+    """Return whether files that `read_labels` reads hold no features and no distances.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "result.npz")
+    ...     np.savez(path, q_pids=[1], q_camids=[1], g_pids=[1, 2], g_camids=[2, 2])
+    ...     alone = hold_labels_alone(path)
+    ...     np.savez(path, q_pids=[1], q_camids=[1], g_pids=[1, 2], g_camids=[2, 2],
+    ...              distmat=[[.1, .2]])
+    ...     alone, hold_labels_alone(path)
+    (True, False)
+    """
+    listed = [Path(path) for path in paths]
+    if len(listed) == 1 and listed[0].is_dir():
+        return all(folder_of_side(listed[0], side) for side in FOLDERS)
+    lists = [_is_list(path) for path in listed]
+    if any(lists):
+        return all(lists)
+    if len(listed) == 1 and listed[0].suffix.lower() == ".npy":  # read with those beside it
+        return False
+    with ExitStack() as stack:
+        files = {path: stack.enter_context(closing(read_contents(path))) for path in listed}
+        return bool(_tracks_of_mars(files)) or not any(
+            _is_ranked(value, role_of_array(key, path, len(contents.values)))
+            for path, contents in files.items() for key, value in contents.values.items())
 
 
 def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
@@ -352,6 +385,20 @@ def _from_vectors(files: Mapping[Path, Contents]) -> tuple[Labels, Labels]:
     query, gallery = (StoredLabels(arrays[f"{side}_identity"], arrays[f"{side}_camera"]).load()
                       for side in ("query", "gallery"))
     return query, gallery
+
+
+def _tracks_of_mars(files: Mapping[Path, Contents]) -> Path | None:
+    """Return which of two files has the tracklets of MARS, if one has."""
+    tracks = [path for path, contents in files.items()
+              if any(map(_is_tracks, contents.values.values()))]
+    return tracks[0] if len(tracks) == 1 and len(files) == 2 else None
+
+
+def _is_ranked(value: StoredArray, role: str | None) -> bool:
+    """Return whether an array is of features or distances, also of unknown name."""
+    if role is None:
+        return value.numbers and len(value.shape) == 2 and min(value.shape) > 1
+    return role in ("features", *FEATURES, "distances")
 
 
 def _is_tracks(value: StoredArray) -> bool:

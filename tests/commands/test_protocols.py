@@ -273,11 +273,11 @@ class TestCounts:
         assert told == ["reid-ref: warning: the counts are those of RegDB: --protocol regdb or "
                         "--protocol regdb-deen evaluates it as its code does"]
 
-    def test_evaluate_and_dataset_say_whose_they_are(self, mars):
+    def test_evaluate_and_the_doctor_say_whose_they_are(self, mars):
         assert self.TOLD in run("evaluate", mars).stderr
         assert self.TOLD not in run("evaluate", mars, "--convention", "torchreid").stderr
-        assert self.TOLD in " ".join(run("dataset", mars).stdout.split())
-        assert json.loads(run("dataset", mars, "--json").stdout)["protocols"] == ["mars-torchreid"]
+        assert self.TOLD in " ".join(run("doctor", mars).stdout.split())
+        assert json.loads(run("doctor", mars, "--json").stdout)["protocols"] == ["mars-torchreid"]
 
 
 class TestProtocols:

@@ -16,10 +16,10 @@ BENCHMARK = "validate --published 81.1/67.6 "
 REFUSED = {
     # What is no command, option or choice.
     "evalute": "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help$",
+    "rank-list MARKET": "COMMAND: .*did you mean plot rank-lists\\?",
     "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
     "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",
     "evaluate MARKET --format x": "; see reid-ref evaluate --help$",
-    "completion fish": "invalid choice: 'fish'",
     "evaluate MARKET --set ties=gallery": "--set ties: unknown 'gallery'; known: gallery-order",
     "conventions torchried": "NAME: .*'torchried'.*Did you mean 'torchreid'",
     "evaluate MARKET --shots 0": "--shots: .*--protocol",

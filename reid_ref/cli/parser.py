@@ -92,7 +92,7 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
-            command.set_defaults(run=room.run, request=get_type_hints(room.run)["request"])
+            command.set_defaults(run=room.run, request=get_type_hints(room.run).get("request", Request))
             # The docstring is the help: what the command does, then remarks; none under -OO.
             words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
             command.description, command.epilog = next(words), next(words, None)

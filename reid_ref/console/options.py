@@ -32,104 +32,12 @@ from reid_ref.result import Result
 from reid_ref.signature import Signature
 
 
-def numbers(text: str, least: int = 1) -> list[int]:
-    """Read different whole numbers, such as 1,5,10."""
-    words = [word.strip() for word in text.split(",")]
-    # Beyond 18 digits is no rank of any gallery, and no int64.
-    given = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 19]
-    if len(given) < len(words) or min(given) < least or len(set(given)) < len(given):
-        raise argparse.ArgumentTypeError(
-            f"expected different whole numbers from {least}, e.g. 1,5,10, got {text!r}")
-    return given
-
-
-def decimals(text: str) -> list[float]:
-    """Read different numbers from 0, such as 0.2,0.5."""
-    try:
-        given = [float(word) for word in text.split(",")]
-    except ValueError:
-        given = []
-    wrong = not given or len(set(given)) < len(given)
-    if wrong or not all(0 <= value < math.inf for value in given):
-        raise argparse.ArgumentTypeError(
-            f"expected different numbers from 0, e.g. 0.2,0.5, got {text!r}")
-    return given
-
-
-#: Options of the commands that rank: where a command takes one, it means the same.
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "--convention": {
-        "action": "append", "metavar": "NAME",
-        "help": "one that `reid-ref conventions` lists (default: matlab)"},
-    "--set": {
-        "action": "append", "metavar": "KEY=VALUE", "default": [], "dest": "choices",
-        "help": "change choices of each convention, e.g. ap=step,top_k=100; `reid-ref "
-                "conventions NAME --json` shows the keys, and an error lists the values"},
-    "--metric": {
-        "metavar": "NAME",
-        "help": "the distance between features: euclidean, cosine or dot (default: as the "
-                "convention's toolbox has it; euclidean under matlab)"},
-    "--normalize": {
-        "action": argparse.BooleanOptionalAction,
-        "help": "divide features by their 2-norm, or do not (default: as the convention's "
-                "toolbox does; matlab divides, torchreid does not)"},
-    "--pool": {
-        "choices": list(POOLINGS),
-        "help": "the rows are frames: take the mean or the maximum over each tracklet; "
-                "query_tracklet and gallery_tracklet in the file say of which each frame is"},
-    "--index-lists": {
-        "nargs": 2, "metavar": ("GOOD", "JUNK"),
-        "help": "good and junk gallery images of each query, for veri and oxford: text, one line "
-                "per query, numbers from 1"},
-    "--max-memory": {
-        "metavar": "SIZE",
-        "help": "memory to work in besides the file's arrays, e.g. 512M; the numbers do not "
-                "depend on it"},
-    "--threads": {
-        "metavar": "N", "type": int,
-        "help": "threads to work with (default: the cores that the process may use); the numbers "
-                "do not depend on it"},
-    "--name": {
-        "action": "append", "metavar": "NAME[,NAME]", "dest": "names",
-        "help": "names of the rows, one per result (default: the name of its file, or of its "
-                "folder where the files are named alike)"},
-    "--ranks": {
-        "metavar": "K[,K]", "type": numbers,
-        "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
-    "--measure": {
-        "metavar": "NAME[,NAME]",
-        "help": f"print these numbers in place of the usual ones: {names()}, k a number"},
-    "--cmc": {
-        "metavar": "RANKS",
-        "help": "ranks of the CMC curve in JSON: a number, or all; default 50"}}
-
-
 def add_files(command: argparse.ArgumentParser, nargs: str = "+",
               words: str = "result file or files, or a folder of .npy files",
               metavar: str = "FILE") -> None:
     """Take result files, and the names of their arrays."""
     command.add_argument("files", nargs=nargs, metavar=metavar, help=words)
-    command.add_argument("--map", action="append", default=[], metavar="ROLE=NAME[,...]",
-                         help="which array has which role, where its name does not say it: "
-                              "query_features=A,gallery_features=B; docs/files.md lists the roles")
-
-
-def add_options(command: Any, *names: str, formats: Iterable[str] = (),
-                conventions: str = "") -> None:
-    """Take the options of these names, and --format and --json where there are formats.
-
-    `conventions`: the default of --convention where it takes several names.
-    """
-    for name in names:
-        action = command.add_argument(name, **_OPTIONS[name])
-        if name == "--normalize":
-            action.default = None  # given at once, some Pythons would print it in the help
-        elif name == "--convention" and conventions:
-            action.metavar, action.help = "NAME[,NAME]", (
-                "one or more that `reid-ref conventions` lists, or all: every one that applies "
-                f"(default: {conventions})")
-    if formats:
-        add_format(command, formats)
+    Request.add(command, "--map")
 
 
 #: Options that say how features become distances.

@@ -92,11 +92,15 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
-            command.set_defaults(run=room.run, request=get_type_hints(room.run).get("request", Request))
+            request = get_type_hints(room.run).get("request", Request)
+            command.set_defaults(run=room.run, request=request)
             # The docstring is the help: what the command does, then remarks; none under -OO.
             words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
             command.description, command.epilog = next(words), next(words, None)
             room.add(command)
+            command.set_defaults(more=[
+                flag for flag, each in request.table().items()
+                if each.metadata["more"] and flag in command._option_string_actions])
         command.add_argument("--quiet", action="store_true",
                              help="no progress and no warnings on stderr; errors stay")
         if command.get_default("more"):

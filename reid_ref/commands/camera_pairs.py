@@ -72,8 +72,7 @@ def add(command: argparse.ArgumentParser) -> None:
     FILE is any that reid-ref evaluate reads.
     """
     common.add_files(command)
-    common.add_options(command, "--metric", "--normalize", "--max-memory",
-                       formats=("table", "json"))
+    Request.add(command, "--metric", "--normalize", "--max-memory", formats=("table", "json"))
     command.add_argument("--rule", default="plain", metavar="NAME",
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "

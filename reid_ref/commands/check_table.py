@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
 
 from reid_ref.arrays import InputError
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import show
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
@@ -266,7 +266,10 @@ LONGEST = 80
 class CheckTableRequest(Request):
     """What the command line requests."""
 
-    dataset: str | None
+    dataset: str | None = option(
+        "--dataset", metavar="NAME",
+        help="of numbers whose benchmark nothing on the page names, e.g. Market-1501; a wrong "
+             "name lists the known ones")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -280,9 +283,7 @@ def add(command: argparse.ArgumentParser) -> None:
     where no row of a page was understood, and where none of a table's numbers could be read.
     """
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
-    command.add_argument("--dataset", metavar="NAME",
-                         help="of numbers whose benchmark nothing on the page names, e.g. "
-                              "Market-1501; a wrong name lists the known ones")
+    CheckTableRequest.add(command, "--dataset")
 
 
 def run(request: CheckTableRequest) -> int:

@@ -80,7 +80,7 @@ def add(command: argparse.ArgumentParser) -> None:
     reads.
     """
     common.add_files(command)
-    common.add_options(command, "--metric", "--normalize", "--max-memory")
+    Request.add(command, "--metric", "--normalize", "--max-memory")
     command.add_argument("--to", choices=("trec",), required=True, help="trec: trec_eval")
     command.add_argument("--output", required=True, metavar="PREFIX",
                          help="write PREFIX.qrels and PREFIX.run")

@@ -13,7 +13,7 @@ from reid_ref.commands.compare.compute import compare_systems
 from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
@@ -39,36 +39,35 @@ ALPHA = 0.05
 
 
 def add(command: Any) -> None:
-    command.add_argument("--expect", action="append", metavar="NAME=PERCENT[,...]",
-                         help="exit code 3 unless these are the numbers, e.g. "
-                              "mAP=76.12,Rank-1=90.1, rounded to the digits given")
-    command.add_argument("--tolerance", metavar="POINTS",
-                         help="with --expect: how many percentage points a number may be off, "
-                              "e.g. 0.01")
-    command.add_argument("--fail-under", action="append", metavar="NAME=PERCENT[,...]",
-                         help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
-    command.add_argument("--baseline", metavar="FILE",
-                         help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
-                              "test, 5 percent) than in FILE, which --save FILE.json or "
-                              "--per-query FILE.json wrote")
+    GateRequest.add(command, "--expect", "--tolerance", "--fail-under", "--baseline")
     add_strict(command)
 
 
 def add_strict(command: Any) -> None:
-    command.add_argument("--strict", action="store_true",
-                         help="exit code 1 where the doctor has a warning or an error; see "
-                              "reid-ref doctor")
+    GateRequest.add(command, "--strict")
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateRequest(Request):
     """What the command line requests."""
 
-    expect: list[str] | None = None
-    tolerance: str | None = None
-    fail_under: list[str] | None = None
-    baseline: str | None = None
-    strict: bool = False
+    expect: list[str] | None = option(
+        "--expect", action="append", metavar="NAME=PERCENT[,...]",
+        help="exit code 3 unless these are the numbers, e.g. mAP=76.12,Rank-1=90.1, rounded to "
+             "the digits given")
+    tolerance: str | None = option(
+        "--tolerance", more=True, metavar="POINTS",
+        help="with --expect: how many percentage points a number may be off, e.g. 0.01")
+    fail_under: list[str] | None = option(
+        "--fail-under", action="append", metavar="NAME=PERCENT[,...]",
+        help="exit code 4 if a number is below, e.g. mAP=60,Rank-1=80")
+    baseline: str | None = option(
+        "--baseline", metavar="FILE",
+        help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
+             "in FILE, which --save wrote")
+    strict: bool = option(
+        "--strict", False, more=True, action="store_true",
+        help="exit code 1 if the doctor has a warning or an error; see reid-ref doctor")
 
 
 class Gates(NamedTuple):

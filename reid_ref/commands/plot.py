@@ -13,7 +13,8 @@ from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import (
     add_images, check_images, evaluate_file, groups_of, image_names)
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
+from reid_ref.console.values import numbers
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import Convention
 from reid_ref.disk import check_targets
@@ -43,13 +44,23 @@ class PlotRequest(Request):
     """What the command line requests."""
 
     figure: str
-    output: str
     title: str | None
-    width: str | None
-    query: list[int] | None
-    worst: int | None
-    top: int | None
-    last_rank: int | None
+    output: str = option(
+        "--output", short="-o", required=True, metavar="FILE",
+        help="file to write: .pdf, .svg or .png")
+    width: str | None = option(
+        "--width", metavar="LENGTH",
+        help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
+             "panels are next to each other if they fit")
+    last_rank: int | None = option(
+        "--last-rank", type=int, metavar="K", help="the last rank that cmc draws (default: 50)")
+    query: list[int] | None = option(
+        "--query", type=partial(numbers, least=0), metavar="N[,N]", help="these queries, from 0")
+    worst: int | None = option(
+        "--worst", type=int, metavar="N",
+        help=f"the N queries of lowest AP in the first result (default: {WORST})")
+    top: int | None = option(
+        "--top", type=int, metavar="K", help=f"kept images of each list (default: {TOP})")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -63,29 +74,19 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)
-    command.add_argument("-o", "--output", required=True, metavar="FILE",
-                         help="file to write: .pdf, .svg or .png")
-    command.add_argument("--width", metavar="LENGTH",
-                         help="width of the figure, such as 84mm (default: one column, 3.3in; of "
-                              "rank-lists 7in); panels are next to each other where they fit")
+    PlotRequest.add(command, "--output", "--width")
     title = command.add_mutually_exclusive_group()
     title.add_argument("--title", metavar="TEXT",
                        help="title in the place of the usual one; above several panels")
     title.add_argument("--no-title", dest="title", action="store_const", const="",
                        help="no title, for a figure whose caption says it")
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--max-memory", "--measure", "--name",
-                       conventions="matlab")
-    command.add_argument("--last-rank", type=int, metavar="K",
-                         help="the last rank that cmc draws (default: 50)")
+    Request.add(command, "--convention", "--set", "--metric", "--normalize", "--index-lists",
+                "--max-memory", "--measure", "--name", conventions="matlab")
+    PlotRequest.add(command, "--last-rank")
     group = command.add_argument_group("rank-lists")
     either = group.add_mutually_exclusive_group()
-    either.add_argument("--query", type=partial(common.numbers, least=0), metavar="N[,N]",
-                        help="these queries, from 0")
-    either.add_argument("--worst", type=int, metavar="N",
-                        help=f"the N queries of lowest AP in the first result (default: {WORST})")
-    group.add_argument("--top", type=int, metavar="K",
-                       help=f"kept images of each list (default: {TOP})")
+    PlotRequest.add(either, "--query", "--worst")
+    PlotRequest.add(group, "--top")
     add_images(command)
 
 
@@ -140,8 +141,8 @@ def _check_list_options(request: PlotRequest, conventions: list[Convention]) -> 
     if conventions[0].needs_lists and not request.index_lists:
         raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
                          "images", remedy="name their files after --index-lists")
-    for option, value in (("--worst", request.worst), ("--top", request.top)):
-        check_count(1 if value is None else value, option)
+    for flag, value in (("--worst", request.worst), ("--top", request.top)):
+        check_count(1 if value is None else value, flag)
     check_images(request)
 
 

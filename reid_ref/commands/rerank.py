@@ -11,6 +11,7 @@ from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import Origin, dataset_of, show_answer
 from reid_ref.console.files import evaluate_file
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention, Reranking
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
@@ -70,11 +71,25 @@ def _words(result: Result) -> list[str]:
 class RerankRequest(gates.GateRequest):
     """What the command line requests."""
 
-    variant: str | None
-    k1: int | None
-    k2: int | None
-    lambda_: float | None
-    multi_query: str | None
+    variant: str | None = option(
+        "--variant", metavar="NAME",
+        help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the convention's toolbox "
+             "(matlab: matlab)")
+    k1: int | None = option(
+        "--k1", type=int, metavar="N",
+        help="size of the k-reciprocal neighbourhood; default: the toolbox's (matlab: 20; "
+             "TransReID, CLIP-ReID: 50)")
+    k2: int | None = option(
+        "--k2", type=int, metavar="N",
+        help="neighbours whose vectors are averaged; default: the toolbox's (matlab: 6; "
+             "TransReID, CLIP-ReID: 15)")
+    lambda_: float | None = option(
+        "--lambda", type=float, metavar="X",
+        help="share of the original distance, 0 to 1; default: the toolbox's (0.3 in all of them)")
+    multi_query: str | None = option(
+        "--multi-query", metavar="FILE",
+        help="multiple queries instead of re-ranking: a file with mquery_f, mquery_label and "
+             "mquery_cam, pooled for each query by their mean and maximum")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -86,25 +101,10 @@ def add(command: argparse.ArgumentParser) -> None:
     below change it. A toolbox without re-ranking is re-ranked as matlab does.
     """
     common.add_files(command)
-    command.add_argument("--variant", metavar="NAME",
-                         help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the "
-                              "convention's toolbox (matlab: matlab)")
-    command.add_argument("--k1", type=int, metavar="N",
-                         help="size of the k-reciprocal neighbourhood; default: the toolbox's "
-                              "(matlab: 20; TransReID, CLIP-ReID: 50)")
-    command.add_argument("--k2", type=int, metavar="N",
-                         help="neighbours whose vectors are averaged; default: the toolbox's "
-                              "(matlab: 6; TransReID, CLIP-ReID: 15)")
-    command.add_argument("--lambda", dest="lambda_", type=float, metavar="X",
-                         help="share of the original distance, 0 to 1; default: the toolbox's "
-                              "(0.3 in all of them)")
-    command.add_argument("--multi-query", metavar="FILE",
-                         help="multiple queries instead of re-ranking: a file with mquery_f, "
-                              "mquery_label and mquery_cam, pooled for each query by their mean "
-                              "and maximum")
+    RerankRequest.add(command, "--variant", "--k1", "--k2", "--lambda", "--multi-query")
     command.add_argument("--protocol", metavar="NAME", help=argparse.SUPPRESS)
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--max-memory", "--measure", "--ranks", "--cmc", formats=("table", "json"))
+    Request.add(command, "--convention", "--set", "--metric", "--normalize", "--max-memory",
+                "--measure", "--ranks", "--cmc", formats=("table", "json"))
     confidence.add(command)
     gates.add_strict(command)
 

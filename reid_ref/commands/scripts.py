@@ -27,7 +27,7 @@ from reid_ref.arrays import Doubles, InputError, scipy_module
 from reid_ref.console import options as common
 from reid_ref.console.answers import (
     NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
@@ -270,8 +270,12 @@ def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
 class ScriptsRequest(Request):
     """What the command line requests."""
 
-    only: str | None
-    matlab_dir: str | None
+    only: str | None = option(
+        "--only", choices=("port", "octave"),
+        help="run this one next to the fast path; port needs no Octave")
+    matlab_dir: str | None = option(
+        "--matlab-dir", metavar="DIR",
+        help="your own checkout of the MATLAB scripts (or REID_REF_MATLAB_DIR)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -283,12 +287,9 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     command.set_defaults(choices=[])
     common.add_files(command)
-    common.add_options(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",
-                       formats=("table", "json"))
-    command.add_argument("--only", choices=("port", "octave"),
-                         help="run this one next to the fast path; port needs no Octave")
-    command.add_argument("--matlab-dir", metavar="DIR",
-                         help="your own checkout of the MATLAB scripts (or REID_REF_MATLAB_DIR)")
+    Request.add(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",
+                formats=("table", "json"))
+    ScriptsRequest.add(command, "--only", "--matlab-dir")
 
 
 def run(request: ScriptsRequest) -> int:

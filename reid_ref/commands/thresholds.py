@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reid_ref.arrays import InputError
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import OfFiles, show_answer
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, source
@@ -146,7 +146,9 @@ def rates(text: str) -> list[float]:
 class ThresholdsRequest(Request):
     """What the command line requests."""
 
-    far: list[float]
+    far: list[float] = option(
+        "--far", tuple(RATES), type=rates, metavar="RATE[,RATE]",
+        help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -158,10 +160,8 @@ def add(command: argparse.ArgumentParser) -> None:
     pairs are genuine, and which are ignored.
     """
     common.add_files(command)
-    command.add_argument("--far", type=rates, default=list(RATES), metavar="RATE[,RATE]",
-                         help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--max-memory", formats=("table", "json", "csv"))
+    ThresholdsRequest.add(command, "--far", "--convention", "--set", "--metric", "--normalize",
+                          "--index-lists", "--max-memory", formats=("table", "json", "csv"))
     confidence.add(command)
 
 

@@ -220,8 +220,8 @@ def add(command: argparse.ArgumentParser) -> None:
     order.
     """
     common.add_files(command)
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--ranks", "--cmc", formats=("table", "json"))
+    Request.add(command, "--convention", "--set", "--metric", "--normalize", "--index-lists",
+                "--ranks", "--cmc", formats=("table", "json"))
 
 
 def run(request: Request) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once, warn
 from reid_ref.console import options as common
-from reid_ref.console.request import Request
+from reid_ref.console.request import METHODS, Request
 from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
 from reid_ref.measures import measure
@@ -164,29 +164,15 @@ def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
     return f"{', '.join(names)}: {words}"
 
 
-METHODS = ("bootstrap-t", "analytic")
-
-
 def add(command: Any) -> None:
-    command.add_argument("--confidence", action="store_true",
-                         help="also the confidence interval and the standard error of each "
-                              "number; queries of one identity are not independent")
+    Request.add(command, "--confidence")
     add_options(command)
-    command.add_argument("--confidence-method", choices=METHODS,
-                         help="bootstrap-t (default), or analytic: without random numbers")
+    Request.add(command, "--confidence-method")
 
 
 def add_options(command: Any) -> None:
     """Take what intervals and paired tests share."""
-    command.add_argument("--level", type=float, metavar="PERCENT",
-                         help="confidence level of the intervals (default: 95)")
-    command.add_argument("--unit", metavar="UNIT",
-                         help="what is independent: identity (default), query, or a file with "
-                              "the group of each query on its line")
-    command.add_argument("--resamples", type=int, metavar="N",
-                         help="number of resamples (default: 10000)")
-    command.add_argument("--seed", type=int, metavar="N",
-                         help="seed of the resamples (default: 12345)")
+    Request.add(command, "--level", "--unit", "--resamples", "--seed")
 
 
 def check(request: Request) -> dict[str, Any] | None:

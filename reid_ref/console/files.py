@@ -67,16 +67,7 @@ def _names_of_files(paths: list[Path]) -> list[str]:
 
 
 def add(command: Any) -> None:
-    command.add_argument("--labels", nargs="+", metavar="FILE",
-                         help="FILE holds ranked lists, text, .json or .npy; their labels: a "
-                              "table of the queries and one of the gallery (.npy, csv or image "
-                              "names), or files that `reid-ref doctor` reads")
-    command.add_argument("--numbers-from", type=int, choices=(0, 1),
-                         help="number of the first gallery image in the lists (default: 1 in "
-                              "text, 0 in .json and .npy)")
-    command.add_argument("--n-good", metavar="FILE",
-                         help="with --labels: how many good images exist for each query, where "
-                              "the gallery lacks some")
+    Request.add(command, "--labels", "--numbers-from", "--n-good")
 
 
 def check(request: Request, *of_distances: str) -> None:
@@ -110,14 +101,7 @@ def read(request: Request, files: Sequence[str]) -> ResultFile:
 
 
 def add_images(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--images", metavar="ROOT",
-                         help="folder of the images: names are those in the result file, else "
-                              "those in its folders, in sorted order or in that of torchvision's "
-                              "ImageFolder; they must say the identity and camera of the labels")
-    for side in ("query", "gallery"):
-        command.add_argument(f"--{side}-names", metavar="FILE",
-                             help=f"names of the {side} images below ROOT, one per line, in the "
-                                  "order of the features")
+    Request.add(command, "--images", "--query-names", "--gallery-names")
 
 
 def check_images(request: Request) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import os
 import sys
 from collections.abc import Iterable
@@ -12,7 +11,6 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.console.answers import add_format
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
@@ -21,13 +19,13 @@ from reid_ref.conventions import (
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.fingerprints import recognise
-from reid_ref.datasets.pooling import POOLINGS, pool_frames
+from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
-from reid_ref.measures import RANKS, any_case, measure, names, printed
+from reid_ref.measures import RANKS, any_case, measure, printed
 from reid_ref.result import Result
 from reid_ref.signature import Signature
 

@@ -29,23 +29,7 @@ OF_BOXES = ("--min-score", "--boxes-per-image")
 
 def add(command: Any) -> None:
     """Take the name of a protocol, and what belongs to it."""
-    command.add_argument("--protocol", metavar="NAME",
-                         help="evaluate a benchmark as its own code does, with its trials: a "
-                              "name that `reid-ref protocols` lists, or a .toml or .json file of "
-                              "your own")
-    command.add_argument("--part", metavar="NAME", help="one part of the protocol (default: all)")
-    command.add_argument("--trials", metavar="FILE",
-                         help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or "
-                              ".json")
-    command.add_argument("--shots", type=int, metavar="N",
-                         help="images of each identity and camera in the gallery: 1 or 10 for "
-                              "SYSU-MM01")
-    command.add_argument("--min-score", type=common.decimals, metavar="S[,S]",
-                         help="person search: keep detections of at least this score, a row for "
-                              "each (default: 0.5; prw-matlab keeps all)")
-    command.add_argument("--boxes-per-image", type=common.decimals, metavar="N[,N]",
-                         help="person search: keep this many detections of an image, those of "
-                              "the highest scores, a row for each")
+    Request.add(command, "--protocol", "--part", "--trials", "--shots", *OF_BOXES)
 
 
 def named(name: str, argument: str) -> Protocol:

@@ -19,12 +19,15 @@ Own = TypeVar("Own", bound="Request")
 METHODS = ("bootstrap-t", "analytic")
 
 
-def option(flag: str, default: Any = None, *, more: bool = False, **how: Any) -> Any:
+def option(flag: str, default: Any = None, *, short: str = "", more: bool = False,
+           **how: Any) -> Any:
     """Return a field that an option sets.
 
-    `more`: `--help` leaves it out and `--help-all` shows it. `how`: as argparse takes it.
+    `short`: a second flag. `more`: `--help` leaves it out and `--help-all` shows it. `how`: as
+    argparse takes it.
     """
-    return field(default=default, metadata={"flag": flag, "more": more, "how": how})
+    flags = [short, flag] if short else [flag]
+    return field(default=default, metadata={"flag": flag, "flags": flags, "more": more, "how": how})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,8 +177,8 @@ class Request:
                     f"applies (default: {conventions})")}
             default = table[flag].default
             action = command.add_argument(
-                flag, dest=table[flag].name, default=list(default) if default == () else default,
-                **how)
+                *table[flag].metadata["flags"], dest=table[flag].name,
+                default=list(default) if default == () else default, **how)
             if flag == "--normalize":
                 action.default = None  # given at once, some Pythons would print it in the help
         if formats:

@@ -31,8 +31,8 @@ def add(command: argparse.ArgumentParser) -> None:
     """Take what says how files are evaluated, and how intervals are made."""
     command.epilog = " ".join(filter(None, (FILES, command.epilog)))
     add_metrics(command)
-    common.add_options(command, "--convention", "--set", "--normalize", "--index-lists",
-                       "--max-memory", "--threads", "--name", formats=FORMATS)
+    Request.add(command, "--convention", "--set", "--normalize", "--index-lists", "--max-memory",
+                "--threads", "--name", formats=FORMATS)
     protocols.add(command)
     ranked_lists.add(command)
     confidence.add_options(command)

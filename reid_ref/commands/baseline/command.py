@@ -10,7 +10,7 @@ from reid_ref.arrays import check_choice, check_count, each_warning_once
 from reid_ref.commands.baseline.compute import Baseline, LineNumbers, baseline
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, add_json, dataset_of, show_answer
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver, read_inputs
 from reid_ref.datasets.published import Published, load
@@ -22,8 +22,10 @@ from reid_ref.text.table import lines as table_lines
 class BaselineRequest(Request):
     """What the command line requests."""
 
-    driver: str
-    seed: int
+    driver: str = option(
+        "--driver", required=True, metavar="NAME", help="market1501, cuhk03, mars or ide")
+    seed: int = option(
+        "--seed", 0, type=int, metavar="N", help="of the training pairs; default 0")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -37,10 +39,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="files of the driver, or a result file")
-    command.add_argument("--driver", required=True, metavar="NAME",
-                         help="market1501, cuhk03, mars or ide")
-    command.add_argument("--seed", type=int, default=0, metavar="N",
-                         help="of the training pairs; default 0")
+    BaselineRequest.add(command, "--driver", "--seed")
     add_json(command)
 
 

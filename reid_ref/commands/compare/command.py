@@ -14,7 +14,7 @@ from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer
 from reid_ref.console.files import said_of
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.console.systems import Read
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 
@@ -26,7 +26,10 @@ OnBenchmark = dict[str, list[Read]]
 class CompareRequest(Request):
     """What the command line requests."""
 
-    all_pairs: bool
+    all_pairs: bool = option(
+        "--all-pairs", False, action="store_true",
+        help="compare each system with each other one; p is adjusted for all pairs, and letters "
+             "name the systems that each one beats")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -41,9 +44,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     common.add_files(command, words="a file, a folder of saved results, or NAME=FILE[,FILE...]; "
                                     "the first is the baseline", metavar="SYSTEM")
-    command.add_argument("--all-pairs", action="store_true",
-                         help="compare each system with each other one; p is adjusted for all "
-                              "pairs, and letters name the systems that each one beats")
+    CompareRequest.add(command, "--all-pairs")
     systems.add(command)
 
 

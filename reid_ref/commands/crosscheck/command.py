@@ -9,7 +9,7 @@ from reid_ref.commands.crosscheck.compute.comparison import LEVELS
 from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import find_conventions
 from reid_ref.measures import RANKS
 from reid_ref.text import named_rows, source, with_reasons
@@ -33,9 +33,17 @@ class Answered(CrossCheck):
 class CrosscheckRequest(Request):
     """What the command line requests."""
 
-    evaluator: str
-    timeout: float
-    queries: int | None
+    evaluator: str = option(
+        "--evaluator", required=True, metavar="SPEC",
+        help="your module:function or file.py:function, called as torchreid's (distmat, q_pids, "
+             "g_pids, q_camids, g_camids, max_rank) or as (distances, query, gallery), which "
+             "returns (cmc, mAP); or fastreid or torchreid, if installed")
+    timeout: float = option(
+        "--timeout", 600, type=float, metavar="SECONDS",
+        help="how long importing it, or any one call, may take (default 600)")
+    queries: int | None = option(
+        "--queries", type=int, metavar="N",
+        help="compare N queries, the same ones each time (default: all)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -45,17 +53,8 @@ def add(command: argparse.ArgumentParser) -> None:
     Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.
     """
     common.add_files(command)
-    command.add_argument(
-        "--evaluator", required=True, metavar="SPEC",
-        help="your module:function or file.py:function, called as torchreid's (distmat, q_pids, "
-             "g_pids, q_camids, g_camids, max_rank) or as (distances, query, gallery), which "
-             "returns (cmc, mAP); or fastreid or torchreid, if installed")
-    command.add_argument("--timeout", type=float, default=600, metavar="SECONDS",
-                         help="how long importing it, or any one call, may take (default 600)")
-    command.add_argument("--queries", type=int, metavar="N",
-                         help="compare N queries, the same ones each time (default: all)")
-    common.add_options(command, "--convention", "--metric", "--normalize",
-                       formats=("table", "json"), conventions="all")
+    CrosscheckRequest.add(command, "--evaluator", "--timeout", "--queries", "--convention",
+                          "--metric", "--normalize", formats=("table", "json"), conventions="all")
 
 
 def run(request: CrosscheckRequest) -> int:

@@ -10,7 +10,7 @@ from reid_ref.commands.doctor.compute.labels import Finding, check_labels
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
 from reid_ref.console.protocols import hint
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.datasets import Recognised, read_labels, recognise
 from reid_ref.datasets.fingerprints import SetCounts, count, table
 from reid_ref.datasets.labels import hold_labels_alone
@@ -67,7 +67,8 @@ def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
 class DoctorRequest(Request):
     """What the command line requests."""
 
-    seed: int
+    seed: int = option("--seed", 12345, type=int, metavar="N",
+                       help="of the sample of queries and images; default 12345")
 
 
 def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> Iterator[str]:
@@ -98,8 +99,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     common.add_files(command, words="result file or files, or a folder of .npy files; or files "
                      "of labels")
-    command.add_argument("--seed", type=int, default=12345, metavar="N",
-                         help="of the sample of queries and images; default 12345")
+    DoctorRequest.add(command, "--seed")
     add_json(command)
 
 
@@ -113,6 +113,7 @@ def run(request: DoctorRequest) -> int:
             data.layout, (data.query, data.gallery), doctor(data, seed=request.seed))
     benchmark = recognise(*labels)
     diagnosed = request.files, layout, labels, benchmark, findings
-    show_answer(request.format, json=lambda: as_answer(*diagnosed), table=lambda: as_text(*diagnosed))
+    show_answer(request.format, json=lambda: as_answer(*diagnosed),
+                table=lambda: as_text(*diagnosed))
     return int(any(finding.severity == "error" for finding in findings)
                or benchmark is not None and bool(benchmark.off))

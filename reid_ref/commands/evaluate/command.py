@@ -20,6 +20,8 @@ from reid_ref.console import confidence, files as ranked_lists, options as commo
 from reid_ref.console import protocols, systems
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
 from reid_ref.console.files import evaluate_file
+from reid_ref.console.request import Request, option
+from reid_ref.console.values import numbers
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import unlike_market
@@ -43,10 +45,6 @@ OTHER = "fast-reid"
 #: Options that are about one result of one convention, and those that need features or distances.
 OF_ONE_RESULT = ("--per-query", "--save", "--at", "--worst", "--by", *gates.OF_ONE_RESULT)
 OF_DISTANCES = (*common.OF_FEATURES, "--map", "--pool")
-#: Options that `--help-all` shows, and `--help` leaves out.
-MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
-        "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots", "--pool", "--threads", "--min-score", "--boxes-per-image")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -59,11 +57,10 @@ def add(command: argparse.ArgumentParser) -> None:
     for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse than --baseline.
     What failed is one line on stderr.
     """
-    command.set_defaults(more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
-    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--pool",
-                       "--index-lists", "--max-memory", "--threads", conventions="matlab")
+    Request.add(group, "--convention", "--set", "--metric", "--normalize", "--pool",
+                "--index-lists", "--max-memory", "--threads", conventions="matlab")
     protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
@@ -72,31 +69,31 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(group: Any) -> None:
-    common.add_options(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
-    group.add_argument("--per-query", metavar="FILE",
-                       help="write one line per query to FILE, named .csv or .json")
-    group.add_argument("--save", metavar="FILE",
-                       help="write the whole result to FILE, named .json, which this and other "
-                            "commands read as they read a result file")
-    group.add_argument("--at", metavar="K[,K]", type=common.numbers,
-                       help="also accuracy, precision, recall and mAP of the first K images, "
-                            "e.g. 1,5,10")
-    group.add_argument("--worst", type=int, metavar="N",
-                       help="also the N queries of lowest AP, each with its nearest wrong image")
-    group.add_argument("--by", action="append", choices=("identity", "camera"),
-                       help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each "
-                            "identity, or of each query camera; may be given twice")
+    Request.add(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
+    EvaluateRequest.add(group, "--per-query", "--save", "--at", "--worst", "--by")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateRequest(gates.GateRequest):
     """What the command line requests."""
 
-    per_query: str | None
-    save: str | None
-    at: list[int] | None
-    worst: int | None
-    by: list[str] | None
+    per_query: str | None = option(
+        "--per-query", metavar="FILE",
+        help="write one line per query to FILE, named .csv or .json")
+    save: str | None = option(
+        "--save", metavar="FILE",
+        help="write the whole result to FILE, named .json, which this and other commands read as "
+             "they read a result file")
+    at: list[int] | None = option(
+        "--at", metavar="K[,K]", type=numbers,
+        help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
+    worst: int | None = option(
+        "--worst", type=int, metavar="N",
+        help="also the N queries of lowest AP, each with its nearest wrong image")
+    by: list[str] | None = option(
+        "--by", action="append", choices=("identity", "camera"),
+        help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
+             "each query camera; may be given twice")
 
 
 class Plan(NamedTuple):
@@ -293,10 +290,10 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {"--save": (".json",), "--per-query":
 
 def _check_written(request: EvaluateRequest) -> None:
     """Refuse, before any work, a file that could not be written as its option says."""
-    written = {option: name for option, name in (
+    written = {flag: name for flag, name in (
         ("--save", request.save), ("--per-query", request.per_query)) if name is not None}
-    for option, name in written.items():
-        suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
+    for flag, name in written.items():
+        suffix, suffixes = Path(name).suffix, _SUFFIXES[flag]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
-            raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
+            raise InputError(flag, f"a name that ends in {' or '.join(suffixes)}", name)
     check_targets(*written.values())

@@ -12,7 +12,7 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import UNMATCHED, find_convention
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.labels import Labels, count_distractors
@@ -28,9 +28,13 @@ from reid_ref.text.table import lines as table_lines
 class ExplainRequest(Request):
     """What the command line requests."""
 
-    origin: str
-    target: str
-    query: int | None
+    origin: str = option("--from", "matlab", metavar="NAME", help="a convention (default: matlab)")
+    target: str = option(
+        "--to", "torchreid", metavar="NAME", help="a convention (default: torchreid)")
+    query: int | None = option(
+        "--query", type=int, metavar="N",
+        help="show query N (from 0): the ranked list around its good images, with every image's "
+             "role, by the distances of --from")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -39,15 +43,9 @@ def add(command: argparse.ArgumentParser) -> None:
     effects add up exactly.
     """
     common.add_files(command)
-    command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
-                         help="a convention (default: matlab)")
-    command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
-                         help="a convention (default: torchreid)")
-    common.add_options(command, "--set", "--metric", "--normalize", "--index-lists",
-                       "--max-memory", "--measure", formats=("table", "json"))
-    command.add_argument("--query", type=int, metavar="N",
-                         help="show query N (from 0): the ranked list around its good images, "
-                              "with every image's role, by the distances of --from")
+    ExplainRequest.add(command, "--from", "--to", "--set", "--metric", "--normalize",
+                       "--index-lists", "--max-memory", "--measure", "--query",
+                       formats=("table", "json"))
 
 
 def run(request: ExplainRequest) -> None:

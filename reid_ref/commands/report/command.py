@@ -11,7 +11,7 @@ from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
 from reid_ref.console.files import add_images, check_images, groups_of, image_names
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import written
@@ -24,10 +24,15 @@ from reid_ref.result import Result
 class ReportRequest(Request):
     """What the command line requests."""
 
-    output: str
-    queries: int
-    top: int
-    seed: int
+    output: str = option(
+        "--output", short="-o", required=True, metavar="FILE",
+        help="the page to write, e.g. report.html")
+    queries: int = option(
+        "--queries", 60, type=int, metavar="N", help="rank lists in all (default: 60)")
+    top: int = option(
+        "--top", 10, type=int, metavar="K", help="images of each list (default: 10)")
+    seed: int = option(
+        "--seed", 12345, type=int, metavar="N", help="seed of the queries drawn (default: 12345)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -38,18 +43,12 @@ def add(command: argparse.ArgumentParser) -> None:
     needs them is left out. The same input and versions give the same bytes.
     """
     common.add_files(command)
-    command.add_argument("-o", "--output", required=True, metavar="FILE",
-                         help="the page to write, e.g. report.html")
-    common.add_options(command, "--convention", "--metric", "--normalize", "--max-memory",
-                       "--threads", "--measure", "--name")
+    ReportRequest.add(command, "--output", "--convention", "--metric", "--normalize",
+                      "--max-memory", "--threads", "--measure", "--name")
     protocols.add(command)
-    command.add_argument("--queries", type=int, default=60, metavar="N",
-                         help="rank lists in all (default: 60)")
-    command.add_argument("--top", type=int, default=10, metavar="K",
-                         help="images of each list (default: 10)")
+    ReportRequest.add(command, "--queries", "--top")
     add_images(command)
-    command.add_argument("--seed", type=int, default=12345, metavar="N",
-                         help="seed of the queries drawn (default: 12345)")
+    ReportRequest.add(command, "--seed")
 
 
 def run(request: ReportRequest) -> None:

@@ -13,7 +13,7 @@ from reid_ref.commands.validate.show import (
     Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
-from reid_ref.console.request import Request
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
@@ -27,9 +27,19 @@ from reid_ref.text import source
 class ValidateRequest(Request):
     """What the command line requests."""
 
-    dataset: str | None
-    published: list[str] | None
-    paper: str | None
+    dataset: str | None = option(
+        "--dataset", metavar="NAME",
+        help="instead of a file: tell whether the figure is possible on this benchmark, such as "
+             "Market-1501")
+    published: list[str] | None = option(
+        "--published", metavar="RANK1/MAP", nargs="+", action="extend",
+        help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ or /67.6; several "
+             "have a line each, and so have the rows of a .csv with columns name, dataset, Rank-1 "
+             "and mAP")
+    paper: str | None = option(
+        "--paper", metavar="KEY",
+        help="take the figure from the built-in table, and compare with its protocol alone: see "
+             "`reid-ref published`")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -41,18 +51,9 @@ def add(command: argparse.ArgumentParser) -> None:
     holds for all.
     """
     common.add_files(command, nargs="*")
-    command.add_argument("--dataset", metavar="NAME",
-                         help="instead of a file: say whether the figure is possible on this "
-                              "benchmark, such as Market-1501")
-    command.add_argument("--published", metavar="RANK1/MAP", nargs="+", action="extend",
-                         help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ "
-                              "or /67.6; several have a line each, and so have the rows of a .csv "
-                              "with columns name, dataset, Rank-1 and mAP")
-    command.add_argument("--paper", metavar="KEY",
-                         help="take the figure from the built-in table, and compare with its "
-                              "protocol alone: see `reid-ref published`")
-    common.add_options(command, "--convention", "--set", "--max-memory",
-                       formats=("table", "json"), conventions="all that are quick")
+    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--convention", "--set",
+                        "--max-memory", formats=("table", "json"),
+                        conventions="all that are quick")
 
 
 def run(request: ValidateRequest) -> int:

@@ -26,8 +26,8 @@ def option(flag: str, default: Any = None, *, short: str = "", more: bool = Fals
     `short`: a second flag. `more`: `--help` leaves it out and `--help-all` shows it. `how`: as
     argparse takes it.
     """
-    flags = [short, flag] if short else [flag]
-    return field(default=default, metadata={"flag": flag, "flags": flags, "more": more, "how": how})
+    return field(default=default, metadata={
+        "flag": flag, "flags": [short, flag] if short else [flag], "more": more, "how": how})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-#: Exit code where the reader of the output was gone before the answer was known, as a shell has it
+#: Exit code if the reader of the output was gone before the answer was known, as a shell has it
 #: for SIGPIPE.
 CLOSED_PIPE = 141
 #: Signals that asked the process to end.
@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
             raise
     finally:  # all is written; while Python ends, it would die of a signal that it still takes
         _handle_signals(None)
-    if _SIGNALS:  # Python's own end may crash where an import in C was interrupted
+    if _SIGNALS:  # Python's own end may crash if an import in C was interrupted
         os._exit(_stopped(_SIGNALS[0]))
     return status
 

@@ -1,4 +1,4 @@
-"""What a report of a fault needs to say: versions, BLAS, processors, extras."""
+"""What a report of a fault needs: versions, BLAS, processors, extras."""
 from __future__ import annotations
 
 import os

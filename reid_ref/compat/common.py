@@ -97,7 +97,7 @@ def evaluated(distmat: Any, sides: tuple[Labels, Labels], convention: str | Conv
 
 
 def matched(result: Result) -> Result:
-    """Return the result, or refuse it as the toolboxes do where no query has a good image."""
+    """Return the result, or refuse it as the toolboxes do if no query has a good image."""
     if not result.counts.status["ok"]:
         statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
                              if count)
@@ -119,7 +119,7 @@ def class_of_module(module: str, name: str, classes: Mapping[str, type], library
                     otherwise: type | None = None) -> Any:
     """Return a class as a subclass of another library's, for a module's ``__getattr__``.
 
-    `otherwise` is the base where the library is not installed; without it that is an ImportError.
+    `otherwise` is the base if the library is not installed; without it that is an ImportError.
     """
     if name not in classes:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -217,7 +217,7 @@ def patch(toolbox: str) -> list[str]:
 def patched(toolbox: str) -> Iterator[list[str]]:
     """Replace a toolbox's evaluators by ours while a block runs; see `patch`.
 
-    After the block, also where it raised, every name that was rebound has the toolbox's function
+    After the block, even if it raised, every name that was rebound has the toolbox's function
     again. A module that is first imported in the block keeps what it imported there.
 
     Parameters

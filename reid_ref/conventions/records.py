@@ -44,7 +44,7 @@ class Copy(NamedTuple):
 
 
 def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
-    """Return the re-ranking in a row of copies.csv; None where its columns are empty."""
+    """Return the re-ranking in a row of copies.csv; None if its columns are empty."""
     return Reranking(row["variant"], int(row["k1"]), int(row["k2"]), float(row["lambda"]),
                      row["reranking"]) if row["variant"] else None
 
@@ -66,9 +66,9 @@ class Procedure:
     file : str
         File and function, after the toolbox's repository.
     choices : mapping
-        Where it is not `matlab`: fields of `Convention`.
+        Fields of `Convention` that are not `matlab`'s.
     oddities : tuple of str
-        Its differences that no choice says, with the direction.
+        Its differences that no choice describes, with the direction.
     """
 
     name: str
@@ -222,7 +222,7 @@ TOOLBOX_RECORDS = (
     Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
         Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
-                  ("Its good and its ok list are good together: the same where one list holds "
+                  ("Its good and its ok list are good together: the same if one list holds "
                    "both",)),)),
     Toolbox("usnistgov/trec_eval f425365", (
         Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "
@@ -326,8 +326,8 @@ NOT_IN_ALL = MappingProxyType({**LEFT_OUT, **{function: LEFT_OUT.get(
 def left_out(query: Labels, gallery: Labels) -> dict[str, str]:
     """Return the conventions that are not tried on these labels unless by name, with the reason.
 
-    `sysu-mm01` is tried where the cameras are those of its queries and its gallery; bare functions
-    where an image is labelled -1, without which they are their toolboxes.
+    `sysu-mm01` is tried if the cameras are those of its queries and its gallery; bare functions
+    if an image is labelled -1, without which they are their toolboxes.
 
     Examples
     --------
@@ -377,7 +377,7 @@ def check_known(name: Any, argument: str, more: Iterable[str] = ()) -> None:
 def known_as(name: str) -> str:
     """Return a name of a convention as it is written here, given in any case, with - or _.
 
-    Any other name comes back as it is, so that what refuses it can say so.
+    Any other name comes back as it is, so that the error can name it.
 
     Examples
     --------
@@ -390,7 +390,7 @@ def known_as(name: str) -> str:
 def find_convention(convention: str | Convention, argument: str = "convention") -> Convention:
     """Return the record of that name, or the record itself.
 
-    The record has the name that was given, also where this is a further name of it.
+    The record has the name that was given, also if it is a further name of it.
     `argument` names the argument in messages.
 
     Raises
@@ -487,7 +487,7 @@ def _value(key: str, text: str, name: str) -> Any:
 
 
 def changed(convention: Convention, changes: Mapping[str, Any], name: str) -> Convention:
-    """Return the convention with these choices; itself where it has them already.
+    """Return the convention with these choices; itself if it has them already.
 
     Raises
     ------

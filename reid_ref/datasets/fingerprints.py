@@ -40,7 +40,7 @@ class SetCounts:
     junk : int
         Gallery images labelled -1.
     distractors : int
-        Gallery images labelled 0; none where a query is labelled 0, too, and 0 is a person.
+        Gallery images labelled 0; none if a query is labelled 0, too, and 0 is a person.
     good : int
         Pairs of query and gallery image of one identity on different cameras.
     unmatched : int
@@ -85,7 +85,7 @@ class Recognised:
     ----------
     fingerprint : Fingerprint
     off : tuple of str
-        What differs from it, in words; empty where all counts agree.
+        What differs from it, in words; empty if all counts agree.
     """
 
     fingerprint: Fingerprint
@@ -128,7 +128,7 @@ def recognise(query: Labels, gallery: Labels) -> Recognised | None:
     Returns
     -------
     Recognised or None
-        None where they resemble no benchmark.
+        None if they resemble no benchmark.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list
         off.append(f"the number of cameras is {counts.cameras} instead of {expected.cameras}")
     if off:
         return off
-    # Other counts follow from those above; they are told only where those agree.
+    # Other counts follow from those above; they are given only if those agree.
     return [f"there are {getattr(counts, field):,} {_WORDS[field]} instead of "
             f"{getattr(expected, field):,}: some identities or cameras are not the set's"
             for field in _differing(expected, counts)]

@@ -37,7 +37,7 @@ KINDS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP")
 MOST_PIXELS = 25_000_000
 # Pillow logs what is wrong with a file, and without a handler that is printed on stderr.
 logging.getLogger("PIL").addHandler(logging.NullHandler())
-#: Height of an image by its width, where there are no images, and least and most.
+#: Height of an image by its width, if there are no images, and least and most.
 SHAPE, FLATTEST, TALLEST = 1.0, 0.75, 2.5
 
 
@@ -195,7 +195,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     width, height : int
         Of each image, in pixels.
     save_dir : path
-        Folder, made where it is missing.
+        Folder, made if it is missing.
     topk : int
 
     Raises

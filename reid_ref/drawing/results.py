@@ -36,8 +36,8 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     ax : matplotlib Axes, optional
         Default: those of a new figure, a column wide (3.3 inches).
     bands : bool, or sequence of RankBand or None
-        Draw the 95 % intervals of `Result.interval`, by identity, where a result has them; or
-        those of each result to `last`, where they are computed already.
+        Draw the 95 % intervals of `Result.interval`, by identity, if a result has them; or
+        those of each result to `last`, if they are computed already.
     last : int
         The last rank drawn, from 2.
 
@@ -369,7 +369,7 @@ KINDS: tuple[tuple[str, str, str, Any], ...] = (
 def shared_axes(samples: Sequence[DistanceSample]) -> tuple[float, float, float] | None:
     """Return the ends of the axis of distances and the top of densities that fit all samples.
 
-    None where one is spread over less than half of the axis: the units differ.
+    None if one is spread over less than half of the axis: the units differ.
     """
     ends = [(min(map(np.min, kinds)), max(map(np.max, kinds))) for kinds in (
         [values for values, *_ in _kinds(sample)] for sample in samples) if kinds]

@@ -40,7 +40,7 @@ _drawing = RLock()
 
 
 def check_matplotlib() -> None:
-    """Refuse to draw where matplotlib is not installed."""
+    """Refuse to draw if matplotlib is not installed."""
     try:
         import matplotlib  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
     except ImportError:
@@ -50,7 +50,7 @@ def check_matplotlib() -> None:
 
 @contextlib.contextmanager
 def defaults(**settings: Any) -> Iterator[None]:
-    """Let matplotlib draw with its defaults and these settings, whatever a matplotlibrc says.
+    """Let matplotlib draw with its defaults and these settings, whatever is in a matplotlibrc.
 
     One thread at a time: the settings are the process's.
     """
@@ -161,7 +161,7 @@ def retitle(figure: Any, title: str) -> None:
     titled = [ax for ax in figure.axes if ax.get_title() or ax.get_title("right")]
     if len(titled) > 1 and not title:
         raise InputError("--no-title", "a figure with one panel", f"{len(titled)}, whose titles "
-                         "say what they show", "give --title, or draw them apart")
+                         "name what they show", "give --title, or draw them apart")
     with defaults(**SETTINGS):
         if len(titled) > 1:
             figure.suptitle(plain(title), fontsize=SETTINGS["axes.titlesize"])
@@ -196,7 +196,7 @@ def add_legend_below(ax: Any, **options: Any) -> Any:
 
 
 #: What figures show, in words that a paper can use below them: by the name of the figure, with
-#: ", several" where several methods need other words.
+#: ", several" if several methods need other words.
 CAPTIONS = {
     "cmc": "Cumulative matching characteristic: the share of queries with a match among the first "
            "k images of the ranked list.",
@@ -301,7 +301,7 @@ def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
 
 
 def written(path: str | os.PathLike[str]) -> str:
-    """Return the line that says which file was written."""
+    """Return the line that names the file written."""
     return f"wrote {visible(os.fspath(path))}"
 
 

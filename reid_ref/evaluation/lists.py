@@ -27,7 +27,7 @@ def plain(name: str) -> str:
 
 
 def places_of(names: Sequence[str], argument: str) -> Mapping[str, int]:
-    """Return where each image stands, by its name, and by its plain name where no two share it.
+    """Return where each image stands, by its name, and by its plain name if no two share it.
 
     Raises
     ------

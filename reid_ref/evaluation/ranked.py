@@ -1,8 +1,8 @@
 """What is ranked: features, distances, blocks of distances, or ranked lists.
 
-What ranks the images of a query (`ranking.exact_distances`) does not depend on its own norm.
-Exact distances (`exact_rows`, `exact_blocks`) do, so they can be compared between queries; of two
-images whose distances round to one double, the farther gets the next one.
+Ranking keys (`ranking.exact_distances`) omit the query's norm. Exact distances (`exact_rows`,
+`exact_blocks`) contain it, so they can be compared between queries; distances that round to the
+same double are separated by one ulp, so that the order is kept.
 """
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class SampleValues:
     distances : array, shape (n_query, n_image)
         Smaller is nearer; of features, minus the cosine.
     given : list of array
-        The same array, where the distances were given.
+        The same array, if the distances were given.
     features : list of (query, gallery)
-        The rows of both sides, where there are features.
+        The rows of both sides, if there are features.
     """
 
     distances: Array
@@ -78,7 +78,7 @@ class Pairs:
 class Ranked(Value):
     """What is ranked, as far as results need it; subclasses have what else commands need.
 
-    `noun` is what it is called, `if_reversed` what to check where far images come first,
+    `noun` is what it is called, `if_reversed` what to check if far images come first,
     `remark` what crosschecks add; with `has_products` distances are made by a product.
     """
 
@@ -110,7 +110,7 @@ class Ranked(Value):
         raise refusal
 
     def provenance_of(self, how: How) -> dict[str, str]:
-        """Return what a signature says of the distances."""
+        """Return the signature's fields of the distances."""
         return {}
 
 
@@ -280,7 +280,7 @@ class Distances(Ranked):
         return is_stored(self.matrix)
 
     def provenance_of(self, how: How) -> dict[str, str]:
-        """Return the dtype, or what the features say whose distances these are."""
+        """Return the dtype, or the provenance of the features."""
         return self.provenance or {"distances": str(self.matrix.dtype)}
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
@@ -518,7 +518,7 @@ def _joined(parts: list[tuple[GoodRanks, Integers]], ranked: RankedLists,
             loaded: Mask) -> tuple[GoodRanks, Integers]:
     """Join blocks; good images from outside the gallery are put in here.
 
-    Of a query that is not loaded `n_good` may say anything.
+    `n_good` of a query that is not loaded is not used.
     """
     ranks = concatenate([ranks for ranks, _ in parts])
     ranked_good = np.concatenate([n_good for _, n_good in parts])
@@ -532,16 +532,14 @@ def _joined(parts: list[tuple[GoodRanks, Integers]], ranked: RankedLists,
 
 
 def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
-    """Return what the signature says of the lists: how long they are, and whose good images."""
+    """Return the signature's fields of the lists: their length, and the given good images."""
     shortest, longest = int(length.min()), int(length.max())
-    said = ("complete" if shortest == n_gallery else
-            str(longest) if shortest == longest else f"{shortest}-{longest}")
-    if n_good is None:
-        return {"ranked": said}
-    return {"ranked": said, **_said_of(n_good)}
+    fields = {"ranked": "complete" if shortest == n_gallery else
+              str(longest) if shortest == longest else f"{shortest}-{longest}"}
+    return fields if n_good is None else {**fields, **_n_good_field(n_good)}
 
 
-def _said_of(n_good: Integers) -> dict[str, str]:
+def _n_good_field(n_good: Integers) -> dict[str, str]:
     return {"n_good": f"{zlib.crc32(n_good.astype('<i8').tobytes()):08x}"}
 
 
@@ -558,5 +556,5 @@ def with_n_good(ranking: Ranking, n_good: Integers, longest: int) -> Ranking:
     """
     return replace(
         ranking, of=lambda convention: replace(ranking.of(convention), n_good=n_good),
-        provenance={**ranking.provenance, **_said_of(n_good)}, can_rank=lambda _: n_good,
+        provenance={**ranking.provenance, **_n_good_field(n_good)}, can_rank=lambda _: n_good,
         longest=max(longest, 1))

@@ -104,7 +104,7 @@ class Ranking:
     curves : Curves
         CMC curves that need more than ranks.
     provenance : dict of str to str
-        What the signature says of the distances.
+        The signature's fields of the distances.
     finish : callable
         Result to result: the signature of distances that are its convention's own.
     can_rank : callable, optional

@@ -31,7 +31,7 @@ _MEASURES = (("euclidean", False), ("cosine", True), ("dot", False))
 def warn_of_unread(result: ResultFile, unread: Mapping[str, StoredArray]) -> None:
     """Warn of distances beside the features that are ranked, or of features beside distances.
 
-    Not where a sample of them ranks alike. `unread`: arrays of the files, by key.
+    No warning if a sample of them ranks alike. `unread`: arrays of the files, by key.
     """
     matrices: dict[str, dict[str, StoredArray]] = {}
     for key, value in unread.items():
@@ -83,7 +83,7 @@ def _first(matrix: Any, n: int) -> npt.NDArray[Any]:
 
 
 def _warn(unread: list[str], ranked: str, names: Mapping[str, str], likeness: float) -> None:
-    """Say that an array is not read; `likeness`: 0 to 1, below 0 where it is not known."""
+    """Say that an array is not read; `likeness`: 0 to 1, below 0 if it is not known."""
     if likeness >= _SAME:
         return
     verb, it = ("is", "it") if len(unread) == 1 else ("are", "they")
@@ -113,7 +113,7 @@ def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None
 
 
 def _correlation(given: npt.NDArray[Any], measured: npt.NDArray[Any]) -> float | None:
-    """Return Spearman's rank correlation; None where the features do not rank."""
+    """Return Spearman's rank correlation; None if the features do not rank."""
     known = np.isfinite(given) & np.isfinite(measured)
     first, second = (_ranks(row[known]) for row in (given, measured))
     if not known.any() or not second.any():

@@ -231,7 +231,7 @@ def read_boxes(path: PathLike) -> Boxes:
     missing = [name for name in known[:9] if name not in given]
     if missing:
         raise InputError(path, f"boxes of person search: {', '.join(known[:9])}",
-                         f"no {missing[0]}", "docs/person-search.md says what each holds")
+                         f"no {missing[0]}", "docs/person-search.md describes each")
     with errors_at(path):
         return Boxes(**{name: given[name] for name in known if name in given}, galleries={
             name.removeprefix(_GALLERY): value for name, value in given.items()

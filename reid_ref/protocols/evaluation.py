@@ -40,7 +40,7 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
     protocol : str or Protocol
         A name that `reid-ref protocols` lists, or a record.
     query_features, gallery_features : array_like, shape (n, d), or None
-        As for `evaluate`; `reid-ref protocols NAME` says which images.
+        As for `evaluate`; `reid-ref protocols NAME` lists which images.
     query, gallery : Labels
         With the further columns that the protocol needs.
     part : str, optional
@@ -49,7 +49,7 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
         The rows of each trial, in the place of the protocol's own. They keep their order, which
         decides between equal distances. `reid_ref.protocols.read_trials` reads a file.
     shots : int, optional
-        Images of each identity and camera in the gallery, where a protocol draws them.
+        Images of each identity and camera in the gallery, if a protocol draws them.
     seed : int, optional
         Of the first trial, in the place of the protocol's own.
     %(metric)s
@@ -224,7 +224,7 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
 
 def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
                trials: list[Trial]) -> list[Result]:
-    """Evaluate each trial; distances are measured once where trials have many in common."""
+    """Evaluate each trial; distances are measured once if trials have many in common."""
     asks, answers = part.query.side, part.gallery.side
     labels = [_labels(part, sides, rows) for rows in trials]
     all_asks, all_answers = (np.unique(np.concatenate(rows)) for rows in zip(*trials))

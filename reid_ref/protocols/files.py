@@ -51,7 +51,7 @@ def read_protocol(path: PathLike) -> Protocol:
     'step'
     """
     expected = "a protocol in TOML or JSON"
-    with suppress(OSError):  # `read_json` says it
+    with suppress(OSError):  # `read_json` raises it
         if os.path.getsize(path) > _MOST_BYTES:
             raise InputError(path, f"{expected}, of at most {_MOST_BYTES:,} bytes",
                              f"{os.path.getsize(path):,}")

@@ -30,7 +30,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
     """Evaluate person search: Rank-k (top-k), mAP and mINP of ranked detections.
 
     People whom no detection shows count as missed: AP divides by all annotated ones, so mINP is
-    NaN where a query's person is missed once.
+    NaN if a query's person is missed once.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
     boxes : Boxes
     part : str, optional
         Of "cuhk-sysu": "50" to "4000", or "whole". Default: the galleries that `boxes` has, or
-        the whole where it has none.
+        the whole if it has none.
     min_score : float or sequence of float, optional
         Detections of at least this score are kept; a result for each. Default: that of SeqNet,
         0.5, or all of them for "prw-matlab".
@@ -53,7 +53,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
     -------
     ProtocolResult
         A mapping of part name to its `Result`, with the score or the number of boxes in the
-        name where several were requested.
+        name if several were requested.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
 
     Notes
     -----
-    docs/person-search.md says where the codes of these benchmarks differ, and which is followed.
+    docs/person-search.md lists how the codes of these benchmarks differ, and which is followed.
 
     Examples
     --------

@@ -182,7 +182,7 @@ def _pairs(path: PathLike, gallery: Labels, shots: int) -> list[Pair]:
 
 
 def check_averaged(protocol: Protocol, argument: str, n: int) -> int:
-    """Return how many trials a protocol has; refuse several results where it has one."""
+    """Return how many trials a protocol has; refuse several results if it has one."""
     if isinstance(protocol.trials, Exact) or protocol.trials.n == 1:
         raise InputError(argument, f"one result, for {protocol.name} has one trial", n,
                          "evaluate each system in a call of its own, or compare them")

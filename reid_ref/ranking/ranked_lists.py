@@ -36,7 +36,7 @@ class RankedLists(Value):
     spelled : callable
         A gallery index as the user writes it.
     n_good : int64, shape (n_query,), optional
-        Good images that exist, where the gallery does not tell.
+        Good images that exist, if the gallery lacks some of them.
 
     Examples
     --------

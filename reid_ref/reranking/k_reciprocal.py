@@ -2,7 +2,7 @@
 
 Neighbours are computed tile by tile, then sparse encodings, then rows of distances, block by
 block; a full matrix of all images is never in memory. `VARIANTS` describes the published codes.
-"matlab" is bit-identical to `re_ranking.m` where distances are exact (features of whole numbers);
+"matlab" is bit-identical to `re_ranking.m` if distances are exact (features of whole numbers);
 elsewhere the matrix product rounds differently, and a near tie among neighbours may change order.
 
 Source: Z. Zhong, L. Zheng, D. Cao, S. Li, Re-ranking person re-identification with k-reciprocal
@@ -63,7 +63,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
         to main memory.
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
-        says whether the published code includes them.
+        tells whether the published code includes them.
     k1 : int, optional
         Neighbours that may be reciprocal: 1 to the number of all images less one. matlab: 20.
     k2 : int, optional
@@ -126,7 +126,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
                       progress: Progress | None = None) -> Result:
     """Re-rank and evaluate as a toolbox does: Rank-k, mAP, mINP.
 
-    Gallery images labelled -1 are left out where the convention's loader leaves them out, or the
+    Gallery images labelled -1 are left out if the convention's loader leaves them out, or the
     published code of the variant re-ranks a gallery without them (`Variant.junk` is "out");
     counts and signature are those of the remaining gallery.
 
@@ -149,7 +149,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     Raises
     ------
     InputError
-        As `rerank` and `reid_ref.evaluate_distances`; a gallery of label -1 only, where that is
+        As `rerank` and `reid_ref.evaluate_distances`; a gallery of label -1 only, if that is
         left out.
 
     Examples

@@ -58,7 +58,7 @@ def settings_of(convention: Convention, variant: str | None = None, k1: Any = No
 
 
 def measured_by(settings: Settings, convention: Convention) -> Convention:
-    """Return the convention with distances of raw features where the cosine is its own."""
+    """Return the convention with distances of raw features if its metric is the cosine."""
     if convention.metric != "cosine" or settings.normalize:
         return convention
     return convention.replace(metric="euclidean", normalize=False, measure="")

@@ -36,7 +36,7 @@ class Grid(NamedTuple):
         The line of each row, from 1, and its cells as plain text; what spans several columns is
         repeated.
     above : list of str
-        What may say what the table is of, the nearest first: caption or the line above it, and
+        What may name the benchmark, the nearest first: caption or the line above it, and
         headings.
     """
 
@@ -269,7 +269,7 @@ class _Latex:
         self.closing.update(dict.fromkeys(opened, len(self.tokens)))
 
     def environment(self, place: int) -> str:
-        """Return the name where a token begins or ends an environment."""
+        """Return the name of the environment that a token begins or ends, or ""."""
         is_one = self.tokens[place] in ("\\begin", "\\end")
         return "".join(self.tokens[place + 2:place + 3]) if is_one else ""
 

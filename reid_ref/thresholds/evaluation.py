@@ -9,12 +9,12 @@ distractors (label 0) are impostors.
 
 TAR at FAR
     The threshold is the distance of the f-th nearest impostor pair, f = round(N FAR), half to
-    even; with f = 0 just below the nearest one. The measured FAR is higher where pairs tie. After
+    even; with f = 0 just below the nearest one. The measured FAR is higher if pairs tie. After
     `find_thresholds_by_FAR` of seasonSH/Probabilistic-Face-Embeddings 23191e9,
     evaluation/metrics.py:31-62; in float32 its FAR 0 accepts an impostor.
 EER
     The threshold is the smallest at which FAR is at least FRR, the share of genuine pairs
-    rejected. Where the two are not equal there, the EER is where the line from the point before
+    rejected. If the two are not equal there, the EER is where the line from the point before
     has FAR = FRR, as by `interp1d` and `brentq` on scikit-learn's `roc_curve`.
 crossing
     The smallest threshold at which TAR - FAR is largest (Youden, Cancer 3, 1950): there the
@@ -48,7 +48,7 @@ from reid_ref.statistics.interval import check_level
 from reid_ref.thresholds.search import search
 from reid_ref.thresholds.values import Thresholds
 
-#: False accept rates, where no others are given.
+#: False accept rates, if no others are given.
 RATES = 1e-2, 1e-3, 1e-4
 
 
@@ -72,7 +72,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     %(metric)s
     %(normalize)s
     convention : str or Convention
-        Its rule says which images are good and which are ignored.
+        Its rule defines which images are good and which are ignored.
     %(lists)s
     confidence : float, optional
         The level in percent, such as 95: also intervals by identity.

@@ -69,7 +69,7 @@ def _text(rates: Sequence[float]) -> str:
 
 
 def _of_intervals(confidence: Mapping[str, Any] | None) -> dict[str, object]:
-    """Return what a signature says of intervals, as that of a result does."""
+    """Return the signature's fields of intervals, as a result has them."""
     if confidence is None:
         return {}
     method = confidence.get("method", "bootstrap-t")

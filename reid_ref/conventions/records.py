@@ -222,7 +222,7 @@ TOOLBOX_RECORDS = (
     Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
         Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
-                  ("Its good and its ok list are good together: the same if one list holds "
+                  ("Its good and its ok list are good together: the same where one list holds "
                    "both",)),)),
     Toolbox("usnistgov/trec_eval f425365", (
         Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "

@@ -72,7 +72,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     %(metric)s
     %(normalize)s
     convention : str or Convention
-        Its rule defines which images are good and which are ignored.
+        Its rule says which images are good and which are ignored.
     %(lists)s
     confidence : float, optional
         The level in percent, such as 95: also intervals by identity.

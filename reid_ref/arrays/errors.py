@@ -76,7 +76,7 @@ def check_choice(value: str, name: str, known: Iterable[str], meant: str | None 
 
 
 def check_name(value: Any) -> None:
-    """Refuse what is no text of one line without ``|``: such names stand in signatures."""
+    """Refuse what is no text of one line without ``|``: such names are in signatures."""
     if not (isinstance(value, str) and value.isprintable() and value.strip() == value != ""
             and "|" not in value):
         raise InputError("name", "a text of one line without |", repr(value))

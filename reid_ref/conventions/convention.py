@@ -95,7 +95,7 @@ class Convention:
     Parameters
     ----------
     name : str
-        One line without ``|``, for it stands in signatures.
+        One line without ``|``, for it is in signatures.
     source : str
         Repository, commit and file of the evaluator.
     also : tuple of str

@@ -1,6 +1,6 @@
 """Figures that others published: what was printed, where, and whether any ranking can have it.
 
-Aim: a printed Rank-1 or mAP can be looked up with the evaluator behind it, and put to the test by
+Aim: a printed Rank-1 or mAP can be looked up with its evaluator, and put to the test by
 `reid_ref.commands.validate.compute`.
 
 Conventions: figures are percent and kept as text, because the number of printed decimals

@@ -157,7 +157,7 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
 
 def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
                     how: How) -> CameraPairs:
-    """Compute the scores of `camera_pairs` of what is ranked; conventions of `how` do not count.
+    """Compute the scores of `camera_pairs` of an input; conventions of `how` do not count.
     """
     check_labels(query, gallery)
     check_choice(rule, "rule", RULES)

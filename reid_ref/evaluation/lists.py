@@ -27,7 +27,7 @@ def plain(name: str) -> str:
 
 
 def places_of(names: Sequence[str], argument: str) -> Mapping[str, int]:
-    """Return where each image stands, by its name, and by its plain name if no two share it.
+    """Return the place of each image, by its name, and by its short name if no two share it.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def places_of(names: Sequence[str], argument: str) -> Mapping[str, int]:
 
 
 def place(places: Mapping[str, int], word: str) -> int | None:
-    """Return where the image of that name stands, or None."""
+    """Return the place of the image of that name, or None."""
     return places.get(word, places.get(plain(word)))
 
 

@@ -1,4 +1,4 @@
-"""`ResultFile`: labels and what is ranked, as one value that every command takes."""
+"""`ResultFile`: labels and input, as one value that every command takes."""
 from __future__ import annotations
 
 from dataclasses import dataclass

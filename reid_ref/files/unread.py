@@ -29,7 +29,7 @@ _MEASURES = (("euclidean", False), ("cosine", True), ("dot", False))
 
 
 def warn_of_unread(result: ResultFile, unread: Mapping[str, StoredArray]) -> None:
-    """Warn of distances beside the features that are ranked, or of features beside distances.
+    """Warn of unread distances next to ranked features, or of features next to distances.
 
     No warning if a sample of them ranks alike. `unread`: arrays of the files, by key.
     """

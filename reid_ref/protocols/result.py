@@ -57,7 +57,7 @@ class ProtocolResult(Mapping[str, Result]):
     ----------
     parts : mapping of str to Result
     also : Also, optional
-        The result of `Protocol.later`, if it was asked for.
+        The result of `Protocol.later`, if it was requested.
     means : mapping of str to tuple of str
         Means over parts, each with its parts; `means` of the result has their numbers.
     """

@@ -10,7 +10,7 @@ from reid_ref.protocols.record import Exact, Part, Protocol, Rows, Seeded
 
 
 def words_of(protocol: Protocol, part: Part) -> str:
-    """Return what is ranked against what in a part, and what is ignored."""
+    """Return the queries, the gallery and the ignored images of a part."""
     if protocol.boxes is not None:
         return protocol.boxes.words(part.name)
     ignored = protocol.convention.ignored if part.ignored is None else part.ignored

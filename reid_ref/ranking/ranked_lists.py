@@ -100,7 +100,7 @@ def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
     Raises
     ------
     InputError
-        An image that the gallery does not have, or that stands twice in a list; an empty place
+        An image that the gallery does not have, or that is twice in a list; an empty place
         before the end of a list.
     """
     of = _of_matrix if hasattr(ranked.lists, "shape") else _of_sequence

@@ -118,7 +118,7 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     Raises
     ------
     InputError
-        Names the argument, what was expected, what came and the way out.
+        Names the argument, what was expected, what came and the remedy.
 
     References
     ----------

@@ -78,7 +78,7 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
     Raises
     ------
     InputError
-        Names the argument, what was expected, what came and the way out.
+        Names the argument, what was expected, what came and the remedy.
 
     References
     ----------

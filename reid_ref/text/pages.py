@@ -17,7 +17,7 @@ from typing import NamedTuple
 _WIDEST = 100
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _LINK = re.compile(r"!?(?<!\\)\[([^\[\]]*)\]\([^()\s]*\)")
-#: A tag, and what is raised beside a number.
+#: A tag, and what is raised next to a number.
 _TAG = re.compile(r"(?<=[0-9*])<sup>[^<>]*</sup>|<[^<>]*>")
 #: A character that does not exist, with more digits than Python turns into a number.
 _LONG_REFERENCE = re.compile("&#[0-9]{8,}")
@@ -274,7 +274,7 @@ class _Latex:
         return "".join(self.tokens[place + 2:place + 3]) if is_one else ""
 
     def after(self, place: int, groups: int) -> int:
-        """Return the place behind optional arguments and so many groups."""
+        """Return the place after optional arguments and so many groups."""
         while place < len(self.tokens):
             token = self.tokens[place]
             if token == "[":

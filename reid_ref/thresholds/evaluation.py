@@ -159,7 +159,7 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
 def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
                   far: Iterable[float] = RATES,
                   confidence: Mapping[str, Any] | None = None) -> Thresholds:
-    """Find thresholds of what is ranked under the convention of `how`.
+    """Find thresholds of an input under the convention of `how`.
 
     `confidence` has the options of `statistics.intervals_of`.
     """

@@ -144,9 +144,9 @@ def measured_as(convention: Convention, fields: Mapping[str, str]) -> Convention
     >>> measured_as(CONVENTIONS["matlab"], {"metric": "dot", "normalize": "no"}).metric
     'dot'
     """
-    own = distance_of(convention.metric, convention.normalize)
-    named = {key: fields.get(key, value) for key, value in own.items()}
-    return convention if named == own else convention.replace(
+    default = distance_of(convention.metric, convention.normalize)
+    named = {key: fields.get(key, value) for key, value in default.items()}
+    return convention if named == default else convention.replace(
         metric=named["metric"], normalize=named["normalize"] == "yes", measure="")
 
 
@@ -183,9 +183,9 @@ def off_its_name(fields: Mapping[str, str]) -> list[str]:
 def _named(name: str) -> Convention | None:
     """Return the convention of this name, e.g. ``matlab[ap=step]``."""
     match = re.fullmatch(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", name)
-    if match is None or (known := known_as(match[1])) not in NAMES:
+    if match is None or (name := known_as(match[1])) not in NAMES:
         return None
     changes: dict[str, Any] = {}
     for text in re.findall(r"\[([^\[\]]+)\]", match[2]):
         changes.update(choices_of_text([text], "signature"))
-    return CONVENTIONS[known].replace(**changes)
+    return CONVENTIONS[name].replace(**changes)

@@ -62,9 +62,9 @@ def errors_at(place: object) -> Iterator[None]:
         raise error.at(place) from None
 
 
-def check_choice(value: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
+def check_choice(value: str, name: str, choices: Iterable[str], meant: str | None = None) -> None:
     """Refuse an unknown name; the message lists all, and asks for `meant` or the most similar."""
-    names = list(known)
+    names = list(choices)
     listed = ("; " if any("," in name for name in names) else ", ").join(names)
     if not isinstance(value, (str, int, float, type(None))):
         raise InputError(name, f"one of {listed}", type(value).__name__)

@@ -275,8 +275,8 @@ def _replace_all(toolbox: str, rebound: list[_Rebound]) -> list[str]:
 
 def _replace(theirs: object, ours: object) -> list[_Rebound]:
     """Replace a function in the module that defines it and in all that imported it by name."""
-    found = [(module, name, theirs, ours) for module in list(sys.modules.values())
-             for name, value in list(vars(module).items()) if value is theirs]
-    for module, name, *_ in found:
+    rebound = [(module, name, theirs, ours) for module in list(sys.modules.values())
+               for name, value in list(vars(module).items()) if value is theirs]
+    for module, name, *_ in rebound:
         setattr(module, name, ours)
-    return found
+    return rebound

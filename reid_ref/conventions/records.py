@@ -357,7 +357,7 @@ NAMES = MappingProxyType({
     **ALIASES, **{name: name for name in CONVENTIONS}})
 
 
-_BY_PLAIN_NAME = {extensions.plain(name): name for name in NAMES}
+_BY_CANONICAL_NAME = {extensions.canonical(name): name for name in NAMES}
 
 
 def every_convention() -> dict[str, Convention]:
@@ -370,7 +370,7 @@ def check_known(name: Any, argument: str, more: Iterable[str] = ()) -> None:
     if isinstance(name, str) and (known_as(name) in NAMES or name in more):
         return
     further = extensions.names("convention")
-    if extensions.plain(str(name)) not in map(extensions.plain, further):
+    if extensions.canonical(str(name)) not in map(extensions.canonical, further):
         check_choice(name, argument, [*CONVENTIONS, *further, *more])
 
 
@@ -384,7 +384,7 @@ def known_as(name: str) -> str:
     >>> known_as("transreid"), known_as("Fast_ReID"), known_as("nothing")
     ('TransReID', 'fast-reid', 'nothing')
     """
-    return _BY_PLAIN_NAME.get(extensions.plain(name), name)
+    return _BY_CANONICAL_NAME.get(extensions.canonical(name), name)
 
 
 def find_convention(convention: str | Convention, argument: str = "convention") -> Convention:

@@ -350,7 +350,7 @@ def verdict_of(figure: Figure, counts: Sequence[HitCounts], bounds: Sequence[Map
     if figure.over or no_bounds == NO_RANKING or out_of_reach(bounds):
         return "no"
     ways = {hits.rounding for hits in counts} or {"rounded"}
-    return next(way for way in ROUNDINGS if way in ways)
+    return next(rounding for rounding in ROUNDINGS if rounding in ways)
 
 
 def out_of_reach(bounds: Sequence[MapBounds]) -> bool:
@@ -624,15 +624,15 @@ def by_key(key: str) -> Published:
     >>> row.rank1, row.mAP, row.source_repo
     ('94.5', '85.9', 'michuanhaohao/reid-strong-baseline')
     """
-    known = {row.key: row for row in load()}
-    if key not in known:
+    figures = {row.key: row for row in load()}
+    if key not in figures:
         text = str(key).casefold()
-        near = list(dict.fromkeys([*(name for name in known if text and text in name),
-                                   *get_close_matches(text, known, n=3)]))[:3]
+        near = list(dict.fromkeys([*(name for name in figures if text and text in name),
+                                   *get_close_matches(text, figures, n=3)]))[:3]
         raise InputError(
             "key", got=f"unknown {key!r}",
             remedy=(f"nearest: {', '.join(near)}; " if near else "") + ALL)
-    return known[key]
+    return figures[key]
 
 
 def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Published, ...]:
@@ -665,12 +665,12 @@ def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Publi
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
     if protocol:
         name = folded(protocol, "-")
-        known = {folded(row.protocol, "-"): row.protocol for row in rows}
-        if not known.get(name):
+        protocols = {folded(row.protocol, "-"): row.protocol for row in rows}
+        if not protocols.get(name):
             raise InputError("protocol", "one with published figures"
                              f"{' of this dataset' if dataset else ''}: "
-                             f"{', '.join(sorted(filter(None, known)))}", repr(protocol))
-        rows = [row for row in rows if row.protocol == known[name]]
+                             f"{', '.join(sorted(filter(None, protocols)))}", repr(protocol))
+        rows = [row for row in rows if row.protocol == protocols[name]]
     wanted = method.casefold()
     rows = [row for row in rows
             if any(wanted in text.casefold() for text in (row.method, row.backbone, row.key))]

@@ -15,7 +15,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, check_count
 from reid_ref.disk import check_regular, whole_files
-from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, defaults, plain
+from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, defaults, literal
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import (
     DISTRACTING, GOOD, IGNORED, WRONG, Entry, RankList, rank_lists)
@@ -89,7 +89,7 @@ def draw_rank_lists(rows: Sequence[ListRow], width: float,
         ax = figure.add_axes((0, 0, 1, 1))
         for k, (row, images) in enumerate(zip(rows, framed)):
             top = k * row_height + TITLE
-            ax.text(MARGIN, top - 0.05, plain(row.title), fontsize=8)
+            ax.text(MARGIN, top - 0.05, literal(row.title), fontsize=8)
             for image in images:
                 _draw(ax, image, (MARGIN + image.left * size[0], top), size, letters)
         _add_key(ax, {image.role for images in framed for image in images})

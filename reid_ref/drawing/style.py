@@ -108,7 +108,7 @@ def draw_panels(draw: Callable[[Any, Any], object], by_name: Mapping[str, Any], 
             draw(value, ax)
             loc = "center" if ax.get_title() else "right"
             if len(by_name) > 1:
-                add_title(ax, plain(name), *ax.get_title(loc).split("\n"), loc=loc)
+                add_title(ax, literal(name), *ax.get_title(loc).split("\n"), loc=loc)
     return axes[0].figure
 
 
@@ -122,21 +122,21 @@ def line_style(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
 
 
-def results_by_name(results: Mapping[str, Result]) -> dict[str, Result]:
+def checked_results(results: Mapping[str, Result]) -> dict[str, Result]:
     """Return the results by name as text without formulas; anything else is refused."""
     if not isinstance(results, Mapping) or not results:
         got = "none" if isinstance(results, Mapping) else type(results).__name__
         raise InputError("results", 'results by name, such as {"ours": result}', got)
-    return {plain(name): result for name, result in results.items()}
+    return {literal(name): result for name, result in results.items()}
 
 
-def plain(name: str) -> str:
+def literal(name: str) -> str:
     """Return a name that matplotlib shows as it is: no formula, and not hidden from the key."""
     text = visible(str(name)).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
-def conventions_of(results: Mapping[str, Result]) -> str:
+def convention_names(results: Mapping[str, Result]) -> str:
     """Return the names of the conventions of these results."""
     return ", ".join(dict.fromkeys(result.convention.name for result in results.values()))
 
@@ -164,11 +164,11 @@ def retitle(figure: Any, title: str) -> None:
                          "name what they show", "give --title, or draw them apart")
     with defaults(**SETTINGS):
         if len(titled) > 1:
-            figure.suptitle(plain(title), fontsize=SETTINGS["axes.titlesize"])
+            figure.suptitle(literal(title), fontsize=SETTINGS["axes.titlesize"])
             return
         for ax in titled:
             ax.set_title("", loc="right")
-            add_title(ax, plain(title))
+            add_title(ax, literal(title))
 
 
 def label(ax: Any, *title: str, loc: str = "center", grid: Any = "both", **names: Any) -> None:
@@ -240,7 +240,7 @@ def with_counts(words: str, results: Mapping[str, Result]) -> str:
              + f"{n_query:,} {'query' if n_query == 1 else 'queries'}, "
              f"{n_gallery:,} gallery image{'s' * (n_gallery != 1)}"
              for (n_query, n_gallery), names in by_size.items()]
-    return f"{words} {'; '.join(sizes)}; convention {conventions_of(results)}."
+    return f"{words} {'; '.join(sizes)}; convention {convention_names(results)}."
 
 
 #: Suffixes of files, with the entries of their metadata that hold the date.

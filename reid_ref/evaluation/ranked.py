@@ -59,7 +59,7 @@ class SampleValues:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairParts:
     """All pairs of query and image, in parts, and their distances, which queries share.
 
     Parameters
@@ -97,7 +97,7 @@ class Ranked(Value):
         """Return `how` once for each ranking that its conventions need."""
         return [how]
 
-    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> PairParts:
         """Return all pairs."""
         raise NotImplementedError
 
@@ -211,13 +211,13 @@ class Features(Ranked):
         features = check_feature_shapes(self.query, self.gallery, query, gallery)
         return feature_rows(*features, how.scaling(), bytes_for(how.max_memory, features[1]))
 
-    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> PairParts:
         """Return all pairs; what is counted of them takes half of the memory."""
         of_query, of_gallery = check_feature_shapes(self.query, self.gallery, query, gallery)
         square = squares(read_rows(of_query))
         opened = feature_parts(of_query, of_gallery, [how.scaling()],
                                bytes_for(how.max_memory, of_gallery) // 2)
-        return Pairs(
+        return PairParts(
             lambda precision: ((slice(0, len(query)), part(precision)) for part in opened),
             lambda rows, ranked: _distances(ranked, square[rows], *how.distance()))
 
@@ -308,7 +308,7 @@ class Distances(Ranked):
         return rank_blocks(row_blocks(distances, memory), query, gallery, how,
                            self.provenance or {"distances": str(distances.dtype)})
 
-    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> PairParts:
         """Return all pairs."""
         distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
@@ -318,7 +318,7 @@ class Distances(Ranked):
             for block in row_blocks(distances, bytes_of(how.max_memory) // 2):
                 yield slice(done, done + len(block)), matrix_part(block)
                 done += len(block)
-        return Pairs(parts, lambda _, values: values.astype(np.float64))
+        return PairParts(parts, lambda _, values: values.astype(np.float64))
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
@@ -384,9 +384,9 @@ class Lists(Ranked):
 
     rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
 
-    def pairs(self, *_: Any) -> Pairs:
+    def pairs(self, *_: Any) -> PairParts:
         """Ranked lists have no distances."""
-        pairs: Pairs = self.exact_rows()
+        pairs: PairParts = self.exact_rows()
         return pairs
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
@@ -456,14 +456,14 @@ def _distances(ranked: Any, square: Any, metric: str, normalized: bool) -> Doubl
 
 def _rising(values: Doubles) -> Doubles:
     """Return ascending doubles with each repeated value replaced by the next free double."""
-    known = ~np.isnan(values)
-    bits = (values[known] + 0.0).view(np.int64)  # + 0.0: no negative zero
+    is_number = ~np.isnan(values)
+    bits = (values[is_number] + 0.0).view(np.int64)  # + 0.0: no negative zero
     # Whole numbers in the order of the doubles.
     whole = np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
     place = np.arange(len(whole))
     whole = np.maximum.accumulate(whole - place) + place
     risen: Doubles = values.copy()
-    risen[known] = np.where(whole < 0, np.iinfo(np.int64).min - whole, whole).view(np.float64)
+    risen[is_number] = np.where(whole < 0, np.iinfo(np.int64).min - whole, whole).view(np.float64)
     return risen
 
 

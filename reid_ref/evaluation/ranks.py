@@ -144,7 +144,7 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
             n_nan += counting.result()
         # Keys that share ranks in one block share them in all.
         shared = {key: next(k for k in ranks if ranks[k] is ranks[key]) for key in keys}
-        joined = {key: append(joined[key], ranks[key], own=nth > 1) if nth else ranks[key]
+        joined = {key: append(joined[key], ranks[key], in_place=nth > 1) if nth else ranks[key]
                   for key in set(shared.values())}
         curves.add(block, block_query, block_lists)
         done += len(block)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.disk import read_json, read_lines, unique
 from reid_ref.evaluation.lists import (
-    SUFFIX, check_matrix, in_order_of_queries, place, places_of)
+    SUFFIX, check_matrix, in_order_of_queries, find_place, places_of)
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.labels import IndexLists
@@ -224,7 +224,7 @@ def _parsed(lists: Iterable[Sequence[str]], where: Callable[[int], str],
     names = [] if gallery_names is None else list(gallery_names)
     places = places_of(names, "the gallery's labels")
     sample = next(filter(None, lists))[0]
-    if place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
+    if find_place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
         return RankedLists([_by_name(words, where(k), places) for k, words in enumerate(lists)],
                            where, names.__getitem__)
     return RankedLists([_numbers(words, where(k), first) for k, words in enumerate(lists)],
@@ -232,7 +232,7 @@ def _parsed(lists: Iterable[Sequence[str]], where: Callable[[int], str],
 
 
 def _by_name(words: Sequence[str], where: str, places: Mapping[str, int]) -> Integers:
-    images = [place(places, word) for word in words]
+    images = [find_place(places, word) for word in words]
     if None in images:
         word = repr(words[images.index(None)][:60])
         if places:

@@ -114,9 +114,9 @@ def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None
 
 def _correlation(given: npt.NDArray[Any], measured: npt.NDArray[Any]) -> float | None:
     """Return Spearman's rank correlation; None if the features do not rank."""
-    known = np.isfinite(given) & np.isfinite(measured)
-    first, second = (_ranks(row[known]) for row in (given, measured))
-    if not known.any() or not second.any():
+    finite = np.isfinite(given) & np.isfinite(measured)
+    first, second = (_ranks(row[finite]) for row in (given, measured))
+    if not finite.any() or not second.any():
         return None
     return float(first @ second / np.sqrt((first @ first) * (second @ second))) if first.any(
         ) else 0.0

@@ -86,9 +86,9 @@ def _whole(boxes: Boxes) -> Gallery:
 
     def images(query: int) -> Integers:
         first = listed[query][listed[query] >= 0]
-        others = np.ones(len(boxes.image), dtype=np.bool_)
-        others[first] = others[boxes.query_image[query]] = False
-        return np.concatenate([first, np.flatnonzero(others)])
+        remaining = np.ones(len(boxes.image), dtype=np.bool_)
+        remaining[first] = remaining[boxes.query_image[query]] = False
+        return np.concatenate([first, np.flatnonzero(remaining)])
     return images
 
 

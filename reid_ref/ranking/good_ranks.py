@@ -135,15 +135,15 @@ def concatenate(parts: Iterable[GoodRanks]) -> GoodRanks:
         [getattr(part, name) for name in GoodRanks.__dataclass_fields__] for part in parts))))
 
 
-def append(ranks: GoodRanks, block: GoodRanks, own: bool) -> GoodRanks:
+def append(ranks: GoodRanks, block: GoodRanks, in_place: bool) -> GoodRanks:
     """Join the ranks of the next block of queries, so that all are in memory once.
 
-    `own`: the arrays of `ranks` are of this function, and grow in place.
+    `in_place`: the arrays of `ranks` are of this function, and grow in place.
     """
     arrays = {}
     for name in GoodRanks.__dataclass_fields__:
         array, more = getattr(ranks, name), getattr(block, name)
-        array, size = array if own else array.copy(), len(array)
+        array, size = array if in_place else array.copy(), len(array)
         array.resize(size + len(more), refcheck=False)  # no view of it was handed out
         array[size:] = more
         arrays[name] = array

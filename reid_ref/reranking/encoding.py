@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.reranking.neighbours import Pairs
+from reid_ref.reranking.neighbours import ImagePairs
 
 Array = npt.NDArray[Any]
 
@@ -111,12 +111,12 @@ VARIANTS = {
 }
 
 
-def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int,
+def encode(pairs: ImagePairs, index: Array, scale: Array, k1: int, k2: int,
            variant: Variant) -> Any:
     """Return V, csr_array of float32, shape (n, n): the weights of neighbours, 1 in each row.
 
-    `index` is that of `Pairs.nearest`, for max(k1 + 1, k2) images or more; the distances of each
-    image are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
+    `index` is that of `ImagePairs.nearest`, for max(k1 + 1, k2) images or more; the distances of
+    each image are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
     """
     from scipy.sparse import csr_array
 

@@ -32,7 +32,7 @@ from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels)
 from reid_ref.reranking.encoding import VARIANTS, Variant, encode, invert, jaccard
-from reid_ref.reranking.neighbours import Pairs, joined_features, pairs_of
+from reid_ref.reranking.neighbours import ImagePairs, joined_features, pairs_of
 from reid_ref.reranking.settings import (
     Settings, by_settings, measured_by, settings_of, signed_reranking)
 from reid_ref.result import Result
@@ -176,9 +176,9 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         how = How(tuple(measured_by(settings, record) for record in records),
                   normalize=settings.normalize, progress=report)
         with warnings_to(ignored) if k else contextlib.nullcontext():  # of the first alone
-            found = _evaluated(query_features, gallery_features, query, gallery, settings,
-                               mahalanobis, how)
-        results.update(zip(map(id, records), found))
+            evaluated = _evaluated(query_features, gallery_features, query, gallery, settings,
+                                   mahalanobis, how)
+        results.update(zip(map(id, records), evaluated))
     return as_requested([results[id(record)] for record in conventions], convention)
 
 
@@ -239,7 +239,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int | None = N
 class _Job:
     """Checked features of all images, the queries first, and options."""
 
-    pairs: Pairs
+    pairs: ImagePairs
     n_query: int
     settings: Settings
 

@@ -61,10 +61,10 @@ def tables_of(page: Sequence[str]) -> list[Grid]:
     if any("<table" in line.lower() for line in lines):
         with suppress(AssertionError):  # of the parser: "<![" and no name, where reading ends
             html.feed("\n".join(lines))  # without close(): an unfinished tag is left alone
-    found = [grid for grid in chain(_markdown(lines), html.grids, _latex(lines)) if grid.rows]
-    found.sort(key=lambda grid: grid.rows[0][0])
-    _add_what_is_above(found, lines)
-    return found
+    grids = [grid for grid in chain(_markdown(lines), html.grids, _latex(lines)) if grid.rows]
+    grids.sort(key=lambda grid: grid.rows[0][0])
+    _add_what_is_above(grids, lines)
+    return grids
 
 
 def plain(text: str) -> str:
@@ -110,7 +110,7 @@ def _add_what_is_above(grids: list[Grid], lines: Sequence[str]) -> None:
             line, after = lines[number].strip(), lines[number + 1].strip()
             level, text = _heading(line, after)
             if level:
-                headings = {k: known for k, known in headings.items() if k < level}
+                headings = {k: heading for k, heading in headings.items() if k < level}
                 headings[level], above = text, ""
             elif "|" not in line and line[:1] not in ("\\", "%") and set(line) - set("=- "):
                 above = plain(line) or above

@@ -51,7 +51,7 @@ def wanted(far: float, number: int) -> int:
     return int(np.round(number * far))
 
 
-def likely(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> Doubles:
+def likely_ranges(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> Doubles:
     """Return ranges of distance, shape (n, 2), that the questions are likely to need.
 
     Guessed from the distances of the genuine pairs and of a sample of all pairs, with room for a

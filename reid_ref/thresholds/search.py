@@ -20,7 +20,7 @@ from reid_ref.thresholds import intervals
 from reid_ref.thresholds.impostors import Impostors
 from reid_ref.thresholds.open_set import open_set_of
 from reid_ref.thresholds.questions import (
-    Genuine, at_rate, crossing, equal_error, fastreid_rates, likely, rate_where_equal)
+    Genuine, at_rate, crossing, equal_error, fastreid_rates, likely_ranges, rate_where_equal)
 from reid_ref.thresholds.values import Point, Thresholds
 
 #: Bytes of memory to work in for each pair that is measured in one pass.
@@ -42,7 +42,7 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     memory = bytes_of(how.max_memory)
     pairs = ranked.pairs(query, gallery, how)
     impostors = Impostors(pairs, roles, len(query), len(gallery), absent, precision,
-                          memory // _BYTES, partial(likely, rates), memory // 2,
+                          memory // _BYTES, partial(likely_ranges, rates), memory // 2,
                           in_queries(how.progress, len(query)))
     genuine = Genuine.of(impostors.genuine)
     *found, equal, crossed, fastreid = _settled(impostors, genuine, rates)

@@ -175,9 +175,9 @@ class Convention:
         for name in ("also", "oddities", "ignored"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "base", self.base or self.name)
-        for choice, values in CHOICES.items():
+        for choice, known in CHOICES.items():
             if choice not in ("ignored", "cmc_length"):
-                check_choice(getattr(self, choice), choice, values)
+                check_choice(getattr(self, choice), choice, known)
         check_choice(self.metric, "metric", METRICS)
         if isinstance(self.reranking, Mapping):
             object.__setattr__(self, "reranking", Reranking(**{

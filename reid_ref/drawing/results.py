@@ -10,8 +10,8 @@ import numpy as np
 from reid_ref.arrays import Doubles, check_count, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
-    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, checked_results, convention_names,
-    label, line_style)
+    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, convention_names, label, line_style,
+    results_by_name)
 from reid_ref.evaluation import groups as figure_values
 from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
@@ -60,7 +60,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     [[0.0, 100.0, 100.0]]
     """
     check_count(last, "last", 2)
-    results, ax = checked_results(results), axes_or(ax)
+    results, ax = results_by_name(results), axes_or(ax)
     drawn, bottom, end = None, 100.0, 2
     for k, (name, result) in enumerate(results.items()):
         y = 100 * result.cmc[:last]
@@ -111,7 +111,7 @@ def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [line.get_label() for line in ax.lines]
     ['ours (mAP 41.67)']
     """
-    results, ax = checked_results(results), axes_or(ax)
+    results, ax = results_by_name(results), axes_or(ax)
     for k, (name, result) in enumerate(results.items()):
         ax.plot(range(figure_values.LEVELS), 100 * figure_values.mean_precision(result),
                 **line_style(k), label=f"{name} (mAP {percent(result.mAP)})")
@@ -149,7 +149,7 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_legend().get_texts()]
     ['ours: 1 query, mean 41.67', 'ours: 1 identity, mean 41.67']
     """
-    results, ax = checked_results(results), axes_or(ax)
+    results, ax = results_by_name(results), axes_or(ax)
     title, ylabel, place = "AP by query, cumulative", "queries up to this AP (%)", "best"
     if len(results) == 1:
         (name, result), = results.items()
@@ -213,7 +213,7 @@ def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['1\\n0', '2\\n1']
     """
-    results, ax = checked_results(results), axes_or(ax)
+    results, ax = results_by_name(results), axes_or(ax)
     groups = [figure_values.ap_by_good(result) for result in results.values()]
     for k, (name, group) in enumerate(zip(results, groups)):
         ax.plot(range(len(group.mAP)), 100 * group.mAP, **line_style(k), markersize=3.5,
@@ -270,7 +270,7 @@ def conventions(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> ax.lines[0].get_xdata().round(2).tolist()
     [41.67, 58.33]
     """
-    results, ax = checked_results(results), axes_or(ax, conventions_height(len(results)))
+    results, ax = results_by_name(results), axes_or(ax, conventions_height(len(results)))
     rows = np.arange(len(results))
     ap = 100 * np.array([result.mAP for result in results.values()])
     rank1 = 100 * np.array([points_of(result.cmc)[0] for result in results.values()])

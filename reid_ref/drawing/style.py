@@ -122,7 +122,7 @@ def line_style(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
 
 
-def checked_results(results: Mapping[str, Result]) -> dict[str, Result]:
+def results_by_name(results: Mapping[str, Result]) -> dict[str, Result]:
     """Return the results by name as text without formulas; anything else is refused."""
     if not isinstance(results, Mapping) or not results:
         got = "none" if isinstance(results, Mapping) else type(results).__name__

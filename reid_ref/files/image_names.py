@@ -229,7 +229,7 @@ FOLDERS = {"query": ("query", "image_query"),
 def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[str]],
                   root: str | os.PathLike[str],
                   listed: str | os.PathLike[str] | None = None,
-                  label_names: list[str] | None = None) -> list[str]:
+                  known: list[str] | None = None) -> list[str]:
     """Return the names of one side's images, in the order of the features.
 
     Parameters
@@ -243,7 +243,7 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
         Folder that the names are relative to.
     listed : path, optional
         A text file with one name per line.
-    label_names : list of str, optional
+    known : list of str, optional
         Names in the labels, if there are no files of names.
 
     Raises
@@ -263,7 +263,7 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
     """
     if not os.path.isdir(root):
         raise InputError(root, "the folder of the images")
-    names, where = _names_and_source(side, files, Path(root), listed, label_names)
+    names, where = _names_and_source(side, files, Path(root), listed, known)
     if len(names) != n_images:
         raise InputError(
             where, f"{n_images:,} {side} images, as many as labels", f"{len(names):,}",
@@ -273,7 +273,7 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
 
 def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: Path,
                       listed: str | os.PathLike[str] | None,
-                      label_names: list[str] | None) -> tuple[list[str], object]:
+                      known: list[str] | None) -> tuple[list[str], object]:
     """Return names, and where they are from."""
     if listed is not None:
         return listed_names(Path(listed)), listed
@@ -285,8 +285,8 @@ def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: 
             raise array.refusal
         if array and array.text:
             return [name.strip() for name in array.names().tolist()], path
-    if label_names is not None:
-        return label_names, f"the names of the {side} labels"
+    if known is not None:
+        return known, f"the names of the {side} labels"
     folder = folder_of_side(root, side)
     if folder is None:
         raise InputError(

@@ -37,12 +37,11 @@ def test_a_list_comes_first(tmp_path):
         "two.jpg", "a b.jpg"]
     with pytest.raises(InputError, match=r"names.txt: expected 3 query images.*got 2"):
         names_of_side("query", 3, [], tmp_path, tmp_path / "names.txt")
-    assert names_of_side(
-        "query", 1, [tmp_path / "a.npz"], tmp_path, label_names=["x"]) == ["one.jpg"]
+    assert names_of_side("query", 1, [tmp_path / "a.npz"], tmp_path, known=["x"]) == ["one.jpg"]
     touch(tmp_path, "query/three.jpg")
-    assert names_of_side("query", 1, [], tmp_path, label_names=["x"]) == ["x"]
+    assert names_of_side("query", 1, [], tmp_path, known=["x"]) == ["x"]
     with pytest.raises(InputError, match="the names of the query labels: expected 2 .*got 1"):
-        names_of_side("query", 2, [], tmp_path, label_names=["x"])
+        names_of_side("query", 2, [], tmp_path, known=["x"])
 
 
 NAMES = ["0002_c1s1_000451_03.jpg", "0002_c2s1_000451_03.jpg", "-1_c3s1_000451_03.jpg"]

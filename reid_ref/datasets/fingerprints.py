@@ -119,7 +119,7 @@ _WORDS = {
 
 
 def recognise(query: Labels, gallery: Labels) -> Recognised | None:
-    """Tell which benchmark labels are from, and what differs from it.
+    """Return the benchmark that labels are from, and what differs from it.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _differing(expected: SetCounts, counts: SetCounts) -> list[str]:
 
 
 def _resembles(benchmark: Fingerprint, counts: SetCounts) -> bool:
-    """Tell whether a number of images and one more count are the set's, and the size is similar.
+    """Return whether a number of images and one more count are the set's, with a similar size.
 
     A single count may agree by chance, such as 1,400 queries or 200 identities.
     """

@@ -103,7 +103,7 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     if not path.is_dir():
-        return _of_names(path, _lines_of_words(path))
+        return _labels_from_names(path, _lines_of_words(path))
     names = names_in_folder(path, path)
     with errors_at(path):
         parsed = parse_names(names)
@@ -120,7 +120,7 @@ def _lines_of_words(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _of_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
+def _labels_from_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
     form = next(filter(None, map(form_of, rows[0][1])), None)
     names = []
     for number, words in rows:
@@ -167,13 +167,14 @@ def read_side(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     if path.suffix.lower() == ".npy":
-        return _of_columns(path)
+        return _labels_from_columns(path)
     rows = _lines_of_words(path)
     columns = [COLUMNS.get(word.lower(), "") for word in rows[0][1]]
-    return _of_table(path, rows[1:], columns) if "identity" in columns else _of_names(path, rows)
+    return (_labels_from_table(path, rows[1:], columns) if "identity" in columns else
+            _labels_from_names(path, rows))
 
 
-def _of_columns(path: Path) -> Labels:
+def _labels_from_columns(path: Path) -> Labels:
     array = next(iter(read_contents(path).values.values())).load()
     if array.ndim != 2 or array.shape[1] != 2:
         raise InputError(path, "two columns, camera and identity, one row per image",
@@ -185,7 +186,8 @@ def _of_columns(path: Path) -> Labels:
     return Labels(identity, camera)
 
 
-def _of_table(path: Path, rows: list[tuple[int, list[str]]], columns: list[str]) -> Labels:
+def _labels_from_table(path: Path, rows: list[tuple[int, list[str]]],
+                       columns: list[str]) -> Labels:
     for column, allowed in (("identity", (1,)), ("camera", (1,)), ("name", (0, 1))):
         if columns.count(column) not in allowed:
             raise InputError(f"{path}: line 1", "one column of each of identity and camera, and "
@@ -360,7 +362,7 @@ def _is_tracks(value: StoredArray) -> bool:
 
 
 def _is_list(path: Path) -> bool:
-    """Tell whether the first line of a file has an image name; a folder has images."""
+    """Return whether the first line of a file has an image name; a folder has images."""
     if path.is_dir():
         return True
     try:

@@ -175,7 +175,7 @@ def _percent(text: str, name: str) -> Decimal:
 
 
 def agreement(value: float, printed: Decimal) -> str:
-    """Say how a number gives the printed percent.
+    """Return how a number gives the printed percent.
 
     Parameters
     ----------

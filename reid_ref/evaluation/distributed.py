@@ -204,7 +204,7 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
         zeros, wanted = [], _sent_once(goods)
         # Each worker gets the labels of its shard alone.
         for _, (counts, zero) in _results(client, [(shard, (_count, shard, shared, wanted, {
-                name: _of_shard(counting, shard.images) for name, counting in groups.items()}))
+                name: _within_shard(counting, shard.images) for name, counting in groups.items()}))
                 for shard in shards]):
             zeros.append(zero)
             for name in groups:
@@ -248,7 +248,7 @@ def _count(shard: _Shard, queries: _Queries, goods: Goods,
     raise wrong_products()
 
 
-def _of_shard(counting: Counting, images: slice) -> Counting:
+def _within_shard(counting: Counting, images: slice) -> Counting:
     """Return what is counted in a shard: the pairs and the labels of its own images."""
     pairs = (counting.left_out >= images.start) & (counting.left_out < images.stop)
     return replace(counting.within(images), left_out_query=counting.left_out_query[pairs],

@@ -430,7 +430,7 @@ def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
 
 
 def _make_distances(block: Doubles, features: Array, metric: str, normalized: bool) -> None:
-    """Put distances in the place of what ranks, in the same order and with the same ties."""
+    """Replace ranking keys by distances, in the same order and with the same ties."""
     for row, square in zip(block, squares(features).tolist()):
         ranked = np.sort(row)
         values = _distances(ranked, square, metric, normalized)

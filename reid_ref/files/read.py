@@ -85,7 +85,7 @@ def read_result(*paths: str | os.PathLike[str],
             layout = _layout(together.values)
             if layout and together.values.keys() <= {*layout.keys.values(), *OPTIONAL}:
                 files = {listed[0]: together}
-        return _of_files(files, named)
+        return _result_file(files, named)
     except InputError:
         for contents in files.values():
             contents.close()
@@ -167,7 +167,7 @@ def _contents(path: Path, alone: bool, names: dict[str, str]) -> Contents:
     return contents
 
 
-def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> ResultFile:
+def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str]) -> ResultFile:
     (path, contents), several = next(iter(files.items())), len(files) > 1
     layout = None if several or names else _layout(contents.values)
     if layout is None:

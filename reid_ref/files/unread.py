@@ -39,14 +39,14 @@ def warn_of_unread(result: ResultFile, unread: Mapping[str, StoredArray]) -> Non
             matrices.setdefault(role_of(key) or "", {})[key] = value
     if result.query_features is not None:
         for key, value in matrices.get("distances", {}).items():
-            _beside_features(result, key, value)
+            _warn_of_distances(result, key, value)
     elif result.distances is not None:
         keys = {role: next(iter(matrices.get(role, ())), None) for role in FEATURES}
         if None not in keys.values():
-            _beside_distances(result, {role: str(key) for role, key in keys.items()}, unread)
+            _warn_of_features(result, {role: str(key) for role, key in keys.items()}, unread)
 
 
-def _beside_features(result: ResultFile, key: str, value: StoredArray) -> None:
+def _warn_of_distances(result: ResultFile, key: str, value: StoredArray) -> None:
     n_query, n_gallery = sizes = len(result.query), len(result.gallery)
     likeness = [_likeness(_corner(given), _first(result.query_features, _QUERIES),
                           _first(result.gallery_features, _IMAGES))
@@ -61,7 +61,7 @@ def _beside_features(result: ResultFile, key: str, value: StoredArray) -> None:
              f"same file are of {n_query} queries and {n_gallery} gallery images")
 
 
-def _beside_distances(result: ResultFile, keys: Mapping[str, str],
+def _warn_of_features(result: ResultFile, keys: Mapping[str, str],
                       unread: Mapping[str, StoredArray]) -> None:
     given, sides = _first(result.distances, _QUERIES)[:, :_IMAGES], [
         unread[key] for key in keys.values()]
@@ -83,7 +83,7 @@ def _first(matrix: Any, n: int) -> npt.NDArray[Any]:
 
 
 def _warn(unread: list[str], ranked: str, names: Mapping[str, str], likeness: float) -> None:
-    """Say that an array is not read; `likeness`: 0 to 1, below 0 if it is not known."""
+    """Warn that an array is not read; `likeness`: 0 to 1, below 0 if it is not known."""
     if likeness >= _SAME:
         return
     verb, it = ("is", "it") if len(unread) == 1 else ("are", "they")

@@ -175,7 +175,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
     with each_warning_once():
         if trials is None or trials is ONE_OF_SEVERAL and isinstance(record.trials, Given):
             check_counts(record, parts, sides)
-        return ProtocolResult({each.name: _of_part(
+        return ProtocolResult({each.name: _part_result(
             record, each, ranked, sides, how, trials, shots) for each in parts},
             _also(record, ranked, sides, how) if later and trials is None else None,
             record.means)
@@ -207,8 +207,8 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
             gallery[images[first]])
 
 
-def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
-             trials: Any, shots: int) -> Result:
+def _part_result(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
+                 trials: Any, shots: int) -> Result:
     how = replace(how, conventions=(record.convention_of(part),))
     if part.query.drawn is False and trials is not ONE_OF_SEVERAL and not np.array_equal(
             sides["query"].identity, sides["gallery"].identity):
@@ -218,12 +218,12 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
         return _expected(record, part, ranked, sides, how)
     rows = list(rows_of_trials(record, part, sides, trials, shots))
     seed = record.trials.seed if trials is None and isinstance(record.trials, Seeded) else ""
-    return of_trials(record, part.name, _of_trials(part, ranked, sides, how, rows),
+    return of_trials(record, part.name, _trial_results(part, ranked, sides, how, rows),
                      shots="" if record.shots == (1,) else shots, trials=len(rows), seed=seed)
 
 
-def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
-               trials: list[Trial]) -> list[Result]:
+def _trial_results(part: Part, ranked: Input, sides: Sides, how: How,
+                   trials: list[Trial]) -> list[Result]:
     """Evaluate each trial; distances are measured once if trials have many in common."""
     asks, answers = part.query.side, part.gallery.side
     labels = [_labels(part, sides, rows) for rows in trials]

@@ -1,4 +1,4 @@
-"""A protocol of one's own, as a TOML or JSON file with the fields of `Protocol`."""
+"""A user-defined protocol, as a TOML or JSON file with the fields of `Protocol`."""
 from __future__ import annotations
 
 import os

@@ -100,13 +100,13 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
             for words, mask in kept.items():
                 name = ", ".join([each.name] * (len(parts) > 1 or len(kept) == 1)
                                  + [words] * (len(kept) > 1))
-                results[name] = _of_part(record, record.boxes, each, boxes, mask, how,
-                                         words)
+                results[name] = _part_result(record, record.boxes, each, boxes, mask, how,
+                                             words)
     return ProtocolResult(results)
 
 
-def _of_part(record: Protocol, rule: BoxRule, part: Part, boxes: Boxes, kept: Mask, how: How,
-             words: str) -> Result:
+def _part_result(record: Protocol, rule: BoxRule, part: Part, boxes: Boxes, kept: Mask, how: How,
+                 words: str) -> Result:
     searched = rule.rank(boxes, kept, part.name, how)
     result, = summaries(searched.ranking, searched.query, searched.gallery, how)
     # Boxes have no identity, so none is known for a distractor.

@@ -47,8 +47,8 @@ def settings_of(convention: Convention, variant: str | None = None, k1: Any = No
     reranking = convention.reranking
     if reranking is None and variant is None:
         warn(f"{convention.name} has no re-ranking of its own: re-ranked as matlab does "
-             f"({_of_matlab()})")
-    default = reranking or _of_matlab()
+             f"({_matlab_reranking()})")
+    default = reranking or _matlab_reranking()
     variant = _given(variant, default.variant)
     check_choice(variant, "variant", VARIANTS)
     return Settings(
@@ -74,7 +74,7 @@ def origin_of(reranked: Reranking, convention: Convention) -> str:
     """Return whose re-ranking this is, for the screen."""
     reranking = convention.reranking
     if reranking is None:
-        whose = "as matlab does" if str(reranked) == str(_of_matlab()) else "as given"
+        whose = "as matlab does" if str(reranked) == str(_matlab_reranking()) else "as given"
         return f"{whose}; {convention.name} has no re-ranking of its own"
     if str(reranked) == str(reranking):
         return f"as {convention.name} does ({reranking.source})"
@@ -90,7 +90,7 @@ def by_settings(conventions: Iterable[Convention], *given: Any,
     return groups
 
 
-def _of_matlab() -> Reranking:
+def _matlab_reranking() -> Reranking:
     reranking = CONVENTIONS["matlab"].reranking
     assert reranking is not None
     return reranking

@@ -56,7 +56,8 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     at_equal = points["equal"]
     fields = {**fields_of(convention), **ranked.provenance_of(how), "far": _text(rates),
               **how.signed_lists()}
-    made = signature(fields, query, gallery).changed(_of_intervals(confidence), before="reid-ref")
+    made = signature(fields, query, gallery).changed(_interval_fields(confidence),
+                                                     before="reid-ref")
     return Thresholds(
         len(impostors.genuine), impostors.number, {rate: points[rate] for rate in rates},
         rate_where_equal((at_equal.impostor, at_equal.genuine), before, impostors.number,
@@ -68,7 +69,7 @@ def _text(rates: Sequence[float]) -> str:
     return ",".join(f"{rate:g}" for rate in rates)
 
 
-def _of_intervals(confidence: Mapping[str, Any] | None) -> dict[str, object]:
+def _interval_fields(confidence: Mapping[str, Any] | None) -> dict[str, object]:
     """Return the signature's fields of intervals, as a result has them."""
     if confidence is None:
         return {}

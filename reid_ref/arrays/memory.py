@@ -99,7 +99,7 @@ def _available() -> int:
 
 
 def _held() -> int:
-    """Return the address space of this process, in bytes; 0 if it is unknown."""
+    """Return the address space of this process, in bytes; 0 if unknown."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")

@@ -525,15 +525,15 @@ class Published:
         What it is made of: a name of `reid_ref.protocols.PROTOCOLS` and one of its parts, or else
         a name of `reid_ref.CONVENTIONS`. Empty if the source does not tell.
     min_score : str
-        Of person search: the least score of the detections that the code keeps; empty if it is
-        not known.
+        Of person search: the least score of the detections that the code keeps; empty if
+        unknown.
     rank1, rank5, rank10, rank20, mAP, mINP : str
         Percent, with the digits that were printed.
     evaluator : str
         What the code of the source does at that commit.
     label_minus_1 : {"loaded", "not loaded", ""}
         Whether images labelled -1 reached that evaluator; empty if the dataset has none, or
-        if it is not known.
+        if unknown.
     source_paper, year, source_repo, source_path, source_commit : str
     note : str
         What to know before trusting the digits.

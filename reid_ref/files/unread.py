@@ -83,7 +83,7 @@ def _first(matrix: Any, n: int) -> npt.NDArray[Any]:
 
 
 def _warn(unread: list[str], ranked: str, names: Mapping[str, str], likeness: float) -> None:
-    """Warn that an array is not read; `likeness`: 0 to 1, below 0 if it is not known."""
+    """Warn that an array is not read; `likeness`: 0 to 1, below 0 if unknown."""
     if likeness >= _SAME:
         return
     verb, it = ("is", "it") if len(unread) == 1 else ("are", "they")

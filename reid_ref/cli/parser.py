@@ -112,9 +112,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
 def _version(argv: Sequence[str]) -> str:
     if not {"--version", "--verbose"} <= set(argv):
         return f"reid-ref {__version__}"
-    from reid_ref.cli.about import about  # takes long to load
+    from reid_ref.cli.about import environment  # takes long to load
 
-    return about()
+    return environment()
 
 
 def _list_of_commands() -> Iterator[str]:

@@ -103,7 +103,7 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     if not path.is_dir():
-        return _of_names(path, _lines_of_words(path))
+        return _labels_from_names(path, _lines_of_words(path))
     names = names_in_folder(path, path)
     with errors_at(path):
         parsed = parse_names(names)
@@ -120,7 +120,7 @@ def _lines_of_words(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _of_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
+def _labels_from_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
     form = next(filter(None, map(form_of, rows[0][1])), None)
     names = []
     for number, words in rows:
@@ -135,20 +135,20 @@ def _of_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
     for (number, words), name, identity in zip(rows, names, parsed["identity"].tolist()):
         words.remove(name)
         if words and not (_NUMBER.fullmatch(words[0]) and int(words[0]) == identity):
-            raise InputError(f"{path}: line {number}", f"{identity}, the identity that the name "
-                             "says", repr(words[0][:20]), "names alone are enough")
+            raise InputError(f"{path}: line {number}", f"{identity}, the identity in the "
+                             "name", repr(words[0][:20]), "names alone are enough")
     return Labels(parsed["identity"], parsed["camera"], name=names)
 
 
 def read_side(path: str | os.PathLike[str]) -> Labels:
-    """Read the labels of one side, with the names of its images where the file has them.
+    """Read the labels of one side, with the names of its images if the file has them.
 
     Parameters
     ----------
     path : str or path
         ``.npy``: two columns, camera and identity, as CityFlow's annotations have them. Text: a
         table whose first line names its columns, identity and camera, perhaps name, in any order;
-        or a list of image names that say identity and camera, as `read_list` reads it.
+        or a list of image names that contain identity and camera, as `read_list` reads it.
 
     Raises
     ------
@@ -167,13 +167,14 @@ def read_side(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     if path.suffix.lower() == ".npy":
-        return _of_columns(path)
+        return _labels_from_columns(path)
     rows = _lines_of_words(path)
     columns = [COLUMNS.get(word.lower(), "") for word in rows[0][1]]
-    return _of_table(path, rows[1:], columns) if "identity" in columns else _of_names(path, rows)
+    return (_labels_from_table(path, rows[1:], columns) if "identity" in columns else
+            _labels_from_names(path, rows))
 
 
-def _of_columns(path: Path) -> Labels:
+def _labels_from_columns(path: Path) -> Labels:
     array = next(iter(read_contents(path).values.values())).load()
     if array.ndim != 2 or array.shape[1] != 2:
         raise InputError(path, "two columns, camera and identity, one row per image",
@@ -185,11 +186,12 @@ def _of_columns(path: Path) -> Labels:
     return Labels(identity, camera)
 
 
-def _of_table(path: Path, rows: list[tuple[int, list[str]]], columns: list[str]) -> Labels:
+def _labels_from_table(path: Path, rows: list[tuple[int, list[str]]],
+                       columns: list[str]) -> Labels:
     for column, allowed in (("identity", (1,)), ("camera", (1,)), ("name", (0, 1))):
         if columns.count(column) not in allowed:
             raise InputError(f"{path}: line 1", "one column of each of identity and camera, and "
-                             "name where there is one", f"{columns.count(column)} for {column}",
+                             "name if there is one", f"{columns.count(column)} for {column}",
                              "without cameras, give each image camera 0")
     for number, words in rows:
         if len(words) != len(columns):
@@ -251,7 +253,7 @@ def read_indices(path: str | os.PathLike[str], n_all: int | None = None) -> Inte
     Raises
     ------
     InputError
-        The file cannot be read, does not hold one vector, or has a place below 1 or, where it is
+        The file cannot be read, does not hold one vector, or has a place below 1 or, if it is
         given, above `n_all`.
     """
     with closing(read_contents(Path(path))) as file:
@@ -299,7 +301,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     Parameters
     ----------
     *paths : str or path
-        Two lists of names (see `read_list`; the file's name says query, or gallery or test);
+        Two lists of names (see `read_list`; the file's name contains query, or gallery or test);
         MARS's tracks_test_info.mat and query_IDX.mat; CUHK03-NP's configuration; the four label
         vectors of the MATLAB drivers, each in a file; one file that holds the four, such as
         pytorch_result.mat; a folder of images for each list of names; or the folder of a data
@@ -312,7 +314,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     Raises
     ------
     InputError
-        A file that cannot be read, or files that do not say all four: identity and camera of
+        A file that cannot be read, or files that do not contain all four: identity and camera of
         query and gallery.
     """
     listed = [Path(path) for path in paths]
@@ -407,7 +409,7 @@ def _is_tracks(value: StoredArray) -> bool:
 
 
 def _is_list(path: Path) -> bool:
-    """Tell whether the first line of a file has an image name; a folder has images."""
+    """Return whether the first line of a file has an image name; a folder has images."""
     if path.is_dir():
         return True
     try:

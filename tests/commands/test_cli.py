@@ -13,7 +13,7 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.cli.parser import COMMANDS
 from reid_ref.commands import conventions
-from reid_ref.commands.evaluate.command import MORE
+from reid_ref.commands.evaluate.command import EvaluateRequest
 from reid_ref.files import read_result
 from tests.cases import save
 from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
@@ -164,7 +164,8 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
         "--max-memory", "--protocol", "--format", "--json", "--measure", "--ranks", "--name",
         "--confidence", "--save", "--per-query", "--at", "--worst", "--by", "--expect",
         "--fail-under", "--baseline", "--quiet", "--help", "--help-all"}
-    assert whole == shown | set(MORE)
+    assert whole == shown | {flag for flag, each in EvaluateRequest.table().items()
+                             if each.metadata["more"]}
 
 
 @pytest.fixture

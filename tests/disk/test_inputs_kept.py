@@ -18,7 +18,7 @@ WORDS = ("NAME", "NAME[,NAME]", "KEY=VALUE", "SIZE", "K[,K]", "K", "N", "N[,N]",
          "SPEC", "SECONDS", "ROLE=NAME[,...]", "KEY | BENCHMARK", "RATE[,RATE]", "S[,S]")
 #: The metavar of an option that takes a file or a folder.
 FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"),
-         "METHOD")
+         "SYSTEM")
 #: Calls of each command that writes, which together name all of its files.
 CALLS = {
     "evaluate": [

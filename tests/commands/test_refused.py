@@ -172,7 +172,7 @@ REFUSED = {
     "plot cmc absent.npz -o x.png": "absent.npz", "plot cmc MARKET": "required: -o/--output",
     "plot cmc MARKET -o x.png --last-rank 1": "--last-rank: .*whole number",
     "plot pr MARKET -o x.png --last-rank 9": "--last-rank: .*figure cmc",
-    "plot cameras MARKET -o x.png --convention mars": "--convention: .*drawn from the labels alone",
+    "plot cameras MARKET -o x.png --convention mars": "--convention: .*from the labels alone",
     "plot distances MARKET -o x.png --set ap=step": "--set: .*drawn from the labels alone",
     # The page.
     **{f"report MARKET -o x.html {words}": message for words, message in {

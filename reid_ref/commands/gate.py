@@ -56,7 +56,7 @@ class GateRequest(Request):
         help="exit code 3 unless these are the numbers, e.g. mAP=76.12,Rank-1=90.1, rounded to "
              "the digits given")
     tolerance: str | None = option(
-        "--tolerance", more=True, metavar="POINTS",
+        "--tolerance", needs=("--expect",), more=True, metavar="POINTS",
         help="with --expect: how many percentage points a number may be off, e.g. 0.01")
     fail_under: list[str] | None = option(
         "--fail-under", action="append", metavar="NAME=PERCENT[,...]",
@@ -66,7 +66,8 @@ class GateRequest(Request):
         help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
              "in FILE, which --save wrote")
     strict: bool = option(
-        "--strict", False, more=True, action="store_true",
+        "--strict", False, without={"--protocol": "which ranks a selection of the images"},
+        more=True, action="store_true",
         help="exit code 1 if the doctor has a warning or an error; see reid-ref doctor")
 
 
@@ -81,8 +82,6 @@ class Gates(NamedTuple):
 
 def check(request: GateRequest) -> Gates:
     """Read what a result must pass, before the work."""
-    if request.expect is None:
-        request.refuse(("--tolerance",), "--expect with it", "none; add it")
     return Gates(
         parse_wanted(request.expect or (), "--expect"),
         parse_wanted(request.fail_under or (), "--fail-under"),

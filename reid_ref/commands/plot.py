@@ -12,7 +12,7 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import (
-    add_images, check_images, evaluate_file, groups_of, image_names)
+    add_images, evaluate_file, groups_of, image_names)
 from reid_ref.console.request import Request, option
 from reid_ref.console.values import numbers
 from reid_ref.console.terminal import phase, show
@@ -143,7 +143,6 @@ def _check_list_options(request: PlotRequest, conventions: list[Convention]) -> 
                          "images", remedy="name their files after --index-lists")
     for flag, value in (("--worst", request.worst), ("--top", request.top)):
         check_count(1 if value is None else value, flag)
-    check_images(request)
 
 
 def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Convention],

@@ -67,24 +67,27 @@ def _words(result: Result) -> list[str]:
     return row("re-ranked", f"{reranked}, {origin_of(reranked, result.convention)}")
 
 
+NOT_RERANKED = {"--multi-query": "which the drivers never re-rank"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RerankRequest(gates.GateRequest):
     """What the command line requests."""
 
     variant: str | None = option(
-        "--variant", metavar="NAME",
+        "--variant", without=NOT_RERANKED, metavar="NAME",
         help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the convention's toolbox "
              "(matlab: matlab)")
     k1: int | None = option(
-        "--k1", type=int, metavar="N",
+        "--k1", without=NOT_RERANKED, type=int, metavar="N",
         help="size of the k-reciprocal neighbourhood; default: the toolbox's (matlab: 20; "
              "TransReID, CLIP-ReID: 50)")
     k2: int | None = option(
-        "--k2", type=int, metavar="N",
+        "--k2", without=NOT_RERANKED, type=int, metavar="N",
         help="neighbours whose vectors are averaged; default: the toolbox's (matlab: 6; "
              "TransReID, CLIP-ReID: 15)")
     lambda_: float | None = option(
-        "--lambda", type=float, metavar="X",
+        "--lambda", without=NOT_RERANKED, type=float, metavar="X",
         help="share of the original distance, 0 to 1; default: the toolbox's (0.3 in all of them)")
     multi_query: str | None = option(
         "--multi-query", metavar="FILE",
@@ -141,9 +144,6 @@ def _check(request: RerankRequest) -> dict[str, Any]:
     request.refuse(("--protocol",), "one gallery, in which neighbours are looked for",
                    "a protocol, which has several or takes parts of one; pass the distances of "
                    "reid_ref.rerank to reid_ref.evaluate_protocol")
-    if request.multi_query is not None:
-        request.refuse(("--variant", "--k1", "--k2", "--lambda"), "re-ranking",
-                       "--multi-query; the drivers never re-rank multiple queries")
     if request.variant is not None:
         check_choice(request.variant, "--variant", VARIANTS)
     return {name: value for name, value in numbers.items() if value is not None}

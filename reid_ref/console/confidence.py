@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from reid_ref.arrays import InputError, each_warning_once, warn
+from reid_ref.arrays import each_warning_once, warn
 from reid_ref.console import options as common
 from reid_ref.console.request import METHODS, Request
 from reid_ref.console.terminal import phase
@@ -176,14 +176,10 @@ def add_options(command: Any) -> None:
 
 
 def check(request: Request) -> dict[str, Any] | None:
-    """Return the options of intervals, None without --confidence, where none may be given."""
-    if request.confidence:
-        return {**read_options(request), "method": request.confidence_method or METHODS[0]}
-    options = "--level", "--unit", "--confidence-method", "--resamples", "--seed"
-    if request.given(*options):
-        raise InputError(", ".join(options),
-                         "--confidence with them", remedy="add it, or leave them out")
-    return None
+    """Return the options of intervals, None without --confidence."""
+    if not request.confidence:
+        return None
+    return {**read_options(request), "method": request.confidence_method or METHODS[0]}
 
 
 def read_options(request: Request) -> dict[str, Any]:

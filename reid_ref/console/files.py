@@ -70,16 +70,6 @@ def add(command: Any) -> None:
     Request.add(command, "--labels", "--numbers-from", "--n-good")
 
 
-def check(request: Request, *of_distances: str) -> None:
-    """Refuse options that need distances where ranked lists are given, and those of lists else."""
-    if request.labels is not None:
-        request.refuse(of_distances, "features or distances",
-                       "ranked lists (--labels); leave it out")
-    else:
-        request.refuse(("--numbers-from", "--n-good"), "ranked lists and --labels",
-                       "a result file; leave it out")
-
-
 def groups_of(request: Request, files: Sequence[str]) -> list[list[Path]]:
     """Return the files of each result; ranked lists have their labels in others: each is one."""
     return ([[Path(file)] for file in files] if request.labels else
@@ -102,13 +92,6 @@ def read(request: Request, files: Sequence[str]) -> ResultFile:
 
 def add_images(command: argparse.ArgumentParser) -> None:
     Request.add(command, "--images", "--query-names", "--gallery-names")
-
-
-def check_images(request: Request) -> None:
-    """Refuse names of images where there are none."""
-    if request.images is None and (request.query_names or request.gallery_names):
-        raise InputError("--query-names, --gallery-names", "--images ROOT, the folder that they "
-                         "are below")
 
 
 def image_names(request: Request, files: Sequence[str],

@@ -172,7 +172,6 @@ def named(request: Request) -> list[str]:
     """Return the measures after --measure, all of which are known; none without it."""
     if request.measure is None:
         return []
-    request.refuse(("--ranks",), "no --measure with it", "--measure, which names each Rank-k")
     return list(dict.fromkeys(measure(name.strip()).name for name in request.measure.split(",")))
 
 

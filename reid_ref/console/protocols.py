@@ -89,15 +89,10 @@ def file_of_trials(protocol: Protocol) -> str:
 
 
 def check(request: Request) -> Protocol | None:
-    """Return the protocol that is named, if one is; refuse what does not go together."""
+    """Return the protocol that is named, if one is, and what it needs is given."""
     if request.protocol is None:
-        request.refuse(("--part", "--trials", "--shots", *OF_BOXES), "--protocol with it",
-                       "none; add it, or leave it out")
         return None
     protocol = named(request.protocol, "--protocol")
-    request.refuse(("--convention", "--set", "--index-lists", "--strict", "--images"),
-                   "no protocol, which brings what is counted and ranks a selection of the images",
-                   f"--protocol {protocol.name}; leave it out")
     if file_of_trials(protocol) and request.trials is None:
         raise InputError("--trials", f"{file_of_trials(protocol)}, which comes with the data set",
                          "none", f"reid-ref protocols {protocol.name} says more")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from reid_ref.arrays import InputError
@@ -19,15 +20,33 @@ Own = TypeVar("Own", bound="Request")
 METHODS = ("bootstrap-t", "analytic")
 
 
+#: Why two options do not go together.
+_BRINGS = {"--protocol": "which brings what is counted, and ranks a selection of the images"}
+_LISTS = {"--labels": "for ranked lists have no distances"}
+
+
 def option(flag: str, default: Any = None, *, short: str = "", more: bool = False,
+           needs: tuple[str, ...] = (), without: Mapping[str, str] = MappingProxyType({}),
            **how: Any) -> Any:
     """Return a field that an option sets.
 
-    `short`: a second flag. `more`: `--help` leaves it out and `--help-all` shows it. `how`: as
-    argparse takes it.
+    Parameters
+    ----------
+    flag, default
+    short : str
+        A second flag.
+    more : bool
+        `--help` leaves it out, and `--help-all` shows it.
+    needs : tuple of str
+        Options of which one must be given with it, as far as the command takes them.
+    without : mapping of str to str
+        Options that must not be given with it, and why.
+    how
+        As argparse takes it.
     """
     return field(default=default, metadata={
-        "flag": flag, "flags": [short, flag] if short else [flag], "more": more, "how": how})
+        "flag": flag, "flags": [short, flag] if short else [flag], "more": more, "needs": needs,
+        "without": without, "how": how})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,30 +59,30 @@ class Request:
     files: list[str] = field(default_factory=list)
     format: str = "table"
     map: list[str] = option(
-        "--map", (), action="append", metavar="ROLE=NAME[,...]",
+        "--map", (), without=_LISTS, action="append", metavar="ROLE=NAME[,...]",
         help="which array has which role, if its name does not tell: "
              "query_features=A,gallery_features=B; docs/files.md lists the roles")
     convention: list[str] | None = option(
-        "--convention", action="append", metavar="NAME",
+        "--convention", without=_BRINGS, action="append", metavar="NAME",
         help="one that `reid-ref conventions` lists (default: matlab)")
     choices: list[str] = option(
-        "--set", (), action="append", metavar="KEY=VALUE",
+        "--set", (), without=_BRINGS, action="append", metavar="KEY=VALUE",
         help="change choices of each convention, e.g. ap=step,top_k=100; `reid-ref conventions "
              "NAME --json` shows the keys, and an error lists the values")
     metric: str | None = option(
-        "--metric", metavar="NAME",
+        "--metric", without=_LISTS, metavar="NAME",
         help="the distance between features: euclidean, cosine or dot (default: as the "
              "convention's toolbox has it; euclidean under matlab)")
     normalize: bool | None = option(
-        "--normalize", action=argparse.BooleanOptionalAction,
+        "--normalize", without=_LISTS, action=argparse.BooleanOptionalAction,
         help="divide features by their 2-norm, or do not (default: as the convention's toolbox "
              "does; matlab divides, torchreid does not)")
     pool: str | None = option(
-        "--pool", more=True, choices=list(POOLINGS),
+        "--pool", without=_LISTS, more=True, choices=list(POOLINGS),
         help="the rows are frames: take the mean or the maximum over each tracklet; "
              "query_tracklet and gallery_tracklet in the file give that of each frame")
     index_lists: list[str] | None = option(
-        "--index-lists", nargs=2, metavar=("GOOD", "JUNK"),
+        "--index-lists", without=_BRINGS, nargs=2, metavar=("GOOD", "JUNK"),
         help="good and junk gallery images of each query, for veri and oxford: text, one line per "
              "query, numbers from 1")
     max_memory: str | None = option(
@@ -82,7 +101,7 @@ class Request:
         "--measure", metavar="NAME[,NAME]",
         help=f"print these numbers in place of the usual ones: {measure_names()}, k a number")
     ranks: list[int] | None = option(
-        "--ranks", metavar="K[,K]", type=numbers,
+        "--ranks", without={"--measure": "which names each Rank-k"}, metavar="K[,K]", type=numbers,
         help="which Rank-k tables and rows show (default: 1,5,10,20)")
     cmc: str | None = option(
         "--cmc", more=True, metavar="RANKS",
@@ -93,68 +112,83 @@ class Request:
              "and one of the gallery (.npy, csv or image names), or files that `reid-ref doctor` "
              "reads")
     numbers_from: int | None = option(
-        "--numbers-from", more=True, type=int, choices=(0, 1),
+        "--numbers-from", needs=("--labels",), more=True, type=int, choices=(0, 1),
         help="number of the first gallery image in the lists (default: 1 in text, 0 in .json and "
              ".npy)")
     n_good: str | None = option(
-        "--n-good", more=True, metavar="FILE",
+        "--n-good", needs=("--labels",), more=True, metavar="FILE",
         help="with --labels: how many good images exist for each query, if the gallery lacks some")
     protocol: str | None = option(
         "--protocol", metavar="NAME",
         help="evaluate a benchmark as its own code does, with its trials: a name that `reid-ref "
              "protocols` lists, or a .toml or .json file of your own")
     part: str | None = option(
-        "--part", more=True, metavar="NAME", help="one part of the protocol (default: all)")
+        "--part", needs=("--protocol",), more=True, metavar="NAME",
+        help="one part of the protocol (default: all)")
     trials: str | None = option(
-        "--trials", more=True, metavar="FILE",
+        "--trials", needs=("--protocol",), more=True, metavar="FILE",
         help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or .json")
     shots: int | None = option(
-        "--shots", more=True, type=int, metavar="N",
+        "--shots", needs=("--protocol",), more=True, type=int, metavar="N",
         help="images of each identity and camera in the gallery: 1 or 10 for SYSU-MM01")
     min_score: list[float] | None = option(
-        "--min-score", more=True, type=decimals, metavar="S[,S]",
+        "--min-score", needs=("--protocol",), more=True, type=decimals, metavar="S[,S]",
         help="person search: keep detections of at least this score, a row for each (default: "
              "0.5; prw-matlab keeps all)")
     boxes_per_image: list[float] | None = option(
-        "--boxes-per-image", more=True, type=decimals, metavar="N[,N]",
+        "--boxes-per-image", needs=("--protocol",), more=True, type=decimals, metavar="N[,N]",
         help="person search: keep this many detections of an image, those of the highest scores, "
              "a row for each")
     images: str | None = option(
-        "--images", metavar="ROOT",
+        "--images", without=_BRINGS, metavar="ROOT",
         help="folder of the images: names are those in the result file, else those in its "
              "folders, in sorted order or in that of torchvision's ImageFolder; they must give "
              "the identity and camera of the labels")
     query_names: str | None = option(
-        "--query-names", metavar="FILE",
+        "--query-names", needs=("--images",), metavar="FILE",
         help="names of the query images below ROOT, one per line, in the order of the features")
     gallery_names: str | None = option(
-        "--gallery-names", metavar="FILE",
+        "--gallery-names", needs=("--images",), metavar="FILE",
         help="names of the gallery images below ROOT, one per line, in the order of the features")
     confidence: bool = option(
         "--confidence", False, action="store_true",
         help="also the confidence interval and the standard error of each number; queries of one "
              "identity are not independent")
     level: float | None = option(
-        "--level", more=True, type=float, metavar="PERCENT",
+        "--level", needs=("--confidence",), more=True, type=float, metavar="PERCENT",
         help="confidence level of the intervals (default: 95)")
     unit: str | None = option(
-        "--unit", more=True, metavar="UNIT",
+        "--unit", needs=("--confidence",), more=True, metavar="UNIT",
         help="what is independent: identity (default), query, or a file with the group of each "
              "query on its line")
     resamples: int | None = option(
-        "--resamples", more=True, type=int, metavar="N",
+        "--resamples", needs=("--confidence",), more=True, type=int, metavar="N",
         help="number of resamples (default: 10000)")
     seed: int | None = option(
-        "--seed", more=True, type=int, metavar="N", help="seed of the resamples (default: 12345)")
+        "--seed", needs=("--confidence",), more=True, type=int, metavar="N",
+        help="seed of the resamples (default: 12345)")
     confidence_method: str | None = option(
-        "--confidence-method", more=True, choices=METHODS,
+        "--confidence-method", needs=("--confidence",), more=True, choices=METHODS,
         help="bootstrap-t (default), or analytic: without random numbers")
 
     @classmethod
-    def of(cls: type[Own], given: Mapping[str, Any]) -> Own:
-        """Return the request of a command line, given the values of its options."""
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in given.items() if name in known})
+    def of(cls: type[Own], args: object) -> Own:
+        """Return the request of a command line; refuse options that do not go together."""
+        request = cls(**{each.name: getattr(args, each.name) for each in fields(cls)
+                         if hasattr(args, each.name)})
+        table = cls.table()
+        for given in request.given(*table):
+            flag = given.replace("--no-", "--")
+            needs = [each for each in table[flag].metadata["needs"]
+                     if each in table and hasattr(args, table[each].name)]
+            if needs and not request.given(*needs):
+                raise InputError(given, f"{' or '.join(needs)} with it", "none",
+                                 "add it, or leave it out")
+            for other, why in table[flag].metadata["without"].items():
+                if request.given(other):
+                    raise InputError(given, got=f"does not go with {other}, {why}",
+                                     remedy="leave one of them out")
+        return request
 
     @classmethod
     def table(cls) -> dict[str, Any]:

@@ -59,7 +59,6 @@ def check(request: Request) -> tuple[list[str], dict[str, Any]]:
     if len(request.files) < 2:
         raise InputError("FILE", "at least 2", len(request.files), "reid-ref evaluate shows one")
     metrics = measures_of(request)
-    ranked_lists.check(request, *common.OF_FEATURES, "--map")
     return metrics, confidence.read_options(request)
 
 

@@ -88,7 +88,8 @@ class EvaluateRequest(gates.GateRequest):
         "--at", metavar="K[,K]", type=numbers,
         help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
     worst: int | None = option(
-        "--worst", type=int, metavar="N",
+        "--worst", without={"--labels": "for ranked lists have no distances"}, type=int,
+        metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
         "--by", action="append", choices=("identity", "camera"),
@@ -280,7 +281,6 @@ def _check(request: EvaluateRequest) -> Plan:
     _check_written(request)
     plan = Plan(conventions, left_out, confidence.check(request), gates.check(request),
                 common.read_lists(request, conventions), protocol)
-    ranked_lists.check(request, *OF_DISTANCES, "--worst")
     return plan
 
 

@@ -10,7 +10,7 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
-from reid_ref.console.files import add_images, check_images, groups_of, image_names
+from reid_ref.console.files import add_images, groups_of, image_names
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
@@ -77,7 +77,6 @@ def _options(request: ReportRequest) -> Options:
                          "images, which the report does not read", remedy="name another")
     for name, least in (("queries", 0), ("top", 1), ("seed", 0)):
         check_count(getattr(request, name), f"--{name}", least, 2**32 - 1)
-    check_images(request)
     if systems.is_saved(request, request.files):
         request.refuse(("--convention", *common.OF_FEATURES, "--images", "--map", "--protocol"),
                        "features or distances", "saved results; leave it out, or name the result "

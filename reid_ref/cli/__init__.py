@@ -93,7 +93,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
             if argv is None:
                 # A notebook's kernel exports a backend that need not be installed here.
                 os.environ["MPLBACKEND"] = "agg"
-            status = int(args.run(args.request.of(args)) or 0)
+            status = int(args.run(args.request.of(args) if args.request else args) or 0)
         try:
             flush()
         except BrokenPipeError:

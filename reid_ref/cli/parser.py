@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any, NoReturn, get_type_hints
 
 from reid_ref._version import __version__
-from reid_ref.console.request import Request
 from reid_ref.console.terminal import show_plain
 from reid_ref.text import visible, wrap
 
@@ -86,20 +85,20 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--cite", action="version", version=bibtex(),
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
-    parser.set_defaults(run=parser.run_without_command, request=Request, quiet=False)
+    parser.set_defaults(run=parser.run_without_command, request=None, quiet=False)
     named = COMMANDS if argv is None else COMMANDS.keys() & argv
     for name, (module, line) in COMMANDS.items():
         command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
-            request = get_type_hints(room.run).get("request", Request)
+            request = get_type_hints(room.run).get("request")
             command.set_defaults(run=room.run, request=request)
             # The docstring is the help: what the command does, then remarks; none under -OO.
             words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
             command.description, command.epilog = next(words), next(words, None)
             room.add(command)
             command.set_defaults(more=[
-                flag for flag, each in request.table().items()
+                flag for flag, each in (request.table() if request else {}).items()
                 if each.metadata["more"] and flag in command._option_string_actions])
         command.add_argument("--quiet", action="store_true",
                              help="no progress and no warnings on stderr; errors stay")
@@ -141,7 +140,7 @@ class _Parser(argparse.ArgumentParser):
             for action, text in hidden.items():
                 action.help = text
 
-    def run_without_command(self, _: Request) -> None:
+    def run_without_command(self, _: argparse.Namespace) -> None:
         self.print_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:

@@ -14,9 +14,9 @@ import numpy as np
 from reid_ref.commands.baseline.command import DriverLines
 from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.compute import Compared
+from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
 from reid_ref.commands.crosscheck.command import Answered
-from reid_ref.commands.dataset import Counted
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
@@ -26,7 +26,6 @@ from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
 from reid_ref.commands.scripts import Scripts
-from reid_ref.commands.table import MainTable
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.show import Pairs, Validated
@@ -46,7 +45,7 @@ SHAPES = {
     "evaluate_protocol": (ProtocolAnswer, "reid-ref evaluate FILE --protocol NAME"),
     "per_query": (PerQueryFile, "the file of reid-ref evaluate FILE --per-query OUT.json"),
     "compare": (Compared, "reid-ref compare FILE FILE"),
-    "table": (MainTable, "reid-ref table NAME=FILE"),
+    "compare_benchmarks": (MainTable, "reid-ref compare NAME=FILE,FILE NAME=FILE,FILE"),
     "runs": (Spread, "reid-ref runs FILE FILE and reid-ref splits FILE FILE"),
     "rerank": (Rerank, "reid-ref rerank FILE"),
     "explain": (Explained, "reid-ref explain FILE"),
@@ -62,7 +61,6 @@ SHAPES = {
     "validate_pairs": (Pairs, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
-    "dataset": (Counted, "reid-ref dataset FILE"),
     "published": (Figures, "reid-ref published"),
     "published_key": (Published, "reid-ref published KEY"),
     "published_check": (Checked, "reid-ref published --check"),

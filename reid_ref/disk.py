@@ -102,7 +102,7 @@ def read_lines(path: Path, expected: str) -> list[str]:
     Raises
     ------
     InputError
-        It cannot be read; the message says what was expected.
+        It cannot be read; the message names what was expected.
     """
     try:
         check_regular(path)
@@ -139,7 +139,7 @@ def read_json(path: PathLike, expected: str, loads: Callable[[str], Any] | None 
     Raises
     ------
     InputError
-        It cannot be read, has another format, or an object has a key twice; the message says
+        It cannot be read, has another format, or an object has a key twice; the message names
         what was expected.
     """
     text = "\n".join(read_lines(Path(path), expected))

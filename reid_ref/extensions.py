@@ -14,7 +14,7 @@ from reid_ref.arrays import InputError, warn
 Record = TypeVar("Record")
 
 
-def plain(name: str) -> str:
+def canonical(name: str) -> str:
     """Return a name as lookups compare it: any case, with - or _."""
     return name.lower().replace("_", "-")
 
@@ -32,13 +32,13 @@ def find(kind: str, name: str, record: type[Record]) -> Record | None:
     InputError
         Two packages declare it, or it cannot be imported, or is something else.
     """
-    entries = _declared(kind).get(plain(name))
+    entries = _declared(kind).get(canonical(name))
     return None if entries is None else _load(kind, entries, record)
 
 
-def installed(kind: str, record: type[Record], own: Iterable[str]) -> dict[str, Record]:
+def installed(kind: str, record: type[Record], reserved: Iterable[str]) -> dict[str, Record]:
     """Return all records that packages declare, by name; warn of those that cannot be used."""
-    records, taken = {}, set(map(plain, own))
+    records, taken = {}, set(map(canonical, reserved))
     for name, entries in _declared(kind).items():
         try:
             if name in taken:
@@ -50,12 +50,12 @@ def installed(kind: str, record: type[Record], own: Iterable[str]) -> dict[str, 
 
 
 def _declared(kind: str) -> dict[str, list[Any]]:
-    """Return the entry points of a kind by their plain names."""
+    """Return the entry points of a kind by their canonical names."""
     from importlib.metadata import entry_points  # takes long to load
 
     by_name: dict[str, list[Any]] = {}
     for entry in entry_points(group=f"reid_ref.{kind}s"):
-        by_name.setdefault(plain(entry.name), []).append(entry)
+        by_name.setdefault(canonical(entry.name), []).append(entry)
     return by_name
 
 

@@ -34,10 +34,10 @@ class Labels(Value):
     camera : array_like, same length
         Camera of each image.
     clothes, view, video, frame : array_like, same length, optional
-        Whole numbers; None where they are not known. Only conventions that ignore images by them
+        Whole numbers; None if unknown. Only conventions that ignore images by them
         look at them, as some protocols do.
     name : array_like of str, same length, optional
-        What each image is called: in ranked lists of names, and where images are shown.
+        What each image is called: in ranked lists of names, and wherever images are shown.
 
     Raises
     ------

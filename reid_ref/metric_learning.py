@@ -88,7 +88,7 @@ def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) ->
     Returns
     -------
     ndarray, shape (n_query, n_gallery)
-        Smaller is nearer. Negative where M is not definite.
+        Smaller is nearer. Negative if M is not definite.
 
     Raises
     ------
@@ -317,7 +317,7 @@ def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
     query_features : array_like of float, shape (n_query, d)
         Of the other view.
     gallery_identity, query_identity : array_like of int, shape (n_gallery,), (n_query,)
-        All pairs across the views are training pairs: similar where these are equal.
+        All pairs across the views are training pairs: similar if these are equal.
     regularization : float
         Added to the diagonal of the covariance of similar pairs; 0 or more.
 
@@ -336,7 +336,7 @@ def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
     Notes
     -----
     Where the published code differs from the paper, this follows the code. The columns of W are
-    left singular vectors of inv(similar) @ dissimilar, where the paper takes eigenvectors (the
+    left singular vectors of inv(similar) @ dissimilar; the paper takes eigenvectors (the
     matrix is not symmetric, so they differ). Those with singular values above 1 are kept, one at
     least. M is computed from the regularized covariance. With more dimensions than samples, the
     computation runs in an orthonormal basis of the samples, which changes no distance.

@@ -2,14 +2,14 @@
 
 Sums add one term after another, in order of rank, as Octave does.
 
-All rules of average precision (AP) return shape (n_query,), in [0, 1]: NaN where no good image
-exists (0/0 in the scripts), but 0 where no image is kept, because then the scripts' loop adds no
+All rules of average precision (AP) return shape (n_query,), in [0, 1]: NaN if no good image
+exists (0/0 in the scripts), but 0 if no image is kept, because then the scripts' loop adds no
 term.
 
 CMC curves over identities (of SYSU-MM01, and of single-gallery-shot) depend on which identities
 come before a good image, not only on the number of images. So each row is sorted, which takes
 longer than ranks; only conventions with such a curve do it. An identity is a label; -1 and 0,
-where they are kept, are one identity each. `ties` is a key of `conventions.TIES`; "grouped" keeps
+if they are kept, are one identity each. `ties` is a key of `conventions.TIES`; "grouped" keeps
 gallery order here.
 """
 from __future__ import annotations
@@ -340,7 +340,7 @@ def all_shots_at(ranks: GoodRanks, k: int) -> Doubles:
 
 
 def accuracy_at(ranks: GoodRanks, k: int) -> Doubles:
-    """AccK of each query: 1 where a good image is among the first k kept ones, else 0.
+    """AccK of each query: 1 if a good image is among the first k kept ones, else 0.
 
     Its mean over queries is Rank-k, one point of the CMC curve.
 
@@ -417,7 +417,7 @@ def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
     Returns
     -------
     float64, shape (n_query,)
-        In (0, 1]. NaN where no good image exists or where not all of them have a rank.
+        In (0, 1]. NaN if no good image exists or if not all of them have a rank.
 
     References
     ----------
@@ -437,7 +437,7 @@ def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
 
 
 def r_precision(ranks: GoodRanks) -> Doubles:
-    """Share of good images among the first R kept ones, where R good images exist; NaN of none.
+    """Share of good images among the first R kept ones, R good images existing; NaN of none.
 
     Examples
     --------
@@ -455,7 +455,7 @@ def r_precision(ranks: GoodRanks) -> Doubles:
 
 
 def reciprocal_rank(ranks: GoodRanks) -> Doubles:
-    """1 / rank of each query's first good image, 0 where it has no rank; NaN of none.
+    """1 / rank of each query's first good image, 0 if it has no rank; NaN of none.
 
     Examples
     --------
@@ -550,7 +550,7 @@ def identity_ranks(rows: Rows, *_: Any) -> Integers:
 
 
 def _before_first(row: Array, good: Integers, kept: npt.NDArray[np.bool_], ties: str) -> Integers:
-    """Return the kept images before the first good one; a row is sorted only where that ties."""
+    """Return the kept images before the first good one; a row is sorted only if that ties."""
     first = row[good].min()
     if np.count_nonzero(kept & (row == first)) == np.count_nonzero(row[good] == first) > 0:
         return np.flatnonzero(kept & (row < first))

@@ -16,7 +16,7 @@ from reid_ref.labels import Labels
 
 #: In every signature, in this order; further fields are between them.
 FIRST, LAST = ("convention", "ap", "unmatched", "ties"), ("queries", "gallery", "reid-ref")
-#: The choices that are in a signature only where matlab has others.
+#: The choices that are in a signature only if they are not matlab's.
 OPTIONAL = ("loads", "ignored", "recall", "top_k", "junk_match", "cmc", "cmc_length", "arithmetic")
 
 
@@ -108,7 +108,7 @@ def parse_signature(text: str) -> Signature:
 
 
 def fields_of(convention: Convention) -> dict[str, str]:
-    """Return what a signature says of a convention: its name, and choices that matlab lacks.
+    """Return a signature's fields of a convention: its name, and choices other than matlab's.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def fields_of(convention: Convention) -> dict[str, str]:
 
 
 def distance_of(metric: str, normalize: bool) -> dict[str, str]:
-    """Return what a signature says of the distances of features.
+    """Return a signature's fields of the distances of features.
 
     The cosine is that of normalised features.
 
@@ -144,10 +144,10 @@ def measured_as(convention: Convention, fields: Mapping[str, str]) -> Convention
     >>> measured_as(CONVENTIONS["matlab"], {"metric": "dot", "normalize": "no"}).metric
     'dot'
     """
-    own = distance_of(convention.metric, convention.normalize)
-    said = {key: fields.get(key, value) for key, value in own.items()}
-    return convention if said == own else convention.replace(
-        metric=said["metric"], normalize=said["normalize"] == "yes", measure="")
+    default = distance_of(convention.metric, convention.normalize)
+    named = {key: fields.get(key, value) for key, value in default.items()}
+    return convention if named == default else convention.replace(
+        metric=named["metric"], normalize=named["normalize"] == "yes", measure="")
 
 
 def convention_of(fields: Mapping[str, str]) -> Convention:
@@ -174,18 +174,18 @@ def off_its_name(fields: Mapping[str, str]) -> list[str]:
     named = _named(fields["convention"])
     if named is None:
         return []
-    said = convention_of(fields)
-    return [f"signature: {key} is {as_text(getattr(said, key))}, but convention "
+    signed = convention_of(fields)
+    return [f"signature: {key} is {as_text(getattr(signed, key))}, but convention "
             f"{fields['convention']} has {as_text(getattr(named, key))}"
-            for key in (*CHOICES, "top_k") if getattr(said, key) != getattr(named, key)]
+            for key in (*CHOICES, "top_k") if getattr(signed, key) != getattr(named, key)]
 
 
 def _named(name: str) -> Convention | None:
     """Return the convention of this name, e.g. ``matlab[ap=step]``."""
     match = re.fullmatch(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", name)
-    if match is None or (known := known_as(match[1])) not in NAMES:
+    if match is None or (name := known_as(match[1])) not in NAMES:
         return None
     changes: dict[str, Any] = {}
     for text in re.findall(r"\[([^\[\]]+)\]", match[2]):
         changes.update(choices_of_text([text], "signature"))
-    return CONVENTIONS[known].replace(**changes)
+    return CONVENTIONS[name].replace(**changes)

@@ -1,5 +1,4 @@
 """Conventions, protocols, measures and layouts of installed packages, by entry points."""
-import importlib.util
 import re
 import subprocess
 import sys
@@ -160,9 +159,6 @@ def test_the_command_line(site, tmp_path):
     assert "\nF1@2 " in run("evaluate", "a.npz", "--measure", "F1@2")
     assert " ap:first-match " in run("evaluate", "a.npz", "--set", "ap=first-match")
     assert "\nF1@2 " in run("compare", "a.json", "b.json", "--measure", "mAP,F1@2")
-    if importlib.util.find_spec("shtab"):
-        offered = run("completion", "bash")
-        assert " our-lab all)" in offered and " our-campus)" in offered
     assert command("evaluate", tmp_path / "a.json").returncode == 0  # where it is not installed
 
 

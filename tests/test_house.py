@@ -20,7 +20,7 @@ STAGES = ("compute", "show", "command")
 #: Commands that take another one's room: gates take what they test by; a split is a run of its
 #: own queries; `plot` and `report` stand last and show what the others compute.
 TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "gate": {"compare", "doctor"},
-         "splits": {"runs"}, "plot": {"evaluate"}, "table": {"compare"},
+         "splits": {"runs"}, "plot": {"evaluate"},
          "report": {"camera_pairs", "compare", "doctor", "evaluate"}}
 
 

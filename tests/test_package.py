@@ -145,7 +145,7 @@ def test_what_a_report_of_a_fault_needs(monkeypatch):
     assert rows["[scipy]"] == f"scipy {version_of('scipy')}"
     assert {name[1:-1] for name in rows if name[0] == "["} == set(about.EXTRAS)
     monkeypatch.setitem(about.EXTRAS, "scipy", ("nothing-of-this-name",))
-    assert "\n[scipy]           nothing-of-this-name not installed\n" in about.about()
+    assert "\n[scipy]           nothing-of-this-name not installed\n" in about.environment()
 
 
 def test_the_scripts_install_groups_and_extras_that_there_are():

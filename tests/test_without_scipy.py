@@ -34,7 +34,7 @@ WORKS = [
     ["explain", "a.npz", "--from", "matlab", "--to", "torchreid"], ["doctor", "a.npz"],
     ["validate", "a.npz", "--published", "45.83/40.16"], ["camera-pairs", "a.npz"],
     ["thresholds", "a.npz"],
-    ["evaluate", "a.mat"], ["dataset", "a.npz"], ["protocols"],
+    ["evaluate", "a.mat"], ["protocols"],
     ["evaluate", "a.npz", "--protocol", "cuhk03-classic"]]
 REFUSED = {
     "re-ranking: needs scipy": ["rerank", "a.npz"],

@@ -34,12 +34,12 @@ for benchmark, n_query in (("indoor", 96), ("street", 160)):
         results[f"{method}, {benchmark}"] = result
 
 # %%
-# In a terminal: ``reid-ref table BoT ours``. A method is the folder of its results.
-main(["table", "BoT", "ours"])
+# In a terminal: ``reid-ref compare BoT ours``. A system is the folder of its results.
+main(["compare", "BoT", "ours"])
 
 # %%
 # The same as a LaTeX float, with the signatures as comments.
-main(["table", "BoT", "ours", "--format", "latex"])
+main(["compare", "BoT", "ours", "--format", "latex"])
 
 # %%
 # The CMC curves of the four, with 95 % intervals by identity.

@@ -1,7 +1,7 @@
 """Input as arrays: the error of wrong input, conversions, checks, arrays in files, memory limits.
 
-A message names the argument and says what was expected, what came, and the remedy. Checks run
-once, where a public function is entered; inner functions do not check again.
+A message names the argument and gives what was expected, what came, and the remedy. Checks run
+once, when a public function is entered; inner functions do not check again.
 """
 from reid_ref.arrays.convert import (
     Doubles, Integers, as_array, as_integers, as_names, as_vector, blocks_of, check_distinct,

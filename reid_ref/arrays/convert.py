@@ -15,7 +15,7 @@ Doubles = npt.NDArray[np.float64]
 
 
 def as_array(value: Any, name: str) -> npt.NDArray[Any]:
-    """Return `value` as a numpy array, sharing its memory where numpy can.
+    """Return `value` as a numpy array, sharing its memory if numpy can.
 
     Accepted: arrays, nested lists, objects with ``__array__`` (torch tensors) or ``__dlpack__``,
     and lists of these. A tensor on an accelerator is copied to main memory by its own ``cpu()``
@@ -115,7 +115,7 @@ def as_integers(value: Any, name: str) -> Integers:
     array = as_vector(value, name)
     dtype = array.dtype
     if dtype.kind == "b" or isinstance(value, (list, tuple)) and bool in set(map(type, value)):
-        raise InputError(name, "whole numbers", "true or false", "give 1 and 0 where these are "
+        raise InputError(name, "whole numbers", "true or false", "give 1 and 0 if these are "
                          "meant, e.g. .astype(int)")
     if dtype.kind not in "fiu":
         raise InputError(name, "whole numbers", f"dtype {dtype}", "map names to integers first, "

@@ -24,7 +24,7 @@ _threads: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def cores() -> int:
-    """Return the threads that may run at once: as asked for, or all that the process may use."""
+    """Return the threads that may run at once: as requested, or all that the process may use."""
     return _threads.get() or available()
 
 

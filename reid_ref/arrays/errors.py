@@ -19,7 +19,7 @@ class InputError(ValueError):
     argument : str
         The argument, or the file and the place in it, such as ``"result.mat: queryID"``.
     expected, got, remedy : str
-        Where nothing single is expected, ``got`` says what is wrong, and ``expected`` is empty.
+        If nothing single is expected, ``got`` is what is wrong, and ``expected`` is empty.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def errors_at(place: object) -> Iterator[None]:
         raise error.at(place) from None
 
 
-def check_choice(value: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
+def check_choice(value: str, name: str, choices: Iterable[str], meant: str | None = None) -> None:
     """Refuse an unknown name; the message lists all, and asks for `meant` or the most similar."""
-    names = list(known)
+    names = list(choices)
     listed = ("; " if any("," in name for name in names) else ", ").join(names)
     if not isinstance(value, (str, int, float, type(None))):
         raise InputError(name, f"one of {listed}", type(value).__name__)
@@ -76,7 +76,7 @@ def check_choice(value: str, name: str, known: Iterable[str], meant: str | None 
 
 
 def check_name(value: Any) -> None:
-    """Refuse what is no text of one line without ``|``: such names stand in signatures."""
+    """Refuse what is no text of one line without ``|``: such names are in signatures."""
     if not (isinstance(value, str) and value.isprintable() and value.strip() == value != ""
             and "|" not in value):
         raise InputError("name", "a text of one line without |", repr(value))
@@ -84,7 +84,7 @@ def check_name(value: Any) -> None:
 
 def check_count(value: Any, name: str, least: int = 1, most: int | None = None,
                 what: str = "") -> int:
-    """Return a whole number from `least` to `most`, of which `what` says what it is."""
+    """Return a whole number from `least` to `most`, described by `what`."""
     if (isinstance(value, bool) or not isinstance(value, numbers.Integral)
             or not least <= int(value) <= (int(value) if most is None else most)):
         to = "" if most is None else f" to {most}{what and ', '}{what}"
@@ -105,8 +105,8 @@ def check_same_length(n_identity: int, n_camera: int,
                       n_images: Collection[int] = ()) -> None:
     """Check that every image has one identity and one camera.
 
-    `names` are the two arguments'. The message names the wrong one where `n_images`, the numbers
-    of images in features or distances, tells which it is; else both.
+    `names` are the two arguments'. The message names the wrong one if `n_images`, the numbers
+    of images in features or distances, decide which it is; else both.
     """
     if n_identity == n_camera:
         return

@@ -1,4 +1,4 @@
-"""Limits of memory: sizes as text, and what is free, as far as the system says."""
+"""Limits of memory: sizes as text, and what is free, as far as the system tells."""
 from __future__ import annotations
 
 import os
@@ -64,7 +64,7 @@ def check_fits(n_bytes: int, where: str, what: str, remedy: str) -> None:
     free = free_bytes()
     if n_bytes > free:
         raise InputError(where, "numbers that fit in memory", f"{what}: {n_bytes / 2 ** 30:,.1f} "
-                         f"GiB where {free / 2 ** 30:,.1f} are free", remedy)
+                         f"GiB, but {free / 2 ** 30:,.1f} are free", remedy)
 
 
 def free_bytes() -> int:
@@ -83,7 +83,7 @@ def free_bytes() -> int:
 def _available() -> int:
     """Return the available memory of the system, in bytes.
 
-    Linux says it; macOS says how much there is in all; elsewhere nothing is known to be too much.
+    Linux tells it; macOS tells the total; elsewhere no size is known to be too much.
     """
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
@@ -99,7 +99,7 @@ def _available() -> int:
 
 
 def _held() -> int:
-    """Return the address space of this process, in bytes; 0 where it is unknown."""
+    """Return the address space of this process, in bytes; 0 if unknown."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")

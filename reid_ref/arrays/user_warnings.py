@@ -44,7 +44,7 @@ def warnings_to(receive: Callable[[str], object] | None) -> Iterator[None]:
 
 @contextmanager
 def each_warning_once(place: str = "") -> Iterator[None]:
-    """Show each different warning once, after its place, where several evaluations repeat it."""
+    """Show each different warning once, after its place, if several evaluations repeat it."""
     messages: dict[str, None] = {}
     with warnings_to(messages.setdefault):
         yield
@@ -53,7 +53,7 @@ def each_warning_once(place: str = "") -> Iterator[None]:
 
 
 def ignored(message: str) -> None:
-    """Show no warning, where an evaluation before has shown it."""
+    """Show no warning: an earlier evaluation has shown it."""
 
 
 def without_warnings(items: Iterable[_Item]) -> Iterator[_Item]:

@@ -19,7 +19,7 @@ from reid_ref.arrays.stored import is_lazy, read_rows
 
 Self = TypeVar("Self", bound="Value")
 
-_BLOCK = 2**24     # bytes of rows that are compared at a time where they are in a file
+_BLOCK = 2**24     # bytes of rows that are compared at a time if they are in a file
 
 
 class Value:
@@ -57,7 +57,7 @@ class Value:
 def same(value: Any, other: Any) -> bool:
     """Return whether two values are equal; NaN equals NaN, also within.
 
-    Arrays are equal where dtype, shape and numbers are; how wide the longest text is makes no
+    Arrays are equal if dtype, shape and numbers are; how wide the longest text is makes no
     difference. Arrays in a file are read block by block.
 
     Examples

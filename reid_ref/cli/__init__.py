@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-#: Exit code where the reader of the output was gone before the answer was known, as a shell has it
+#: Exit code if the reader of the output was gone before the answer was known, as a shell has it
 #: for SIGPIPE.
 CLOSED_PIPE = 141
 #: Signals that asked the process to end.
@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
             raise
     finally:  # all is written; while Python ends, it would die of a signal that it still takes
         _handle_signals(None)
-    if _SIGNALS:  # Python's own end may crash where an import in C was interrupted
+    if _SIGNALS:  # Python's own end may crash if an import in C was interrupted
         os._exit(_stopped(_SIGNALS[0]))
     return status
 
@@ -63,7 +63,7 @@ def _run(argv: list[str] | None) -> int:
     except (OSError, MemoryError) as error:
         # What no check foresees: a full disk under stdout, a name that is too long.
         _drop_output()
-        return _told(2, f"error: {_reason(error)}")
+        return _reported(2, f"error: {_reason(error)}")
 
 
 def _parse_and_run(argv: list[str] | None) -> int:
@@ -93,7 +93,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
             if argv is None:
                 # A notebook's kernel exports a backend that need not be installed here.
                 os.environ["MPLBACKEND"] = "agg"
-            status = int(args.run(args) or 0)
+            status = int(args.run(args.request.of(args) if args.request else args) or 0)
         try:
             flush()
         except BrokenPipeError:
@@ -151,14 +151,14 @@ def _print_others(exception: Any) -> None:
 
 
 def _stopped(number: int) -> int:
-    """Say which signal ended the command; return the exit code."""
+    """Print which signal ended the command; return the exit code."""
     import signal
 
-    return _told(128 + number, "interrupted" if number == signal.SIGINT else
-                 f"ended by {signal.Signals(number).name}")
+    return _reported(128 + number, "interrupted" if number == signal.SIGINT else
+                     f"ended by {signal.Signals(number).name}")
 
 
-def _told(code: int, text: str) -> int:
+def _reported(code: int, text: str) -> int:
     """Print a line on standard error; return the exit code."""
     from reid_ref.console.terminal import print_stderr
 

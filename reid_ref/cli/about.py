@@ -1,4 +1,4 @@
-"""What a report of a fault needs to say: versions, BLAS, processors, extras."""
+"""What a report of a fault needs: versions, BLAS, processors, extras."""
 from __future__ import annotations
 
 import os
@@ -14,11 +14,11 @@ from reid_ref.arrays.cores import LIMITS, cores
 REQUIRED = "tqdm", "threadpoolctl"
 #: Extra to what it installs, as setup.cfg has them.
 EXTRAS = {"scipy": ("scipy",), "hdf5": ("h5py",), "torch": ("torch",),
-          "distributed": ("dask", "distributed"), "completion": ("shtab",),
+          "distributed": ("dask", "distributed"),
           "plot": ("scipy", "matplotlib"), "report": ("scipy", "matplotlib", "jinja2", "pillow")}
 
 
-def about() -> str:
+def environment() -> str:
     """Return a line for each; nothing is imported but numpy."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     limits = [f"{name}={os.environ[name]}" for name in LIMITS if name in os.environ]

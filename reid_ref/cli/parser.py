@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_type_hints
 
 from reid_ref._version import __version__
 from reid_ref.console.terminal import show_plain
@@ -37,7 +37,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "measure": {
         "evaluate": ("evaluate.command", "Rank-k, mAP and mINP of result files"),
         "compare": ("compare.command", "is one system better than another?"),
-        "table": ("table", "the main table of a paper: methods by benchmarks"),
         "runs": ("runs", "several training runs of one method: spread and interval"),
         "splits": ("splits", "several query sets or trials: their mean and its interval"),
         "rerank": ("rerank", "the numbers after re-ranking, or with multiple queries"),
@@ -52,8 +51,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
         "ties": ("ties", "how much the order of equal distances can change"),
         "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
-        "doctor": ("doctor.command", "known mistakes in labels, cameras and features"),
-        "dataset": ("dataset", "which benchmark labels are from, and what is off")},
+        "doctor": ("doctor.command",
+                   "known mistakes in labels and features, and of which benchmark")},
     "check": {
         "validate": ("validate.command", "which convention gives a published figure"),
         "published": ("published", "figures that others published, with their sources"),
@@ -63,9 +62,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "more": {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
-        "export": ("export", "write the ranking of a result file for trec_eval"),
-        "completion": ("completion", "a script for your shell's completion")}}
+        "export": ("export", "write the ranking of a result file for trec_eval")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+#: Names that these commands had before, for "did you mean".
+FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -85,19 +85,21 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--cite", action="version", version=bibtex(),
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
-    parser.set_defaults(run=parser.run_without_command, quiet=False)
-    named = COMMANDS if argv is None or "completion" in argv else COMMANDS.keys() & argv
+    parser.set_defaults(run=parser.run_without_command, request=None, quiet=False)
+    named = COMMANDS if argv is None else COMMANDS.keys() & argv
     for name, (module, line) in COMMANDS.items():
         command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
             room = import_module(f"reid_ref.commands.{module}")
-            command.set_defaults(run=room.run)
+            request = get_type_hints(room.run).get("request")
+            command.set_defaults(run=room.run, request=request)
             # The docstring is the help: what the command does, then remarks; none under -OO.
             words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
             command.description, command.epilog = next(words), next(words, None)
             room.add(command)
-        if name == "completion":
-            command.set_defaults(parser=parser)
+            command.set_defaults(more=[
+                flag for flag, each in (request.table() if request else {}).items()
+                if each.metadata["more"] and flag in command._option_string_actions])
         command.add_argument("--quiet", action="store_true",
                              help="no progress and no warnings on stderr; errors stay")
         if command.get_default("more"):
@@ -109,9 +111,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
 def _version(argv: Sequence[str]) -> str:
     if not {"--version", "--verbose"} <= set(argv):
         return f"reid-ref {__version__}"
-    from reid_ref.cli.about import about  # takes long to load
+    from reid_ref.cli.about import environment  # takes long to load
 
-    return about()
+    return environment()
 
 
 def _list_of_commands() -> Iterator[str]:
@@ -170,9 +172,9 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if typed := re.match("argument COMMAND: invalid choice: '(.*?)' ", message):
-            similar = difflib.get_close_matches(typed[1], COMMANDS, 1)
+            similar = difflib.get_close_matches(typed[1], [*COMMANDS, *FORMER], 1)
             message = f"COMMAND: unknown {typed[1]!r}" + (
-                f", did you mean {similar[0]}?" if similar else "")
+                f", did you mean {FORMER.get(similar[0], similar[0])}?" if similar else "")
         self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from reid_ref.arrays import check_choice
 from reid_ref.console import options as common
 from reid_ref.console.answers import OfFiles, show_answer
+from reid_ref.console.request import Request
 from reid_ref.disk import check_targets
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import RULES, CameraPairs, camera_pairs_of
@@ -56,6 +57,14 @@ def as_text(pairs: CameraPairs, source: str) -> str:
     return "\n".join([*text, "", *signature_rows(str(pairs.signature))])
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairsRequest(Request):
+    """What the command line requests."""
+
+    rule: str
+    plot: str | None
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Print mAP and Rank-1 for each camera of the query and each camera on which its identity is
     looked for, and the mean over different cameras.
@@ -63,8 +72,7 @@ def add(command: argparse.ArgumentParser) -> None:
     FILE is any that reid-ref evaluate reads.
     """
     common.add_files(command)
-    common.add_options(command, "--metric", "--normalize", "--max-memory",
-                       formats=("table", "json"))
+    Request.add(command, "--metric", "--normalize", "--max-memory", formats=("table", "json"))
     command.add_argument("--rule", default="plain", metavar="NAME",
                          help="plain (default): label -1 ignored, any cameras, every score "
                               "counted; script: as the driver of MARS, cameras 1 to 6, queries "
@@ -72,14 +80,15 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--plot", metavar="FILE", help="draw both matrices: .pdf, .svg or .png")
 
 
-def run(args: argparse.Namespace) -> None:
-    check_choice(args.rule, "--rule", RULES)
-    if args.plot is not None:
-        saving.check_figure(args.plot)
-        check_targets(args.plot)
-    data = common.read_files(args)
-    pairs = camera_pairs_of(data.input, data.query, data.gallery, args.rule, common.how(args, ()))
-    if args.plot is not None:
-        saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), args.plot)
-    show_answer(args.format, json=lambda: as_answer(pairs, args.files, data.layout),
-                table=lambda: as_text(pairs, source(args.files, data.layout)))
+def run(request: PairsRequest) -> None:
+    check_choice(request.rule, "--rule", RULES)
+    if request.plot is not None:
+        saving.check_figure(request.plot)
+        check_targets(request.plot)
+    data = common.read_files(request)
+    pairs = camera_pairs_of(data.input, data.query, data.gallery, request.rule,
+                            common.how(request, ()))
+    if request.plot is not None:
+        saving.save(camera_matrix.of_methods({"": pairs}, saving.TWO_COLUMNS), request.plot)
+    show_answer(request.format, json=lambda: as_answer(pairs, request.files, data.layout),
+                table=lambda: as_text(pairs, source(request.files, data.layout)))

@@ -10,10 +10,12 @@ import argparse
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
 
 from reid_ref.arrays import InputError
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import show
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
@@ -260,6 +262,16 @@ def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
 LONGEST = 80
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckTableRequest(Request):
+    """What the command line requests."""
+
+    dataset: str | None = option(
+        "--dataset", metavar="NAME",
+        help="of numbers whose benchmark nothing on the page names, e.g. Market-1501; a wrong "
+             "name lists the known ones")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Read the tables of results in Markdown, HTML and LaTeX, and look for impossible numbers:
     Rank-k that is no count k/N of the queries, mAP that no ranking has with its Rank-1, Rank-k
@@ -271,24 +283,22 @@ def add(command: argparse.ArgumentParser) -> None:
     where no row of a page was understood, and where none of a table's numbers could be read.
     """
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
-    command.add_argument("--dataset", metavar="NAME",
-                         help="of numbers whose benchmark nothing on the page names, e.g. "
-                              "Market-1501; a wrong name lists the known ones")
+    CheckTableRequest.add(command, "--dataset")
 
 
-def run(args: argparse.Namespace) -> int:
-    dataset = None if args.dataset is None else counted_benchmark(args.dataset, "--dataset")
+def run(request: CheckTableRequest) -> int:
+    dataset = None if request.dataset is None else counted_benchmark(request.dataset, "--dataset")
     every: list[CheckedRow] = []
     lines: list[str] = []
     refused: list[InputError] = []
     tables: list[str] = []
-    for path in args.files:
+    for path in request.files:
         rows, unread = check_page(read_lines(path_of(path), "Markdown, HTML or LaTeX"), dataset)
         lines += [line for row in rows for line in _lines_of(row, path)]
         every += rows
         refused += _refused(path, rows, unread)
         tables += [f"{path}:{grid.rows[0][0]}" for grid in unread]
-    refused += [] if every or refused else [_without_results(args.files[0], [])]
+    refused += [] if every or refused else [_without_results(request.files[0], [])]
     if any(checked.row.numbers for checked in every):
         if tables:
             tables = [f"unread: tables of which no number was read, at {', '.join(tables)}"]

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
+from reid_ref.console.request import Request
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES, RECALL,
     TIES, UNMATCHED, Convention, every_convention, find_convention)
@@ -86,6 +88,13 @@ def _reranking(convention: Convention) -> str:
     return "none of its own" if own is None else f"{own} ({own.source})"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConventionsRequest(Request):
+    """What the command line requests."""
+
+    name: str | None
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """List the named conventions, or show one: its choices, its source and its differences from
     matlab, with their direction.
@@ -94,12 +103,12 @@ def add(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    if args.name is not None:
-        convention = find_convention(args.name, "NAME")
-        show_answer(args.format, json=lambda: record_of(convention),
+def run(request: ConventionsRequest) -> None:
+    if request.name is not None:
+        convention = find_convention(request.name, "NAME")
+        show_answer(request.format, json=lambda: record_of(convention),
                     table=lambda: as_page(convention))
     else:
         every = every_convention()
-        show_answer(args.format, table=lambda: as_list(every), json=lambda: Records(
+        show_answer(request.format, table=lambda: as_list(every), json=lambda: Records(
             {name: record_of(convention) for name, convention in every.items()}))

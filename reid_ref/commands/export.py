@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import dataclass
 
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
+from reid_ref.console.request import Request
 from reid_ref.console.terminal import show
 from reid_ref.disk import check_targets, whole_files
 from reid_ref.evaluation.how import How, Progress
@@ -62,6 +64,13 @@ def written(paths: tuple[str, str], n_query: int, lines: int) -> str:
             f"next  trec_eval -J -c -m map -m success.1,5,10,20 {qrels} {ranking}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest(Request):
+    """What the command line requests."""
+
+    output: str
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Write PREFIX.qrels and PREFIX.run, on which trec_eval -J -c gives the step rule's mAP and,
     as success_k, CMC.
@@ -71,19 +80,19 @@ def add(command: argparse.ArgumentParser) -> None:
     reads.
     """
     common.add_files(command)
-    common.add_options(command, "--metric", "--normalize", "--max-memory")
+    Request.add(command, "--metric", "--normalize", "--max-memory")
     command.add_argument("--to", choices=("trec",), required=True, help="trec: trec_eval")
     command.add_argument("--output", required=True, metavar="PREFIX",
                          help="write PREFIX.qrels and PREFIX.run")
 
 
-def run(args: argparse.Namespace) -> None:
-    paths = _paths(args.output, "--output")
+def run(request: ExportRequest) -> None:
+    paths = _paths(request.output, "--output")
     check_targets(*paths)
-    data = common.read_files(args)
+    data = common.read_files(request)
     with common.progress_bar(len(data.query)) as bar:
-        how = common.how(args, (), bar=bar)
-        lines = export(data, args.output, metric=how.metric, normalize=how.normalize,
+        how = common.how(request, (), bar=bar)
+        lines = export(data, request.output, metric=how.metric, normalize=how.normalize,
                        max_memory=how.max_memory, progress=how.progress)
     show(written(paths, len(data.query), lines))
 

@@ -1,9 +1,9 @@
 """The gates of `reid-ref evaluate`: --expect, --fail-under, --baseline, --strict, for CI."""
 from __future__ import annotations
 
-import argparse
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from reid_ref.commands.compare.compute import compare_systems
 from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
@@ -38,25 +39,36 @@ ALPHA = 0.05
 
 
 def add(command: Any) -> None:
-    command.add_argument("--expect", action="append", metavar="NAME=PERCENT[,...]",
-                         help="exit code 3 unless these are the numbers, e.g. "
-                              "mAP=76.12,Rank-1=90.1, rounded to the digits given")
-    command.add_argument("--tolerance", metavar="POINTS",
-                         help="with --expect: how many percentage points a number may be off, "
-                              "e.g. 0.01")
-    command.add_argument("--fail-under", action="append", metavar="NAME=PERCENT[,...]",
-                         help="exit code 4 where a number is below, e.g. mAP=60,Rank-1=80")
-    command.add_argument("--baseline", metavar="FILE",
-                         help="exit code 5 where mAP or Rank-1 is significantly worse (paired "
-                              "test, 5 percent) than in FILE, which --save FILE.json or "
-                              "--per-query FILE.json wrote")
+    GateRequest.add(command, "--expect", "--tolerance", "--fail-under", "--baseline")
     add_strict(command)
 
 
 def add_strict(command: Any) -> None:
-    command.add_argument("--strict", action="store_true",
-                         help="exit code 1 where the doctor has a warning or an error; see "
-                              "reid-ref doctor")
+    GateRequest.add(command, "--strict")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateRequest(Request):
+    """What the command line requests."""
+
+    expect: list[str] | None = option(
+        "--expect", action="append", metavar="NAME=PERCENT[,...]",
+        help="exit code 3 unless these are the numbers, e.g. mAP=76.12,Rank-1=90.1, rounded to "
+             "the digits given")
+    tolerance: str | None = option(
+        "--tolerance", needs=("--expect",), more=True, metavar="POINTS",
+        help="with --expect: how many percentage points a number may be off, e.g. 0.01")
+    fail_under: list[str] | None = option(
+        "--fail-under", action="append", metavar="NAME=PERCENT[,...]",
+        help="exit code 4 if a number is below, e.g. mAP=60,Rank-1=80")
+    baseline: str | None = option(
+        "--baseline", metavar="FILE",
+        help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
+             "in FILE, which --save wrote")
+    strict: bool = option(
+        "--strict", False, without={"--protocol": "which ranks a selection of the images"},
+        more=True, action="store_true",
+        help="exit code 1 if the doctor has a warning or an error; see reid-ref doctor")
 
 
 class Gates(NamedTuple):
@@ -68,15 +80,13 @@ class Gates(NamedTuple):
     baseline: Result | None
 
 
-def check(args: argparse.Namespace) -> Gates:
+def check(request: GateRequest) -> Gates:
     """Read what a result must pass, before the work."""
-    if args.expect is None:
-        common.refuse(args, ("--tolerance",), "--expect with it", "none; add it")
     return Gates(
-        parse_wanted(args.expect or (), "--expect"),
-        parse_wanted(args.fail_under or (), "--fail-under"),
-        None if args.tolerance is None else parse_tolerance(args.tolerance),
-        None if args.baseline is None else read_baseline(args.baseline))
+        parse_wanted(request.expect or (), "--expect"),
+        parse_wanted(request.fail_under or (), "--fail-under"),
+        None if request.tolerance is None else parse_tolerance(request.tolerance),
+        None if request.baseline is None else read_baseline(request.baseline))
 
 
 def read_baseline(path: str) -> Result:
@@ -136,34 +146,34 @@ def parse_tolerance(text: str) -> Decimal:
     return Decimal(text)
 
 
-def examine(args: argparse.Namespace, data: ResultFile,
+def examine(request: GateRequest, data: ResultFile,
             conventions: Iterable[Convention]) -> Findings:
     """Return what the doctor finds; warn of it where no other warning says it."""
-    findings = findings_of_conventions(data, common.how(args, conventions),
-                                       common.max_memory(args) or bytes_of(None))
+    findings = findings_of_conventions(data, common.how(request, conventions),
+                                       common.max_memory(request) or bytes_of(None))
     for finding in findings:
         if finding.key not in WARNED_OF:
             warn(finding.line)
     return findings
 
 
-def of_findings(args: argparse.Namespace, findings: Sequence[Finding]) -> int:
+def of_findings(request: GateRequest, findings: Sequence[Finding]) -> int:
     """Print that --strict is missed, where it is, and return its exit code."""
-    if not (args.strict and findings):
+    if not (request.strict and findings):
         return 0
     keys = dict.fromkeys(finding.key for finding in findings)
     print_stderr(f"failed: --strict: {', '.join(keys)}")
     return FINDINGS
 
 
-def status(args: argparse.Namespace, gates: Gates, result: Result) -> int:
+def status(request: GateRequest, gates: Gates, result: Result) -> int:
     """Print each gate that the result does not pass, and return the exit code."""
     missed = {
         UNEXPECTED: ("--expect", list(_unexpected(result, gates.expected, gates.tolerance))),
         TOO_LOW: ("--fail-under", list(_too_low(result, gates.least))),
-        WORSE: (f"--baseline: significantly worse than {args.baseline}",
+        WORSE: (f"--baseline: significantly worse than {request.baseline}",
                 [] if gates.baseline is None else
-                list(_worse(result, gates.baseline, args.baseline)))}
+                list(_worse(result, gates.baseline, str(request.baseline))))}
     failed = {code: f"failed: {gate}: {'; '.join(texts)}"
               for code, (gate, texts) in missed.items() if texts}
     for line in failed.values():
@@ -210,7 +220,7 @@ def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:
             warn(f"--baseline: {path} has {key}:{before}, and this result {key}:{now}, so "
                  "the difference is of the distances as well")
     # The name of the baseline is that of its file, for messages.
-    compared = compare_systems({path: baseline, "result": result},
+    compared = compare_systems({path: [baseline], "result": [result]},
                                _tested(result.convention)).comparisons
     for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
         if metric.difference < 0 and p < ALPHA:

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from reid_ref.console.request import Request
 from reid_ref.console.terminal import show
 from reid_ref.datasets import oxford
 from reid_ref.text import visible
@@ -17,6 +19,14 @@ def as_lines(answers: Mapping[str, np.float32], mAP: float) -> str:
     lines = [f"{visible(name)} {oxford.six_digits(ap)}" for name, ap in answers.items()]
     return "\n".join([*lines, f"mAP {oxford.six_digits(mAP)} (mean of all {len(answers)} queries, "
                               "unrounded, in double precision)"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OxfordRequest(Request):
+    """What the command line requests."""
+
+    ground_truth: str
+    ranked: str
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -36,9 +46,9 @@ def add(command: argparse.ArgumentParser) -> None:
                               "one such file for each query")
 
 
-def run(args: argparse.Namespace) -> None:
-    if Path(args.ground_truth).is_dir():
-        answers = oxford.evaluate_folder(args.ground_truth, args.ranked)
+def run(request: OxfordRequest) -> None:
+    if Path(request.ground_truth).is_dir():
+        answers = oxford.evaluate_folder(request.ground_truth, request.ranked)
         show(as_lines(answers, oxford.mean_average_precision(answers)))
     else:
-        show(oxford.six_digits(oxford.evaluate_query(args.ground_truth, args.ranked)))
+        show(oxford.six_digits(oxford.evaluate_query(request.ground_truth, request.ranked)))

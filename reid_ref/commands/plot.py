@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common, systems
 from reid_ref.console.files import (
-    add_images, check_images, evaluate_file, groups_of, image_names)
+    add_images, evaluate_file, groups_of, image_names)
+from reid_ref.console.request import Request, option
+from reid_ref.console.values import numbers
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import Convention
 from reid_ref.disk import check_targets
@@ -36,6 +39,30 @@ FIGURES = (*SHARED, "cameras", "distances", "conventions", "rank-lists")
 WORST, TOP = 3, 10
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlotRequest(Request):
+    """What the command line requests."""
+
+    figure: str
+    title: str | None
+    output: str = option(
+        "--output", short="-o", required=True, metavar="FILE",
+        help="file to write: .pdf, .svg or .png")
+    width: str | None = option(
+        "--width", metavar="LENGTH",
+        help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
+             "panels are next to each other if they fit")
+    last_rank: int | None = option(
+        "--last-rank", type=int, metavar="K", help="the last rank that cmc draws (default: 50)")
+    query: list[int] | None = option(
+        "--query", type=partial(numbers, least=0), metavar="N[,N]", help="these queries, from 0")
+    worst: int | None = option(
+        "--worst", type=int, metavar="N",
+        help=f"the N queries of lowest AP in the first result (default: {WORST})")
+    top: int | None = option(
+        "--top", type=int, metavar="K", help=f"kept images of each list (default: {TOP})")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Draw result files, several methods in one figure, in the fonts and the width of a page with
     two columns.
@@ -47,156 +74,148 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
     common.add_files(command)
-    command.add_argument("-o", "--output", required=True, metavar="FILE",
-                         help="file to write: .pdf, .svg or .png")
-    command.add_argument("--width", metavar="LENGTH",
-                         help="width of the figure, such as 84mm (default: one column, 3.3in; of "
-                              "rank-lists 7in); panels are next to each other where they fit")
+    PlotRequest.add(command, "--output", "--width")
     title = command.add_mutually_exclusive_group()
     title.add_argument("--title", metavar="TEXT",
                        help="title in the place of the usual one; above several panels")
     title.add_argument("--no-title", dest="title", action="store_const", const="",
                        help="no title, for a figure whose caption says it")
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--max-memory", "--measure", "--name",
-                       conventions="matlab")
-    command.add_argument("--last-rank", type=int, metavar="K",
-                         help="the last rank that cmc draws (default: 50)")
+    Request.add(command, "--convention", "--set", "--metric", "--normalize", "--index-lists",
+                "--max-memory", "--measure", "--name", conventions="matlab")
+    PlotRequest.add(command, "--last-rank")
     group = command.add_argument_group("rank-lists")
     either = group.add_mutually_exclusive_group()
-    either.add_argument("--query", type=partial(common.numbers, least=0), metavar="N[,N]",
-                        help="these queries, from 0")
-    either.add_argument("--worst", type=int, metavar="N",
-                        help=f"the N queries of lowest AP in the first result (default: {WORST})")
-    group.add_argument("--top", type=int, metavar="K",
-                       help=f"kept images of each list (default: {TOP})")
+    PlotRequest.add(either, "--query", "--worst")
+    PlotRequest.add(group, "--top")
     add_images(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    is_list = args.figure == "rank-lists"
-    width = style.inches(args.width or ("7in" if is_list else "3.3in"), "--width")
-    style.check_figure(args.output)
-    check_targets(args.output)
-    conventions = _conventions(args)
-    _check_list_options(args, conventions)
-    groups = groups_of(args, args.files)
-    lists = common.read_lists(args, conventions)
-    figure, words = ((_rank_lists(args, groups, conventions, lists, width), caption("rank-lists"))
-                     if is_list else _figure(args, groups, conventions, lists, width))
-    if args.title is not None:
-        style.retitle(figure, args.title)
-    style.save(figure, args.output)
-    show("\n".join([style.written(args.output), *row("caption", words)]))
+def run(request: PlotRequest) -> None:
+    is_list = request.figure == "rank-lists"
+    width = style.inches(request.width or ("7in" if is_list else "3.3in"), "--width")
+    style.check_figure(request.output)
+    check_targets(request.output)
+    conventions = _conventions(request)
+    _check_list_options(request, conventions)
+    groups = groups_of(request, request.files)
+    lists = common.read_lists(request, conventions)
+    figure, words = (
+        (_rank_lists(request, groups, conventions, lists, width), caption("rank-lists"))
+        if is_list else _figure(request, groups, conventions, lists, width))
+    if request.title is not None:
+        style.retitle(figure, request.title)
+    style.save(figure, request.output)
+    show("\n".join([style.written(request.output), *row("caption", words)]))
 
 
-def _conventions(args: argparse.Namespace) -> list[Convention]:
+def _conventions(request: PlotRequest) -> list[Convention]:
     """Return the conventions to draw: matlab if none is named, all for their own figure."""
-    if args.figure in ("cameras", "distances"):
-        if args.convention is not None or args.choices or args.index_lists:
-            raise InputError("--convention, --set, --index-lists", got=f"{args.figure} are drawn "
-                             "from the labels alone", remedy="leave them out")
+    if request.figure in ("cameras", "distances"):
+        request.refuse(("--convention", "--set", "--index-lists"), "another figure",
+                       f"{request.figure}, which are drawn from the labels alone")
         return []
-    return common.conventions_of(args, "all" if args.figure == "conventions" else "matlab")[0]
+    default = "all" if request.figure == "conventions" else "matlab"
+    return common.conventions_of(request, default)[0]
 
 
-def _check_list_options(args: argparse.Namespace, conventions: list[Convention]) -> None:
+def _check_list_options(request: PlotRequest, conventions: list[Convention]) -> None:
     """Refuse options of one figure with other figures, and what rank lists do not take."""
-    if args.figure != "conventions":
-        common.refuse(args, ("--measure",), "the figure conventions", f"{args.figure}; leave it "
-                      "out")
-    common.named(args)
-    if args.last_rank is not None:
-        check_count(args.last_rank, "--last-rank", 2)
-        if args.figure != "cmc":
-            common.refuse(args, ("--last-rank",), "the figure cmc", f"{args.figure}; leave it out")
-    if args.figure != "rank-lists":
-        common.refuse(args, ("--query", "--worst", "--top", "--images", "--query-names",
-                             "--gallery-names"), "the figure rank-lists",
-                      f"{args.figure}; leave it out")
+    if request.figure != "conventions":
+        request.refuse(("--measure",), "the figure conventions", f"{request.figure}; leave it "
+                       "out")
+    common.named(request)
+    if request.last_rank is not None:
+        check_count(request.last_rank, "--last-rank", 2)
+        if request.figure != "cmc":
+            request.refuse(("--last-rank",), "the figure cmc", f"{request.figure}; leave it out")
+    if request.figure != "rank-lists":
+        request.refuse(("--query", "--worst", "--top", "--images", "--query-names",
+                        "--gallery-names"), "the figure rank-lists",
+                       f"{request.figure}; leave it out")
         return
-    if args.title is not None:
+    if request.title is not None:
         raise InputError("--title, --no-title", got="rank-lists have no title",
                          remedy="leave it out")
     if len(conventions) > 1:
         raise InputError("--convention", "one for rank-lists", len(conventions))
-    if conventions[0].needs_lists and not args.index_lists:
+    if conventions[0].needs_lists and not request.index_lists:
         raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
                          "images", remedy="name their files after --index-lists")
-    for option, value in (("--worst", args.worst), ("--top", args.top)):
-        check_count(1 if value is None else value, option)
-    check_images(args)
+    for flag, value in (("--worst", request.worst), ("--top", request.top)):
+        check_count(1 if value is None else value, flag)
 
 
-def _figure(args: argparse.Namespace, groups: list[list[Path]], conventions: list[Convention],
+def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Convention],
             lists: IndexLists | None, width: float) -> tuple[Any, str]:
     """Return the figure and its caption."""
     draw: Callable[..., Any]
-    if args.figure == "cameras":
+    if request.figure == "cameras":
         return camera_matrix.of_methods(_of_each(
-            args, groups, lambda data, _: camera_pairs_of(
-                data.input, data.query, data.gallery, "plain", common.how(args, ()))),
+            request, groups, lambda data, _: camera_pairs_of(
+                data.input, data.query, data.gallery, "plain", common.how(request, ()))),
             width), caption("cameras")
-    if args.figure == "distances":
-        samples = _of_each(args, groups, lambda data, _: _sample(args, data))
+    if request.figure == "distances":
+        samples = _of_each(request, groups, lambda data, _: _sample(request, data))
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
                 caption("distances"))
-    results = _of_each(args, groups, lambda data, _: evaluate_file(args, data, conventions, lists),
-                       takes_saved=args.figure != "conventions")
-    if args.figure == "conventions":
+    results = _of_each(request, groups,
+                       lambda data, _: evaluate_file(request, data, conventions, lists),
+                       takes_saved=request.figure != "conventions")
+    if request.figure == "conventions":
         height = curves.conventions_height(max(map(len, results.values())))
         draw, words = figures.conventions, caption("conventions")
-        if named := common.named(args):
+        if named := common.named(request):
             draw = partial(draw, measures=named)
             words = caption("conventions", measures=", ".join(named))
         return style.draw_panels(draw, results, width, height, scaled=False), words
     by_name = by_row(results)
-    draw = SHARED[args.figure]
-    if args.last_rank:
-        draw = partial(figures.cmc, last=args.last_rank)
+    draw = SHARED[request.figure]
+    if request.last_rank:
+        draw = partial(figures.cmc, last=request.last_rank)
     figure = style.draw_panels(draw, {"": by_name}, width)
     # A CMC curve of a single identity has no intervals, and so no band.
-    bands = args.figure == "cmc" and any(ax.collections for ax in figure.axes)
-    return figure, with_counts(caption(args.figure, len(by_name) > 1, bands), by_name)
+    bands = request.figure == "cmc" and any(ax.collections for ax in figure.axes)
+    return figure, with_counts(caption(request.figure, len(by_name) > 1, bands), by_name)
 
 
-def _of_each(args: argparse.Namespace, groups: list[list[Path]],
+def _of_each(request: PlotRequest, groups: list[list[Path]],
              work: Callable[[ResultFile, list[str]], Any],
              takes_saved: bool = False) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
-    if takes_saved and systems.is_saved(args, args.files):
-        systems.check_not_evaluated(args)
+    if takes_saved and systems.is_saved(request, request.files):
+        systems.check_not_evaluated(request)
 
     def read(name: str, files: list[str], saved: Any) -> tuple[str, Any]:
         if saved is None or not takes_saved:
-            return name, work(common.read_files(args, files), files)
+            return name, work(common.read_files(request, files), files)
         return name, saved
 
-    answers = dict(systems.of_each(args, groups, read))
+    answers = dict(systems.of_each(request, groups, read))
     phase("drawing")
     return answers
 
 
-def _sample(args: argparse.Namespace, data: ResultFile) -> DistanceSample:
+def _sample(request: PlotRequest, data: ResultFile) -> DistanceSample:
     with common.progress_bar(len(data.query)) as bar:
-        blocks = data.input.exact_blocks(data.query, data.gallery, common.how(args, ()))
+        blocks = data.input.exact_blocks(data.query, data.gallery, common.how(request, ()))
         return distance_sample(blocks, data.query, data.gallery,
                                progress=None if bar is None else bar.update)
 
 
-def _rank_lists(args: argparse.Namespace, groups: list[list[Path]],
+def _rank_lists(request: PlotRequest, groups: list[list[Path]],
                 conventions: list[Convention], lists: IndexLists | None, width: float) -> Any:
     """Return the figure of the queries of --query, or of the worst ones; one row per system."""
     def read(data: ResultFile, files: list[str]) -> tuple[ResultFile, Any, Result | None]:
-        names = None if args.images is None else image_names(args, files, data)
-        results = () if args.query else evaluate_file(args, data, conventions, lists).values()
+        names = None if request.images is None else image_names(request, files, data)
+        results = (() if request.query else
+                   evaluate_file(request, data, conventions, lists).values())
         return data, names, next(iter(results), None)
 
-    by_system = _of_each(args, groups, read)
+    by_system = _of_each(request, groups, read)
     first, (data, _, result) = next(iter(by_system.items()))
-    queries = (args.query if result is None
-               else worst_queries(result, args.worst or WORST).tolist())
+    queries: list[int] = (request.query or [] if result is None else
+                          worst_queries(result, request.worst or WORST).tolist())
     if max(queries) >= len(data.query):
         raise InputError("--query", f"numbers from 0 to {len(data.query) - 1}", max(queries))
     rows = []
@@ -204,9 +223,10 @@ def _rank_lists(args: argparse.Namespace, groups: list[list[Path]],
         if other.query != data.query:
             raise InputError(name, f"the query labels of {first}", "others", "both must be of the "
                              "same queries, in the same order")
-        ranked = rank_lists(other, queries, common.how(args, conventions, lists), args.top or TOP)
-        rows.append(_rows(f"{name}: " if len(by_system) > 1 else "", ranked, result, args.images,
-                          names))
+        ranked = rank_lists(other, queries, common.how(request, conventions, lists),
+                            request.top or TOP)
+        rows.append(_rows(f"{name}: " if len(by_system) > 1 else "", ranked, result,
+                          request.images or "", names))
     return draw_rank_lists([row for of_query in zip(*rows) for row in of_query], width)
 
 

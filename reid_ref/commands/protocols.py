@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import chosen, is_file, named, option_of_trials
+from reid_ref.console.request import Request
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import FINGERPRINTS
@@ -137,12 +138,12 @@ def add(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    protocol = None if args.protocol is None else named(args.protocol, "NAME")
-    if protocol is not None:
-        given = args.protocol if is_file(args.protocol) else ""
-        show_answer(args.format, json=lambda: record_of(protocol),
+def run(request: Request) -> None:
+    name = request.protocol
+    if name is not None:
+        protocol, given = named(name, "NAME"), name if is_file(name) else ""
+        show_answer(request.format, json=lambda: record_of(protocol),
                     table=lambda: as_page(protocol, given))
     else:
-        show_answer(args.format, table=as_list, json=lambda: ProtocolRecords(
+        show_answer(request.format, table=as_list, json=lambda: ProtocolRecords(
             {name: record_of(record) for name, record in every_protocol().items()}))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_json, show_answer
+from reid_ref.console.request import Request
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, Images, benchmark_named
 from reid_ref.datasets.published import (
@@ -175,6 +176,16 @@ class Figures(NamedTuple):
     published: list[Published]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PublishedRequest(Request):
+    """What the command line requests."""
+
+    key: str | None
+    dataset: str
+    method: str
+    check: bool
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """List published Rank-1 and mAP (percent, as printed) with the evaluator that computed them,
     or show one in full.
@@ -198,20 +209,21 @@ def add(command: argparse.ArgumentParser) -> None:
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
-    key, dataset = args.key, args.dataset
+def run(request: PublishedRequest) -> int:
+    key: str | None = request.key
+    dataset, protocol = request.dataset, request.protocol or ""
     if key is not None and "/" not in key and benchmark_named(key) is not None:
         if dataset:
             raise InputError("BENCHMARK, --dataset", "one of them", "both")
-        key, dataset = None, key
-    if key is not None and (dataset or args.method or args.protocol):
+        key, dataset = None, str(key)
+    if key is not None and (dataset or request.method or protocol):
         raise InputError("KEY", got=f"{key!r} names one figure already", remedy="leave out "
                          "--dataset, --method and --protocol, or the key")
-    rows = find(dataset, args.method, args.protocol) if key is None else (by_key(key),)
-    if args.check:
+    rows = find(dataset, request.method, protocol) if key is None else (by_key(key),)
+    if request.check:
         answer = check_all(rows)
-        show_answer(args.format, json=lambda: answer, table=lambda: as_doubts(answer, rows))
+        show_answer(request.format, json=lambda: answer, table=lambda: as_doubts(answer, rows))
         return int(any(doubt.verdict == "impossible" for doubt in answer.doubts))
-    show_answer(args.format, json=lambda: Figures(list(rows)) if key is None else rows[0],
+    show_answer(request.format, json=lambda: Figures(list(rows)) if key is None else rows[0],
                 table=lambda: as_list(rows) if key is None else as_page(rows[0]))
     return 0

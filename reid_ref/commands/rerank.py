@@ -11,6 +11,7 @@ from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import Origin, dataset_of, show_answer
 from reid_ref.console.files import evaluate_file
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention, Reranking
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
@@ -66,6 +67,34 @@ def _words(result: Result) -> list[str]:
     return row("re-ranked", f"{reranked}, {origin_of(reranked, result.convention)}")
 
 
+NOT_RERANKED = {"--multi-query": "which the drivers never re-rank"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RerankRequest(gates.GateRequest):
+    """What the command line requests."""
+
+    variant: str | None = option(
+        "--variant", without=NOT_RERANKED, metavar="NAME",
+        help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the convention's toolbox "
+             "(matlab: matlab)")
+    k1: int | None = option(
+        "--k1", without=NOT_RERANKED, type=int, metavar="N",
+        help="size of the k-reciprocal neighbourhood; default: the toolbox's (matlab: 20; "
+             "TransReID, CLIP-ReID: 50)")
+    k2: int | None = option(
+        "--k2", without=NOT_RERANKED, type=int, metavar="N",
+        help="neighbours whose vectors are averaged; default: the toolbox's (matlab: 6; "
+             "TransReID, CLIP-ReID: 15)")
+    lambda_: float | None = option(
+        "--lambda", without=NOT_RERANKED, type=float, metavar="X",
+        help="share of the original distance, 0 to 1; default: the toolbox's (0.3 in all of them)")
+    multi_query: str | None = option(
+        "--multi-query", metavar="FILE",
+        help="multiple queries instead of re-ranking: a file with mquery_f, mquery_label and "
+             "mquery_cam, pooled for each query by their mean and maximum")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Print Rank-k, mAP and mINP of a result file, and next to them the numbers after k-reciprocal
     re-ranking, or with multiple queries.
@@ -75,76 +104,58 @@ def add(command: argparse.ArgumentParser) -> None:
     below change it. A toolbox without re-ranking is re-ranked as matlab does.
     """
     common.add_files(command)
-    command.add_argument("--variant", metavar="NAME",
-                         help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the "
-                              "convention's toolbox (matlab: matlab)")
-    command.add_argument("--k1", type=int, metavar="N",
-                         help="size of the k-reciprocal neighbourhood; default: the toolbox's "
-                              "(matlab: 20; TransReID, CLIP-ReID: 50)")
-    command.add_argument("--k2", type=int, metavar="N",
-                         help="neighbours whose vectors are averaged; default: the toolbox's "
-                              "(matlab: 6; TransReID, CLIP-ReID: 15)")
-    command.add_argument("--lambda", dest="lambda_", type=float, metavar="X",
-                         help="share of the original distance, 0 to 1; default: the toolbox's "
-                              "(0.3 in all of them)")
-    command.add_argument("--multi-query", metavar="FILE",
-                         help="multiple queries instead of re-ranking: a file with mquery_f, "
-                              "mquery_label and mquery_cam, pooled for each query by their mean "
-                              "and maximum")
+    RerankRequest.add(command, "--variant", "--k1", "--k2", "--lambda", "--multi-query")
     command.add_argument("--protocol", metavar="NAME", help=argparse.SUPPRESS)
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--max-memory", "--measure", "--ranks", "--cmc", formats=("table", "json"))
+    Request.add(command, "--convention", "--set", "--metric", "--normalize", "--max-memory",
+                "--measure", "--ranks", "--cmc", formats=("table", "json"))
     confidence.add(command)
     gates.add_strict(command)
 
 
-def run(args: argparse.Namespace) -> int:
-    length, measures = common.cmc_length(args), common.measures(args)
-    convention = common.one_convention(args)
-    numbers = _check(args)
-    options = confidence.check(args)
-    data = common.read_files(args)
+def run(request: RerankRequest) -> int:
+    length, measures = common.cmc_length(request), common.measures(request)
+    convention = common.one_convention(request)
+    numbers = _check(request)
+    options = confidence.check(request)
+    data = common.read_files(request)
     data.features("data", remedy="give the features of query and gallery")
     with each_warning_once():
-        results = {"original": evaluate_file(args, data, [convention], None)[convention.name]}
-        results.update({"re-ranked": _reranked(args, data, convention, numbers)}
-                       if args.multi_query is None else _multi_query(args, data, convention))
-        common.check_measures(args, results.values())
-        results, intervals = confidence.find(args, results, options)
-    findings = gates.examine(args, data, [convention])
-    dataset = dataset_of(common.recognised(data)) if args.format == "json" else None
+        results = {"original": evaluate_file(request, data, [convention], None)[convention.name]}
+        results.update({"re-ranked": _reranked(request, data, convention, numbers)}
+                       if request.multi_query is None else _multi_query(request, data, convention))
+        common.check_measures(request, results.values())
+        results, intervals = confidence.find(request, results, options)
+    findings = gates.examine(request, data, [convention])
+    dataset = dataset_of(common.recognised(data)) if request.format == "json" else None
     show_answer(
-        args.format,
-        table=lambda: as_table(results, source(args.files, data.layout), measures, intervals),
+        request.format,
+        table=lambda: as_table(results, source(request.files, data.layout), measures, intervals),
         json=lambda: Rerank([Reranked(
-            name=name, files=args.files, layout=data.layout, dataset=dataset,
-            convention=convention.name, **numbers_of(result, length, common.named(args)),
+            name=name, files=request.files, layout=data.layout, dataset=dataset,
+            convention=convention.name, **numbers_of(result, length, common.named(request)),
             confidence=None if intervals is None else intervals[name])
             for name, result in results.items()]))
-    return gates.of_findings(args, findings)
+    return gates.of_findings(request, findings)
 
 
-def _check(args: argparse.Namespace) -> dict[str, Any]:
+def _check(request: RerankRequest) -> dict[str, Any]:
     """Return the numbers of re-ranking that are given; refuse what does not go together."""
-    numbers = {"k1": args.k1, "k2": args.k2, "lambda_": args.lambda_}
-    common.refuse(args, ("--protocol",), "one gallery, in which neighbours are looked for",
-                  "a protocol, which has several or takes parts of one; pass the distances of "
-                  "reid_ref.rerank to reid_ref.evaluate_protocol")
-    if args.multi_query is not None:
-        common.refuse(args, ("--variant", "--k1", "--k2", "--lambda"), "re-ranking",
-                      "--multi-query; the drivers never re-rank multiple queries")
-    if args.variant is not None:
-        check_choice(args.variant, "--variant", VARIANTS)
+    numbers = {"k1": request.k1, "k2": request.k2, "lambda_": request.lambda_}
+    request.refuse(("--protocol",), "one gallery, in which neighbours are looked for",
+                   "a protocol, which has several or takes parts of one; pass the distances of "
+                   "reid_ref.rerank to reid_ref.evaluate_protocol")
+    if request.variant is not None:
+        check_choice(request.variant, "--variant", VARIANTS)
     return {name: value for name, value in numbers.items() if value is not None}
 
 
-def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention,
+def _reranked(request: RerankRequest, data: ResultFile, convention: Convention,
               numbers: dict[str, Any]) -> Result:
     with common.progress_bar(len(data.query)) as bar:
-        how = common.how(args, [convention], bar=bar)
+        how = common.how(request, [convention], bar=bar)
         result = evaluate_reranked(
             data.query_features, data.gallery_features, data.query, data.gallery,
-            variant=args.variant, normalize=how.distance()[1], convention=convention,
+            variant=request.variant, normalize=how.distance()[1], convention=convention,
             progress=how.progress, **numbers)
     left_out = len(data.gallery) - result.counts.gallery
     if left_out and convention.loads == "all images":
@@ -153,18 +164,18 @@ def _reranked(args: argparse.Namespace, data: ResultFile, convention: Convention
     return result
 
 
-def _multi_query(args: argparse.Namespace, data: ResultFile,
+def _multi_query(request: RerankRequest, data: ResultFile,
                  convention: Convention) -> dict[str, Result]:
     """Evaluate features with the queries pooled from the multi-query set, by each pooling."""
-    images, features = read_multi_query(args.multi_query)
+    images, features = read_multi_query(str(request.multi_query))
     query_features: Any = data.query_features
     width = query_features.shape[1]
     if features.shape[1] != width:
-        raise InputError(args.multi_query, got=f"mquery_f: expected {width} dimensions, as the "
+        raise InputError(request.multi_query, got=f"mquery_f: expected {width} dimensions, as the "
                          f"queries have, got {features.shape[1]}")
     results = {}
     with common.progress_bar(len(POOLINGS) * len(data.query)) as bar:
-        how = common.how(args, [convention], bar=bar)
+        how = common.how(request, [convention], bar=bar)
         metric, normalize = how.distance()
         for pooling in POOLINGS:
             pooled = pool_queries(data.query, images, features, pooling, normalize)

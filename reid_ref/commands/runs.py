@@ -18,9 +18,10 @@ from reid_ref.arrays.value import Value
 from reid_ref.console import options as common, systems as files_of
 from reid_ref.console.answers import show_answer
 from reid_ref.console.confidence import drawn, ends, sentence
+from reid_ref.console.request import Request
 from reid_ref.result import QueryValues, Result, unit_of_queries
 from reid_ref.result.systems import (
-    METRICS, results_by_name, scores_of_same_queries)
+    METRICS, mean_of_runs, results_by_name, scores_of_same_queries)
 from reid_ref.statistics import Interval, UnitSums, intervals_of
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
@@ -100,12 +101,8 @@ def runs_of(systems: Mapping[str, Result], metrics: Sequence[str], unit: Any,
     """As `runs`, of results or of files."""
     scores = scores_of_same_queries(systems, metrics)
     name, groups = unit_of_queries(next(iter(systems.values())).per_query.identity, unit)
-    sums = []
-    for of_metric in scores.values():
-        every = list(of_metric.values())
-        # One run after another, as everywhere; `mean` would add pairwise.
-        mean = np.cumsum([scored.values for scored in every], axis=0)[-1] / len(every)
-        sums.append(by_unit_and_query(mean, groups, every[0].counted))
+    means = (mean_of_runs(list(of_metric.values())) for of_metric in scores.values())
+    sums = [by_unit_and_query(mean.values, groups, mean.counted) for mean in means]
     return spread_of(scores, sums, name, **options)
 
 
@@ -192,6 +189,14 @@ def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: W
         [legend], signatures)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SpreadRequest(Request):
+    """What the command line requests."""
+
+    spread: Callable[..., dict[str, Runs]]
+    words: Words
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Print the number of each run, their mean and standard deviation, which say what training
     again would change, and the interval of each query's mean over runs, which says what other
@@ -208,12 +213,12 @@ def add_files(command: argparse.ArgumentParser, spread: Callable[..., dict[str, 
     files_of.add(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    metrics, options = files_of.check(args)
-    systems = files_of.read(args)
-    answer = args.spread(systems, metrics, **options)
-    signatures = files_of.signatures(systems)
-    show_answer(args.format, json=lambda: Spread(args.files, answer, signatures),
-                table=lambda: as_text(answer, signatures, args.words),
-                csv=lambda: as_csv(answer, signatures, args.words),
-                paper=lambda: as_table(answer, signatures, args.words))
+def run(request: SpreadRequest) -> None:
+    metrics, options = files_of.check(request)
+    systems = {name: results[0].result for name, results in files_of.read(request).items()}
+    answer = request.spread(systems, metrics, **options)
+    signatures = {name: str(system.signature) for name, system in systems.items()}
+    show_answer(request.format, json=lambda: Spread(request.files, answer, signatures),
+                table=lambda: as_text(answer, signatures, request.words),
+                csv=lambda: as_csv(answer, signatures, request.words),
+                paper=lambda: as_table(answer, signatures, request.words))

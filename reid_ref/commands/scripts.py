@@ -27,6 +27,7 @@ from reid_ref.arrays import Doubles, InputError, scipy_module
 from reid_ref.console import options as common
 from reid_ref.console.answers import (
     NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
@@ -265,6 +266,18 @@ def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
                                  f"{difference!r} ({verdict})"])
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScriptsRequest(Request):
+    """What the command line requests."""
+
+    only: str | None = option(
+        "--only", choices=("port", "octave"),
+        help="run this one next to the fast path; port needs no Octave")
+    matlab_dir: str | None = option(
+        "--matlab-dir", metavar="DIR",
+        help="your own checkout of the MATLAB scripts (or REID_REF_MATLAB_DIR)")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Run the MATLAB scripts in GNU Octave and the line-faithful Python port on a result file, and
     print their numbers next to those of the fast path.
@@ -274,30 +287,27 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     command.set_defaults(choices=[])
     common.add_files(command)
-    common.add_options(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",
-                       formats=("table", "json"))
-    command.add_argument("--only", choices=("port", "octave"),
-                         help="run this one next to the fast path; port needs no Octave")
-    command.add_argument("--matlab-dir", metavar="DIR",
-                         help="your own checkout of the MATLAB scripts (or REID_REF_MATLAB_DIR)")
+    Request.add(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",
+                formats=("table", "json"))
+    ScriptsRequest.add(command, "--only", "--matlab-dir")
 
 
-def run(args: argparse.Namespace) -> int:
-    length, ranks = common.cmc_length(args), common.ranks(args)
-    if args.only == "port":
-        common.refuse(args, ("--matlab-dir",), "the scripts to be run in Octave",
-                      "--only port; leave one of them out")
-    convention = common.one_convention(args)
+def run(request: ScriptsRequest) -> int:
+    length, ranks = common.cmc_length(request), common.ranks(request)
+    if request.only == "port":
+        request.refuse(("--matlab-dir",), "the scripts to be run in Octave",
+                       "--only port; leave one of them out")
+    convention = common.one_convention(request)
     functions_of(convention)  # a convention without a script is known before the work
-    data = common.read_files(args)
-    distances = data.input.by_product(common.how(args, [convention]))
+    data = common.read_files(request)
+    distances = data.input.by_product(common.how(request, [convention]))
     programs: dict[str, Callable[..., ScriptAnswer]] = {
         "fast": run_fast, "port": run_port,
-        "octave": partial(run_octave, matlab_dir=args.matlab_dir)}
+        "octave": partial(run_octave, matlab_dir=request.matlab_dir)}
     answers = {name: program(distances, data.query, data.gallery, convention)
-               for name, program in programs.items() if name in ("fast", args.only or name)}
+               for name, program in programs.items() if name in ("fast", request.only or name)}
     difference = largest_difference(answers)
-    show_answer(args.format, table=lambda: as_table(answers, difference, ranks),
-                json=lambda: Scripts(args.files, data.layout, convention.name,
+    show_answer(request.format, table=lambda: as_table(answers, difference, ranks),
+                json=lambda: Scripts(request.files, data.layout, convention.name,
                                      curves_of(answers, length), difference))
     return 0 if difference == 0 else 1

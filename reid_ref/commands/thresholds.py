@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from reid_ref.arrays import InputError
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import OfFiles, show_answer
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
 from reid_ref.text import percent, row, signature_rows, source
@@ -141,6 +142,15 @@ def rates(text: str) -> list[float]:
             f"expected rates from 0 to 1, e.g. 1e-2,1e-3,1e-4, got {text!r}") from None
 
 
+@dataclass(frozen=True, kw_only=True)
+class ThresholdsRequest(Request):
+    """What the command line requests."""
+
+    far: list[float] = option(
+        "--far", tuple(RATES), type=rates, metavar="RATE[,RATE]",
+        help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Print thresholds of the distance up to which two images are taken for one person: TAR at
     FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery lacks
@@ -150,24 +160,22 @@ def add(command: argparse.ArgumentParser) -> None:
     pairs are genuine, and which are ignored.
     """
     common.add_files(command)
-    command.add_argument("--far", type=rates, default=list(RATES), metavar="RATE[,RATE]",
-                         help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--max-memory", formats=("table", "json", "csv"))
+    ThresholdsRequest.add(command, "--far", "--convention", "--set", "--metric", "--normalize",
+                          "--index-lists", "--max-memory", formats=("table", "json", "csv"))
     confidence.add(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    options = confidence.check(args)
+def run(request: ThresholdsRequest) -> None:
+    options = confidence.check(request)
     if options is not None and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
-    convention = common.one_convention(args)
-    lists = common.read_lists(args, [convention])
-    data = common.read_files(args)
+    convention = common.one_convention(request)
+    lists = common.read_lists(request, [convention])
+    data = common.read_files(request)
     doing = f"counting pairs of {len(data.query):,} queries"
     with common.progress_bar(len(data.query), doing) as bar:
         found = thresholds_of(data.input, data.query, data.gallery,
-                              common.how(args, [convention], lists, bar), args.far, options)
-    show_answer(args.format, json=lambda: as_answer(found, args.files, data.layout),
+                              common.how(request, [convention], lists, bar), request.far, options)
+    show_answer(request.format, json=lambda: as_answer(found, request.files, data.layout),
                 csv=lambda: as_rows(found),
-                table=lambda: as_text(found, source(args.files, data.layout)))
+                table=lambda: as_text(found, source(request.files, data.layout)))

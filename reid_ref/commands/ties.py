@@ -22,6 +22,7 @@ from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.console import options as common
 from reid_ref.console.answers import (
     NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
+from reid_ref.console.request import Request
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
@@ -219,19 +220,19 @@ def add(command: argparse.ArgumentParser) -> None:
     order.
     """
     common.add_files(command)
-    common.add_options(command, "--convention", "--set", "--metric", "--normalize",
-                       "--index-lists", "--ranks", "--cmc", formats=("table", "json"))
+    Request.add(command, "--convention", "--set", "--metric", "--normalize", "--index-lists",
+                "--ranks", "--cmc", formats=("table", "json"))
 
 
-def run(args: argparse.Namespace) -> None:
-    length, ranks = common.cmc_length(args), common.ranks(args)
-    convention = common.one_convention(args)
-    lists = common.read_lists(args, [convention])
-    data = common.read_files(args)
+def run(request: Request) -> None:
+    length, ranks = common.cmc_length(request), common.ranks(request)
+    convention = common.one_convention(request)
+    lists = common.read_lists(request, [convention])
+    data = common.read_files(request)
     with common.progress_bar(len(data.query)) as bar:
         bounds = tie_bounds_of(data.input, data.query, data.gallery,
-                               common.how(args, [convention], lists, bar))
-    show_answer(args.format, table=lambda: as_table(bounds, len(data.query), ranks),
+                               common.how(request, [convention], lists, bar))
+    show_answer(request.format, table=lambda: as_table(bounds, len(data.query), ranks),
                 json=lambda: TieAnswer(
-                    args.files, data.layout, convention.name, bounds.tied,
+                    request.files, data.layout, convention.name, bounds.tied,
                     curves_of(columns_of(bounds), length), str(bounds.signature)))

@@ -72,7 +72,7 @@ def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any,
     -------
     CMC : float64, shape (n_gallery,)
     mAP : float
-        Both 0 where no query has a good image.
+        Both 0 if no query has a good image.
 
     Raises
     ------

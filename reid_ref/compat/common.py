@@ -97,7 +97,7 @@ def evaluated(distmat: Any, sides: tuple[Labels, Labels], convention: str | Conv
 
 
 def matched(result: Result) -> Result:
-    """Return the result, or refuse it as the toolboxes do where no query has a good image."""
+    """Return the result, or refuse it as the toolboxes do if no query has a good image."""
     if not result.counts.status["ok"]:
         statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
                              if count)
@@ -119,7 +119,7 @@ def class_of_module(module: str, name: str, classes: Mapping[str, type], library
                     otherwise: type | None = None) -> Any:
     """Return a class as a subclass of another library's, for a module's ``__getattr__``.
 
-    `otherwise` is the base where the library is not installed; without it that is an ImportError.
+    `otherwise` is the base if the library is not installed; without it that is an ImportError.
     """
     if name not in classes:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -217,7 +217,7 @@ def patch(toolbox: str) -> list[str]:
 def patched(toolbox: str) -> Iterator[list[str]]:
     """Replace a toolbox's evaluators by ours while a block runs; see `patch`.
 
-    After the block, also where it raised, every name that was rebound has the toolbox's function
+    After the block, even if it raised, every name that was rebound has the toolbox's function
     again. A module that is first imported in the block keeps what it imported there.
 
     Parameters
@@ -275,8 +275,8 @@ def _replace_all(toolbox: str, rebound: list[_Rebound]) -> list[str]:
 
 def _replace(theirs: object, ours: object) -> list[_Rebound]:
     """Replace a function in the module that defines it and in all that imported it by name."""
-    found = [(module, name, theirs, ours) for module in list(sys.modules.values())
-             for name, value in list(vars(module).items()) if value is theirs]
-    for module, name, *_ in found:
+    rebound = [(module, name, theirs, ours) for module in list(sys.modules.values())
+               for name, value in list(vars(module).items()) if value is theirs]
+    for module, name, *_ in rebound:
         setattr(module, name, ours)
-    return found
+    return rebound

@@ -25,7 +25,7 @@ def eval_sysu(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: A
     Returns
     -------
     cmc : float32, shape (max_rank,)
-        Shorter where the gallery has fewer identities.
+        Shorter if the gallery has fewer identities.
     mAP, mINP : float
 
     Raises

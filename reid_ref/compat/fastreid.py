@@ -32,7 +32,7 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
     use_metric_cuhk03 : bool
         As there; fast-reid then returns CMC and mAP alone.
     use_cython : bool
-        Float32 sums, and arrays in the place of lists, where fastreid is imported and has its
+        Float32 sums, and arrays in the place of lists, if fastreid is imported and has its
         Cython form.
 
     Returns
@@ -75,7 +75,7 @@ def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids
     -------
     scores : array, shape (n_pairs,)
         Distances of the good pairs, query after query, then of the wrong ones; ascending in
-        a query. In their dtype, or in double where either kind is absent.
+        a query. In their dtype, or in double if either kind is absent.
     labels : array, shape (n_pairs,)
         0 for a good pair, 1 for a wrong one.
 
@@ -164,7 +164,7 @@ class ReidEvaluator:
         return results
 
     def _gathered(self) -> list[dict[str, Any]] | None:
-        """Return the batches of all processes; None where another process evaluates them."""
+        """Return the batches of all processes; None if another process evaluates them."""
         comm = sys.modules.get("fastreid.utils.comm")
         if comm is None or comm.get_world_size() == 1:
             return self._predictions

@@ -41,7 +41,7 @@ def evaluate(qf: Any, ql: Any, qc: Any, gf: Any, gl: Any, gc: Any, *,
     -------
     ap : float
     cmc : IntTensor, shape (n_gallery,)
-        Its first entry is -1 where the query has no good image.
+        Its first entry is -1 if the query has no good image.
     """
     distances = -_scores(qf, gf)[np.newaxis]
     sides = labels([ql], [qc], ("ql", "qc")), labels(gl, gc, ("gl", "gc"))

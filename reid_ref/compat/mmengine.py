@@ -1,6 +1,6 @@
 """MMTracking's `ReIDMetrics` (open-mmlab/mmtracking 9e4cb98, branch dev-1.x).
 
-Source: mmtrack/evaluation/metrics/reid_metrics.py. The class is a metric of mmengine where that
+Source: mmtrack/evaluation/metrics/reid_metrics.py. The class is a metric of mmengine if that
 is installed. Importing this module puts it in the place of mmtrack's: in a config,
 ``custom_imports = dict(imports=["reid_ref.compat.mmengine"])``.
 """
@@ -23,7 +23,7 @@ _RECORD = CONVENTIONS["torchreid-function"].replace(
 
 
 class _Alone:
-    """What a metric of mmengine brings along, where mmengine is not installed."""
+    """The methods of mmengine's base class, if mmengine is not installed."""
 
     def __init__(self, collect_device: str = "cpu", prefix: str | None = None) -> None:
         self.results: list[Any] = []
@@ -107,7 +107,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _register() -> None:
-    """Put the class in the place of mmtrack's in its registry, where mmtrack is installed."""
+    """Put the class in the place of mmtrack's in its registry, if mmtrack is installed."""
     try:
         registry = import_module("mmtrack.registry").METRICS
     except ImportError:

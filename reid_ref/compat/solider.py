@@ -6,6 +6,6 @@ __all__ = ["R1_mAP_eval", "eval_func"]
 
 
 class R1_mAP_eval(transreid.R1_mAP_eval):
-    """SOLIDER's `R1_mAP_eval`: TransReID's, with k1=20, k2=6 where it re-ranks."""
+    """SOLIDER's `R1_mAP_eval`: TransReID's, with k1=20, k2=6 if it re-ranks."""
 
     toolbox = "SOLIDER"

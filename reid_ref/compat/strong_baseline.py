@@ -1,7 +1,7 @@
 """reid-strong-baseline's evaluator (michuanhaohao/reid-strong-baseline 3da7e6f), and its line's.
 
 Source: data/datasets/eval_reid.py and utils/reid_metric.py. `R1_mAP` and `R1_mAP_reranking` are
-metrics of ignite where that is installed; else they have the same methods.
+metrics of ignite if that is installed; else they have the same methods.
 """
 from __future__ import annotations
 

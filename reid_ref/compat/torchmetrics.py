@@ -54,7 +54,7 @@ class _ReIDMetric:
                index: Any = None) -> None:
         """Take a batch: features (n, d), identities, cameras, and whether each is a query.
 
-        `index` is the place of each image in its dataset, as in `Evaluator.update`: pass it where
+        `index` is the place of each image in its dataset, as in `Evaluator.update`: pass it if
         a sampler repeats images, with every batch.
         """
         torch = import_module("torch")

@@ -31,14 +31,14 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
         One gallery image drawn from each identity, 10 times, after ``numpy.random.seed(0)``;
         ``convention="cuhk03-single-shot-function"`` gives the expectation.
     use_cython : bool
-        Sums in float32, as its Cython form adds them, where torchreid is imported and has it.
+        Sums in float32, as its Cython form adds them, if torchreid is imported and has it.
     convention : str or Convention, optional
         Another rule than its own.
 
     Returns
     -------
     cmc : float32, shape (max_rank,)
-        Shorter where the gallery is smaller, or, with `use_metric_cuhk03`, has fewer identities;
+        Shorter if the gallery is smaller, or, with `use_metric_cuhk03`, has fewer identities;
         the Cython form then has 0 there.
     mAP : float
 
@@ -103,5 +103,5 @@ def _curve_of_draws(distances: npt.NDArray[Any], sides: tuple[Labels, Labels],
 
 
 def has_cython(*modules: str) -> bool:
-    """Return whether a toolbox is imported and says that its Cython form is available."""
+    """Return whether a toolbox is imported and has its Cython form."""
     return any(getattr(sys.modules.get(name), "IS_CYTHON_AVAI", False) for name in modules)

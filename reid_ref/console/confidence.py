@@ -1,15 +1,15 @@
 """Intervals of the numbers on a screen: options, intervals, words and tables."""
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from reid_ref.arrays import InputError, each_warning_once, warn
+from reid_ref.arrays import each_warning_once, warn
 from reid_ref.console import options as common
+from reid_ref.console.request import METHODS, Request
 from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
 from reid_ref.measures import measure
@@ -164,55 +164,38 @@ def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
     return f"{', '.join(names)}: {words}"
 
 
-METHODS = ("bootstrap-t", "analytic")
-
-
 def add(command: Any) -> None:
-    command.add_argument("--confidence", action="store_true",
-                         help="also the confidence interval and the standard error of each "
-                              "number; queries of one identity are not independent")
+    Request.add(command, "--confidence")
     add_options(command)
-    command.add_argument("--confidence-method", choices=METHODS,
-                         help="bootstrap-t (default), or analytic: without random numbers")
+    Request.add(command, "--confidence-method")
 
 
 def add_options(command: Any) -> None:
     """Take what intervals and paired tests share."""
-    command.add_argument("--level", type=float, metavar="PERCENT",
-                         help="confidence level of the intervals (default: 95)")
-    command.add_argument("--unit", metavar="UNIT",
-                         help="what is independent: identity (default), query, or a file with "
-                              "the group of each query on its line")
-    command.add_argument("--resamples", type=int, metavar="N",
-                         help="number of resamples (default: 10000)")
-    command.add_argument("--seed", type=int, metavar="N",
-                         help="seed of the resamples (default: 12345)")
+    Request.add(command, "--level", "--unit", "--resamples", "--seed")
 
 
-def check(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Return the options of intervals, None without --confidence, where none may be given."""
-    if args.confidence:
-        return {**read_options(args), "method": args.confidence_method or METHODS[0]}
-    given = [args.level, args.unit, args.confidence_method, args.resamples, args.seed]
-    if given != [None] * len(given):
-        raise InputError("--level, --unit, --confidence-method, --resamples, --seed",
-                         "--confidence with them", remedy="add it, or leave them out")
-    return None
+def check(request: Request) -> dict[str, Any] | None:
+    """Return the options of intervals, None without --confidence."""
+    if not request.confidence:
+        return None
+    return {**read_options(request), "method": request.confidence_method or METHODS[0]}
 
 
-def read_options(args: argparse.Namespace) -> dict[str, Any]:
+def read_options(request: Request) -> dict[str, Any]:
     """Return the options of intervals; wrong ones are known before the work."""
-    unit = args.unit or "identity"
-    options = {"unit": unit if unit in ("identity", "query") else read_groups(unit)}
+    unit = request.unit or "identity"
+    options: dict[str, Any] = {
+        "unit": unit if unit in ("identity", "query") else read_groups(unit)}
     for name, default in (("level", LEVEL), ("resamples", RESAMPLES), ("seed", SEED)):
-        given = getattr(args, name)
+        given = getattr(request, name)
         options[name] = default if given is None else given
     check_level(options["level"])
     check_random(options["resamples"], options["seed"])
     return options
 
 
-def find(args: argparse.Namespace, results: dict[str, Result], options: dict[str, Any] | None,
+def find(request: Request, results: dict[str, Result], options: dict[str, Any] | None,
          ) -> tuple[dict[str, Result], dict[str, dict[str, Interval]] | None]:
     """Return results whose signature says how intervals are made, and the intervals by name.
 
@@ -221,5 +204,5 @@ def find(args: argparse.Namespace, results: dict[str, Result], options: dict[str
     if options is None:
         return results, None
     phase(f"intervals from {options['resamples']:,} resamples")
-    by_name = intervals(results, common.measures(args), **options)
+    by_name = intervals(results, common.measures(request), **options)
     return {name: with_signature(result, **options) for name, result in results.items()}, by_name

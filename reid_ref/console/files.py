@@ -11,6 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
+from reid_ref.console.request import Request
 from reid_ref.console.terminal import about, names_of_arguments, phase
 from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
@@ -24,13 +25,13 @@ from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
 
 
-def evaluate_file(args: argparse.Namespace, data: ResultFile, conventions: list[Convention],
+def evaluate_file(request: Request, data: ResultFile, conventions: list[Convention],
                   lists: IndexLists | None) -> dict[str, Result]:
     """Evaluate what a file holds under each convention, with a bar."""
     with common.progress_bar(len(data.query)) as bar:
-        how = common.how(args, conventions, lists, bar)
+        how = common.how(request, conventions, lists, bar)
         results = results_of(data.input, data.query, data.gallery, how)
-        return by_name([replace(result, signature=common.signed(args, result.signature))
+        return by_name([replace(result, signature=common.signed(request, result.signature))
                         for result in results])
 
 
@@ -66,73 +67,43 @@ def _names_of_files(paths: list[Path]) -> list[str]:
 
 
 def add(command: Any) -> None:
-    command.add_argument("--labels", nargs="+", metavar="FILE",
-                         help="FILE holds ranked lists, text, .json or .npy; their labels: a "
-                              "table of the queries and one of the gallery (.npy, csv or image "
-                              "names), or files that `reid-ref dataset` reads")
-    command.add_argument("--numbers-from", type=int, choices=(0, 1),
-                         help="number of the first gallery image in the lists (default: 1 in "
-                              "text, 0 in .json and .npy)")
-    command.add_argument("--n-good", metavar="FILE",
-                         help="with --labels: how many good images exist for each query, where "
-                              "the gallery lacks some")
+    Request.add(command, "--labels", "--numbers-from", "--n-good")
 
 
-def check(args: argparse.Namespace, *of_distances: str) -> None:
-    """Refuse options that need distances where ranked lists are given, and those of lists else."""
-    if args.labels is not None:
-        common.refuse(args, of_distances, "features or distances",
-                      "ranked lists (--labels); leave it out")
-    else:
-        common.refuse(args, ("--numbers-from", "--n-good"), "ranked lists and --labels",
-                      "a result file; leave it out")
-
-
-def groups_of(args: argparse.Namespace, files: Sequence[str]) -> list[list[Path]]:
+def groups_of(request: Request, files: Sequence[str]) -> list[list[Path]]:
     """Return the files of each result; ranked lists have their labels in others: each is one."""
-    return ([[Path(file)] for file in files] if getattr(args, "labels", None) else
-            results_of_files(*files, names=common.names_of_arrays(args)))
+    return ([[Path(file)] for file in files] if request.labels else
+            results_of_files(*files, names=common.names_of_arrays(request)))
 
 
-def read(args: argparse.Namespace, files: Sequence[str]) -> ResultFile:
+def read(request: Request, files: Sequence[str]) -> ResultFile:
     """Read one result's files, or the lists of a file, and their labels."""
-    if not getattr(args, "labels", None):
-        return common.read_files(args, files)
+    if not request.labels:
+        return common.read_files(request, files)
     file = files[0]
     phase(f"reading {os.path.basename(file)}")
-    query, gallery = read_sides(*args.labels)
-    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(), args.numbers_from)
-    if args.n_good is not None:
-        ranked = replace(ranked, n_good=read_n_good(args.n_good))
+    query, gallery = read_sides(*request.labels)
+    ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
+                               request.numbers_from)
+    if request.n_good is not None:
+        ranked = replace(ranked, n_good=read_n_good(request.n_good))
     return ResultFile("ranked lists", query, gallery, ranked=ranked)
 
 
 def add_images(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--images", metavar="ROOT",
-                         help="folder of the images: names are those in the result file, else "
-                              "those in its folders, in sorted order or in that of torchvision's "
-                              "ImageFolder; they must say the identity and camera of the labels")
-    for side in ("query", "gallery"):
-        command.add_argument(f"--{side}-names", metavar="FILE",
-                             help=f"names of the {side} images below ROOT, one per line, in the "
-                                  "order of the features")
+    Request.add(command, "--images", "--query-names", "--gallery-names")
 
 
-def check_images(args: argparse.Namespace) -> None:
-    """Refuse names of images where there are none."""
-    if args.images is None and (args.query_names or args.gallery_names):
-        raise InputError("--query-names, --gallery-names", "--images ROOT, the folder that they "
-                         "are below")
-
-
-def image_names(args: argparse.Namespace, files: Sequence[str],
+def image_names(request: Request, files: Sequence[str],
                 data: ResultFile) -> tuple[list[str], list[str]]:
     """Return the names of both sides, which fit the labels."""
+    root = request.images or ""
+
     def of_side(side: str, labels: Labels, listed: str | None) -> list[str]:
-        names = names_of_side(side, len(labels), files, args.images, listed, labels.names())
+        names = names_of_side(side, len(labels), files, root, listed, labels.names())
         check_names(names, labels, side)
-        check_not_written(os.path.join(args.images, name) for name in names)
+        check_not_written(os.path.join(root, name) for name in names)
         return names
 
-    return (of_side("query", data.query, args.query_names),
-            of_side("gallery", data.gallery, args.gallery_names))
+    return (of_side("query", data.query, request.query_names),
+            of_side("gallery", data.gallery, request.gallery_names))

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import os
 import sys
 from collections.abc import Iterable
@@ -12,7 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.console.answers import add_format
+from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
     CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
@@ -20,143 +19,32 @@ from reid_ref.conventions import (
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.fingerprints import recognise
-from reid_ref.datasets.pooling import POOLINGS, pool_frames
+from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
-from reid_ref.measures import RANKS, any_case, measure, names, printed
+from reid_ref.measures import RANKS, any_case, measure, printed
 from reid_ref.result import Result
 from reid_ref.signature import Signature
 
 
-def numbers(text: str, least: int = 1) -> list[int]:
-    """Read different whole numbers, such as 1,5,10."""
-    words = [word.strip() for word in text.split(",")]
-    # Beyond 18 digits is no rank of any gallery, and no int64.
-    given = [int(word) for word in words if word.isascii() and word.isdecimal() and len(word) < 19]
-    if len(given) < len(words) or min(given) < least or len(set(given)) < len(given):
-        raise argparse.ArgumentTypeError(
-            f"expected different whole numbers from {least}, e.g. 1,5,10, got {text!r}")
-    return given
-
-
-def decimals(text: str) -> list[float]:
-    """Read different numbers from 0, such as 0.2,0.5."""
-    try:
-        given = [float(word) for word in text.split(",")]
-    except ValueError:
-        given = []
-    wrong = not given or len(set(given)) < len(given)
-    if wrong or not all(0 <= value < math.inf for value in given):
-        raise argparse.ArgumentTypeError(
-            f"expected different numbers from 0, e.g. 0.2,0.5, got {text!r}")
-    return given
-
-
-#: Options of the commands that rank: where a command takes one, it means the same.
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "--convention": {
-        "action": "append", "metavar": "NAME",
-        "help": "one that `reid-ref conventions` lists (default: matlab)"},
-    "--set": {
-        "action": "append", "metavar": "KEY=VALUE", "default": [], "dest": "choices",
-        "help": "change choices of each convention, e.g. ap=step,top_k=100; `reid-ref "
-                "conventions NAME --json` shows the keys, and an error lists the values"},
-    "--metric": {
-        "metavar": "NAME",
-        "help": "the distance between features: euclidean, cosine or dot (default: as the "
-                "convention's toolbox has it; euclidean under matlab)"},
-    "--normalize": {
-        "action": argparse.BooleanOptionalAction,
-        "help": "divide features by their 2-norm, or do not (default: as the convention's "
-                "toolbox does; matlab divides, torchreid does not)"},
-    "--pool": {
-        "choices": list(POOLINGS),
-        "help": "the rows are frames: take the mean or the maximum over each tracklet; "
-                "query_tracklet and gallery_tracklet in the file say of which each frame is"},
-    "--index-lists": {
-        "nargs": 2, "metavar": ("GOOD", "JUNK"),
-        "help": "good and junk gallery images of each query, for veri and oxford: text, one line "
-                "per query, numbers from 1"},
-    "--max-memory": {
-        "metavar": "SIZE",
-        "help": "memory to work in besides the file's arrays, e.g. 512M; the numbers do not "
-                "depend on it"},
-    "--threads": {
-        "metavar": "N", "type": int,
-        "help": "threads to work with (default: the cores that the process may use); the numbers "
-                "do not depend on it"},
-    "--name": {
-        "action": "append", "metavar": "NAME[,NAME]", "dest": "names",
-        "help": "names of the rows, one per result (default: the name of its file, or of its "
-                "folder where the files are named alike)"},
-    "--ranks": {
-        "metavar": "K[,K]", "type": numbers,
-        "help": "which Rank-k tables and rows show (default: 1,5,10,20)"},
-    "--measure": {
-        "metavar": "NAME[,NAME]",
-        "help": f"print these numbers in place of the usual ones: {names()}, k a number"},
-    "--cmc": {
-        "metavar": "RANKS",
-        "help": "ranks of the CMC curve in JSON: a number, or all; default 50"}}
-
-
 def add_files(command: argparse.ArgumentParser, nargs: str = "+",
-              words: str = "result file or files, or a folder of .npy files") -> None:
+              words: str = "result file or files, or a folder of .npy files",
+              metavar: str = "FILE") -> None:
     """Take result files, and the names of their arrays."""
-    command.add_argument("files", nargs=nargs, metavar="FILE", help=words)
-    command.add_argument("--map", action="append", default=[], metavar="ROLE=NAME[,...]",
-                         help="which array has which role, where its name does not say it: "
-                              "query_features=A,gallery_features=B; docs/files.md lists the roles")
-
-
-def add_options(command: Any, *names: str, formats: Iterable[str] = (),
-                conventions: str = "") -> None:
-    """Take the options of these names, and --format and --json where there are formats.
-
-    `conventions`: the default of --convention where it takes several names.
-    """
-    for name in names:
-        action = command.add_argument(name, **_OPTIONS[name])
-        if name == "--normalize":
-            action.default = None  # given at once, some Pythons would print it in the help
-        elif name == "--convention" and conventions:
-            action.metavar, action.help = "NAME[,NAME]", (
-                "one or more that `reid-ref conventions` lists, or all: every one that applies "
-                f"(default: {conventions})")
-    if formats:
-        add_format(command, formats)
+    command.add_argument("files", nargs=nargs, metavar=metavar, help=words)
+    Request.add(command, "--map")
 
 
 #: Options that say how features become distances.
 OF_FEATURES = ("--metric", "--normalize")
-#: Options whose value is an attribute of another name.
-_ATTRIBUTES = {"--set": "choices", "--name": "names", "--lambda": "lambda_"}
 
 
-def given(args: argparse.Namespace, *options: str) -> list[str]:
-    """Return which options are given: a value that is not None, False or empty."""
-    names = []
-    for option in options:
-        value = getattr(args, _ATTRIBUTES.get(option, option[2:].replace("-", "_")), None)
-        if option == "--normalize" and value is False:
-            names.append("--no-normalize")
-        elif not (value is None or value is False or value in ([], ())):  # 0 is given
-            names.append(option)
-    return names
-
-
-def refuse(args: argparse.Namespace, options: Iterable[str], expected: str, got: str) -> None:
-    """Refuse those of some options that are given."""
-    if names := given(args, *options):
-        raise InputError(', '.join(names), expected, got)
-
-
-def names_of_arrays(args: argparse.Namespace) -> dict[str, str]:
+def names_of_arrays(request: Request) -> dict[str, str]:
     """Return role to name of what --map says."""
-    pairs = [pair for text in args.map for pair in text.split(",")]
+    pairs = [pair for text in request.map for pair in text.split(",")]
     names = dict(pair.partition("=")[::2] for pair in pairs)
     if len(names) < len(pairs) or "" in {*names, *names.values()}:
         raise InputError("--map", "each role once, with the name of its array, e.g. "
@@ -164,25 +52,25 @@ def names_of_arrays(args: argparse.Namespace) -> dict[str, str]:
     return names
 
 
-def read_files(args: argparse.Namespace, files: Iterable[str] | None = None) -> ResultFile:
+def read_files(request: Request, files: Iterable[str] | None = None) -> ResultFile:
     """Read one result's files, or all of them; --metric is refused where there are no features.
     """
-    max_memory(args)  # a wrong one is known before the work
-    check_metric(args)
-    files = list(args.files if files is None else files)
+    max_memory(request)  # a wrong one is known before the work
+    check_metric(request)
+    files = list(request.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
-    data = read_result(*files, names=names_of_arrays(args))
-    if given(args, *OF_FEATURES):
+    data = read_result(*files, names=names_of_arrays(request))
+    if request.given(*OF_FEATURES):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
-    if getattr(args, "pool", None) is not None:
+    if request.pool is not None:
         data.features("--pool", remedy="leave it out")
-        return _pooled(data, args.pool)
+        return _pooled(data, request.pool)
     return data
 
 
-def check_metric(args: argparse.Namespace) -> None:
+def check_metric(request: Request) -> None:
     """Refuse what is no distance after --metric; of a measure, say which option takes it."""
-    name, meant = getattr(args, "metric", None), None
+    name, meant = request.metric, None
     if name is not None and name not in METRICS:
         with contextlib.suppress(InputError):
             meant = f"--measure {measure(any_case(name)).name}"
@@ -201,23 +89,23 @@ def _pooled(data: ResultFile, pooling: str) -> ResultFile:
     return replace(data, **sides, layout=f"{data.layout}; frames pooled by {pooling}")
 
 
-def signed(args: argparse.Namespace, signature: Signature) -> Signature:
+def signed(request: Request, signature: Signature) -> Signature:
     """Return a signature with the pooling of frames, where there is one."""
-    pooling = getattr(args, "pool", None)
+    pooling = request.pool
     return signature if pooling is None else signature.changed({"pool": pooling})
 
 
-def how(args: argparse.Namespace, conventions: Iterable[Convention],
+def how(request: Request, conventions: Iterable[Convention],
         lists: IndexLists | None = None, bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
-    return How(tuple(conventions), args.metric, args.normalize, lists,
-               max_memory(args), None if bar is None else bar.update,
-               getattr(args, "threads", None))
+    return How(tuple(conventions), request.metric, request.normalize, lists,
+               max_memory(request), None if bar is None else bar.update,
+               request.threads)
 
 
-def max_memory(args: argparse.Namespace) -> int | None:
+def max_memory(request: Request) -> int | None:
     """Return the bytes of --max-memory, where a command has it and it was given."""
-    given = getattr(args, "max_memory", None)
+    given = request.max_memory
     return None if given is None else bytes_of(given, "--max-memory")
 
 
@@ -230,9 +118,9 @@ def recognised(data: ResultFile) -> Recognised | None:
     return benchmark
 
 
-def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[str] | None:
+def convention_names(request: Request, default: str = "matlab") -> list[str] | None:
     """Return the names after every --convention, each once; None for `all`."""
-    given = [default] if args.convention is None else args.convention
+    given = [default] if request.convention is None else request.convention
     requested = list(dict.fromkeys(known_as(name.strip())
                                    for names in given for name in names.split(",")))
     for name in requested:
@@ -250,78 +138,77 @@ def convention_names(args: argparse.Namespace, default: str = "matlab") -> list[
     return None
 
 
-def conventions_of(args: argparse.Namespace,
+def conventions_of(request: Request,
                    default: str = "matlab") -> tuple[list[Convention], dict[str, str]]:
     """Return the conventions requested, with the choices after --set, and why `all` is less."""
-    names, left_out = convention_names(args, default), dict[str, str]()
+    names, left_out = convention_names(request, default), dict[str, str]()
     if names is None:
         left_out = {name: why for name, why in NOT_IN_ALL.items()
-                    if not (args.index_lists and CONVENTIONS[name].needs_lists)}
+                    if not (request.index_lists and CONVENTIONS[name].needs_lists)}
         names = [name for name in CONVENTIONS if name not in left_out]
-    return with_choices(args, [CONVENTIONS[name] for name in names]), left_out
+    return with_choices(request, [CONVENTIONS[name] for name in names]), left_out
 
 
-def one_convention(args: argparse.Namespace, purpose: str = "") -> Convention:
+def one_convention(request: Request, purpose: str = "") -> Convention:
     """Return the only convention that is requested; `purpose` says why there is only one."""
-    names = convention_names(args)
+    names = convention_names(request)
     if names is None or len(names) > 1:
         raise InputError("--convention", f"one{purpose}", ', '.join(names or ['all']), "name one")
-    return with_choices(args, [CONVENTIONS[names[0]]])[0]
+    return with_choices(request, [CONVENTIONS[names[0]]])[0]
 
 
-def with_choices(args: argparse.Namespace, conventions: Iterable[Convention]) -> list[Convention]:
+def with_choices(request: Request, conventions: Iterable[Convention]) -> list[Convention]:
     """Return the conventions with the choices after --set."""
-    choices = choices_of_text(args.choices, "--set")
+    choices = choices_of_text(request.choices, "--set")
     return [changed(convention, choices, "--set") for convention in conventions]
 
 
-def ranks(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
+def ranks(request: Request, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
     """Return the k after --ranks, as they were given."""
-    return tuple(args.ranks or default)
+    return tuple(request.ranks or default)
 
 
-def named(args: argparse.Namespace) -> list[str]:
+def named(request: Request) -> list[str]:
     """Return the measures after --measure, all of which are known; none without it."""
-    if args.measure is None:
+    if request.measure is None:
         return []
-    refuse(args, ("--ranks",), "no --measure with it", "--measure, which names each Rank-k")
-    return list(dict.fromkeys(measure(name.strip()).name for name in args.measure.split(",")))
+    return list(dict.fromkeys(measure(name.strip()).name for name in request.measure.split(",")))
 
 
-def measures(args: argparse.Namespace, default: tuple[int, ...] = RANKS) -> list[str]:
+def measures(request: Request, default: tuple[int, ...] = RANKS) -> list[str]:
     """Return the measures after --measure, or else what papers print, with the k of --ranks."""
-    return named(args) or printed(ranks(args, default))
+    return named(request) or printed(ranks(request, default))
 
 
-def check_measures(args: argparse.Namespace, results: Iterable[Result]) -> None:
+def check_measures(request: Request, results: Iterable[Result]) -> None:
     """Refuse a measure after --measure that is not defined for a result."""
-    for name in named(args):
+    for name in named(request):
         for result in results:
             result.value(name)
 
 
-def read_lists(args: argparse.Namespace, conventions: Iterable[Convention]) -> IndexLists | None:
+def read_lists(request: Request, conventions: Iterable[Convention]) -> IndexLists | None:
     """Read the lists after --index-lists, if one of the conventions takes them."""
-    if not args.index_lists:
+    if not request.index_lists:
         return None
     if not any(convention.needs_lists for convention in conventions):
         raise InputError("--index-lists", "a convention that takes lists, veri or oxford",
                          remedy="leave it out, or name one of them")
-    return read_index_lists(*args.index_lists)
+    return read_index_lists(*request.index_lists)
 
 
-def cmc_length(args: argparse.Namespace) -> int | None:
+def cmc_length(request: Request) -> int | None:
     """Return how many ranks of the CMC curve JSON has; None is all."""
-    if args.cmc is None:
+    if request.cmc is None:
         return 50
-    if args.format != "json":
+    if request.format != "json":
         raise InputError("--cmc", got="only JSON has the curve", remedy="add --json, or leave "
                          "--cmc out")
-    if args.cmc == "all":
+    if request.cmc == "all":
         return None
-    if not args.cmc.isdecimal() or int(args.cmc) < 1:
-        raise InputError("--cmc", "all or a whole number from 1", repr(args.cmc))
-    return int(args.cmc)
+    if not request.cmc.isdecimal() or int(request.cmc) < 1:
+        raise InputError("--cmc", "all or a whole number from 1", repr(request.cmc))
+    return int(request.cmc)
 
 
 def progress_bar(total: int, what: str = "") -> Any:

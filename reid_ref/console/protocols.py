@@ -1,7 +1,6 @@
 """A benchmark by its name on the command line: the options, and the results of its parts."""
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
+from reid_ref.console.request import Request
 from reid_ref.console.terminal import OPTIONS
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.labels import Labels
@@ -29,23 +29,7 @@ OF_BOXES = ("--min-score", "--boxes-per-image")
 
 def add(command: Any) -> None:
     """Take the name of a protocol, and what belongs to it."""
-    command.add_argument("--protocol", metavar="NAME",
-                         help="evaluate a benchmark as its own code does, with its trials: a "
-                              "name that `reid-ref protocols` lists, or a .toml or .json file of "
-                              "your own")
-    command.add_argument("--part", metavar="NAME", help="one part of the protocol (default: all)")
-    command.add_argument("--trials", metavar="FILE",
-                         help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or "
-                              ".json")
-    command.add_argument("--shots", type=int, metavar="N",
-                         help="images of each identity and camera in the gallery: 1 or 10 for "
-                              "SYSU-MM01")
-    command.add_argument("--min-score", type=common.decimals, metavar="S[,S]",
-                         help="person search: keep detections of at least this score, a row for "
-                              "each (default: 0.5; prw-matlab keeps all)")
-    command.add_argument("--boxes-per-image", type=common.decimals, metavar="N[,N]",
-                         help="person search: keep this many detections of an image, those of "
-                              "the highest scores, a row for each")
+    Request.add(command, "--protocol", "--part", "--trials", "--shots", *OF_BOXES)
 
 
 def named(name: str, argument: str) -> Protocol:
@@ -58,9 +42,9 @@ def is_file(name: str) -> bool:
     return Path(name).suffix.lower() in (".toml", ".json")
 
 
-def takes_boxes(args: argparse.Namespace) -> bool:
+def takes_boxes(request: Request) -> bool:
     """Return whether the protocol that is named is one of person search."""
-    name = getattr(args, "protocol", None)
+    name = request.protocol
     return name is not None and named(name, "--protocol").boxes is not None
 
 
@@ -81,14 +65,14 @@ def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:
             "does" + "".join(f"; {each.words}: --protocol {each.protocol}" for each in later))
 
 
-def chosen(protocol: Protocol, args: argparse.Namespace | None = None,
+def chosen(protocol: Protocol, request: Request | None = None,
            measured: bool = True) -> str:
     """Return what a protocol chooses where no option does, each with its options.
 
     `measured`: whether distances are measured between features.
     """
     choices = [(choice.words, choice.arguments) for choice in choices_of(protocol)
-               if not any(getattr(args, name, None) is not None for name in choice.arguments)
+               if not any(getattr(request, name, None) is not None for name in choice.arguments)
                and (measured or "metric" not in choice.arguments)]
     return "; ".join(words + (f" ({', '.join(OPTIONS[name] for name in arguments)})"
                               if arguments else "") for words, arguments in choices)
@@ -104,74 +88,69 @@ def file_of_trials(protocol: Protocol) -> str:
     return protocol.trials.file if isinstance(protocol.trials, Given) else ""
 
 
-def check(args: argparse.Namespace) -> Protocol | None:
-    """Return the protocol that is named, if one is; refuse what does not go together."""
-    if args.protocol is None:
-        common.refuse(args, ("--part", "--trials", "--shots", *OF_BOXES), "--protocol with it",
-                      "none; add it, or leave it out")
+def check(request: Request) -> Protocol | None:
+    """Return the protocol that is named, if one is, and what it needs is given."""
+    if request.protocol is None:
         return None
-    protocol = named(args.protocol, "--protocol")
-    common.refuse(args, ("--convention", "--set", "--index-lists", "--strict", "--images"),
-                  "no protocol, which brings what is counted and ranks a selection of the images",
-                  f"--protocol {protocol.name}; leave it out")
-    if file_of_trials(protocol) and args.trials is None:
+    protocol = named(request.protocol, "--protocol")
+    if file_of_trials(protocol) and request.trials is None:
         raise InputError("--trials", f"{file_of_trials(protocol)}, which comes with the data set",
                          "none", f"reid-ref protocols {protocol.name} says more")
     return protocol
 
 
-def check_part(args: argparse.Namespace) -> Protocol | None:
+def check_part(request: Request) -> Protocol | None:
     """As `check`, where a single part is meant."""
-    protocol = check(args)
-    if protocol is not None and args.part is None and len(protocol.parts) > 1:
+    protocol = check(request)
+    if protocol is not None and request.part is None and len(protocol.parts) > 1:
         raise InputError("--part", f"one of {', '.join(part.name for part in protocol.parts)}, "
                          f"the parts of {protocol.name}", "none")
     return protocol
 
 
-def evaluated(args: argparse.Namespace, protocol: Protocol, files: Sequence[str],
+def evaluated(request: Request, protocol: Protocol, files: Sequence[str],
               later: bool = False) -> ProtocolResult:
     """Return the results of the protocol's parts, or of the one that is named.
 
     Several results are the trials of one. `later`: see `evaluate_ranked`.
     """
     if protocol.boxes is not None:
-        return _searched(args, protocol, files)
-    common.refuse(args, OF_BOXES, "a protocol of person search", f"{protocol.name}; leave it out")
-    groups = ranked_lists.groups_of(args, files)
+        return _searched(request, protocol, files)
+    request.refuse(OF_BOXES, "a protocol of person search", f"{protocol.name}; leave it out")
+    groups = ranked_lists.groups_of(request, files)
     if len(groups) == 1:
-        return _of_files(args, protocol, list(map(str, groups[0])), None, later)
+        return _of_files(request, protocol, list(map(str, groups[0])), None, later)
     check_averaged(protocol, "FILE", len(groups))
-    common.refuse(args, ("--trials",), "one result", f"{len(groups)}, each a trial of its "
-                  "own")
+    request.refuse(("--trials",), "one result", f"{len(groups)}, each a trial of its "
+                   "own")
     results = []
     for paths in groups:
         with ranked_lists.said_of(str(paths[0]), list(map(str, paths))):
-            results.append(_of_files(args, protocol, list(map(str, paths)), ONE_OF_SEVERAL))
+            results.append(_of_files(request, protocol, list(map(str, paths)), ONE_OF_SEVERAL))
     return average_trials(protocol, results)
 
 
-def _of_files(args: argparse.Namespace, protocol: Protocol, files: list[str], trials: Any,
+def _of_files(request: Request, protocol: Protocol, files: list[str], trials: Any,
               later: bool = False) -> ProtocolResult:
-    data = ranked_lists.read(args, files)
-    shots = args.shots if args.shots is None else check_count(args.shots, "--shots")
-    if args.trials is not None:
-        trials = read_trials(args.trials, data.gallery, shots or protocol.shots[0])
+    data = ranked_lists.read(request, files)
+    shots = request.shots if request.shots is None else check_count(request.shots, "--shots")
+    if request.trials is not None:
+        trials = read_trials(request.trials, data.gallery, shots or protocol.shots[0])
     result = evaluate_ranked(protocol, data.input, data.query, data.gallery,
-                             common.how(args, ()), part=args.part, trials=trials, shots=shots,
-                             later=later)
-    return ProtocolResult({name: replace(part, signature=common.signed(args, part.signature))
+                             common.how(request, ()), part=request.part, trials=trials,
+                             shots=shots, later=later)
+    return ProtocolResult({name: replace(part, signature=common.signed(request, part.signature))
                            for name, part in result.items()}, result.also, protocol.means)
 
 
-def _searched(args: argparse.Namespace, protocol: Protocol,
+def _searched(request: Request, protocol: Protocol,
               files: Sequence[str]) -> ProtocolResult:
-    common.refuse(args, ("--trials", "--shots", "--labels", "--map"), "another protocol",
-                  f"{protocol.name}, of person search; leave it out")
-    common.check_metric(args)
+    request.refuse(("--trials", "--shots", "--labels", "--map"), "another protocol",
+                   f"{protocol.name}, of person search; leave it out")
+    common.check_metric(request)
     if len(files) > 1:
         raise InputError("FILE", "one file of boxes", len(files))
     return evaluate_person_search(
-        protocol, read_boxes(files[0]), part=args.part, min_score=args.min_score,
-        boxes_per_image=args.boxes_per_image, metric=args.metric, normalize=args.normalize,
-        max_memory=common.max_memory(args))
+        protocol, read_boxes(files[0]), part=request.part, min_score=request.min_score,
+        boxes_per_image=request.boxes_per_image, metric=request.metric,
+        normalize=request.normalize, max_memory=common.max_memory(request))

@@ -26,7 +26,7 @@ _OF_CAMERA = ("same identity, same camera", "same camera", "same location")
 
 
 def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what each choice changes, empty where that is nothing."""
+    """Yield what each choice changes, empty if nothing."""
     differs = {choice: CHOICES[choice][fields[choice]].differs for choice in CHOICES
                if choice not in ("ignored", "cmc_length")}
     ignored, length = fields["ignored"], fields["cmc_length"]
@@ -35,7 +35,7 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
         direction = "lower" if fields["recall"] == "existing" else "either way"
         yield f"Only the first {fields['top_k']} kept images are looked at: {direction}"
     if fields["metric"] != "cosine" and not fields["normalize"]:
-        yield "Features are ranked as they are, not divided by their 2-norms: either way, where " \
+        yield "Features are ranked as they are, not divided by their 2-norms: either way, if " \
             "norms differ"
     yield differs["loads"]
     if fields["loads"] == "all images" and not {"label -1", "listed as junk"} & set(ignored):
@@ -55,7 +55,7 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
 class Reranking(Value):
     """How a toolbox's own test code re-ranks by default.
 
-    Features are normalised where the toolbox's distances are of normalised features.
+    Features are normalised if the toolbox's distances are of normalised features.
 
     Parameters
     ----------
@@ -95,17 +95,17 @@ class Convention:
     Parameters
     ----------
     name : str
-        One line without ``|``, for it stands in signatures.
+        One line without ``|``, for it is in signatures.
     source : str
         Repository, commit and file of the evaluator.
     also : tuple of str
         Its other names, with the source of each toolbox that has the same code.
     oddities : tuple of str
-        Differences from `matlab` that no choice says, with the direction of the effect.
+        Differences from `matlab` that no choice describes, with the direction of the effect.
     loads : str
         A key of `LOADS`: the images that the toolbox's loader passes on.
     loader : str
-        File and line of the loader, where it leaves images out.
+        File and line of the loader, if it leaves images out.
     ignored : tuple of str
         Keys of `IGNORED`.
     ap : str
@@ -122,7 +122,7 @@ class Convention:
         The name of the record that `replace` started from; its own name otherwise.
     metric : str
         The toolbox's default distance between features, a key of `reid_ref.distances.METRICS`;
-        for features alone, and where no other is given.
+        for features alone, and if no other is given.
     normalize : bool
         Whether the toolbox divides features by their 2-norm by default.
     measure : str
@@ -266,7 +266,7 @@ class Convention:
         return len(n_good) if UNMATCHED[self.unmatched].in_cmc else int(np.count_nonzero(n_good))
 
     def curve_of_ranks(self, ranks: GoodRanks, length: int) -> Doubles:
-        """Return the CMC curve of these ranks, where the curve needs no whole rows."""
+        """Return the CMC curve of these ranks, if the curve needs no whole rows."""
         n_query = self.n_in_cmc(ranks.n_good)
         curve = self.curve.curve(ranks, length, n_query)
         return (ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts

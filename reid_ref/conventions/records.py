@@ -56,7 +56,7 @@ class Copy(NamedTuple):
 
 
 def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
-    """Return the re-ranking in a row of copies.csv; None where its columns are empty."""
+    """Return the re-ranking in a row of copies.csv; None if its columns are empty."""
     return Reranking(row["variant"], int(row["k1"]), int(row["k2"]), float(row["lambda"]),
                      row["reranking"]) if row["variant"] else None
 
@@ -77,9 +77,9 @@ class Procedure:
     file : str
         File and function, after the toolbox's repository.
     choices : mapping
-        Where it is not `matlab`: fields of `Convention`.
+        Fields of `Convention` that are not `matlab`'s.
     oddities : tuple of str
-        Its differences that no choice says, with the direction.
+        Its differences that no choice describes, with the direction.
     """
 
     name: str
@@ -331,8 +331,8 @@ NOT_IN_ALL = MappingProxyType({**LEFT_OUT, **{function: LEFT_OUT.get(
 def left_out(query: Labels, gallery: Labels) -> dict[str, str]:
     """Return the conventions that are not tried on these labels unless by name, with the reason.
 
-    `sysu-mm01` is tried where the cameras are those of its queries and its gallery; bare functions
-    where an image is labelled -1, without which they are their toolboxes.
+    `sysu-mm01` is tried if the cameras are those of its queries and its gallery; bare functions
+    if an image is labelled -1, without which they are their toolboxes.
 
     Examples
     --------
@@ -362,7 +362,7 @@ NAMES = MappingProxyType({
     **ALIASES, **{name: name for name in CONVENTIONS}})
 
 
-_BY_PLAIN_NAME = {extensions.plain(name): name for name in NAMES}
+_BY_CANONICAL_NAME = {extensions.canonical(name): name for name in NAMES}
 
 
 def every_convention() -> dict[str, Convention]:
@@ -375,27 +375,27 @@ def check_known(name: Any, argument: str, more: Iterable[str] = ()) -> None:
     if isinstance(name, str) and (known_as(name) in NAMES or name in more):
         return
     further = extensions.names("convention")
-    if extensions.plain(str(name)) not in map(extensions.plain, further):
+    if extensions.canonical(str(name)) not in map(extensions.canonical, further):
         check_choice(name, argument, [*CONVENTIONS, *further, *more])
 
 
 def known_as(name: str) -> str:
     """Return a name of a convention as it is written here, given in any case, with - or _.
 
-    Any other name comes back as it is, so that what refuses it can say so.
+    Any other name comes back as it is, so that the error can name it.
 
     Examples
     --------
     >>> known_as("transreid"), known_as("Fast_ReID"), known_as("nothing")
     ('TransReID', 'fast-reid', 'nothing')
     """
-    return _BY_PLAIN_NAME.get(extensions.plain(name), name)
+    return _BY_CANONICAL_NAME.get(extensions.canonical(name), name)
 
 
 def find_convention(convention: str | Convention, argument: str = "convention") -> Convention:
     """Return the record of that name, or the record itself.
 
-    The record has the name that was given, also where this is a further name of it.
+    The record has the name that was given, also if it is a further name of it.
     `argument` names the argument in messages.
 
     Raises
@@ -493,7 +493,7 @@ def _value(key: str, text: str, name: str) -> Any:
 
 
 def changed(convention: Convention, changes: Mapping[str, Any], name: str) -> Convention:
-    """Return the convention with these choices; itself where it has them already.
+    """Return the convention with these choices; itself if it has them already.
 
     Raises
     ------

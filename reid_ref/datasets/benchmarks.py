@@ -150,7 +150,7 @@ def counted_benchmark(name: str, argument: str = "dataset") -> str:
 
 
 def unlike_market(query: Labels, gallery: Labels) -> str:
-    """Return what shows that labels are no benchmark like Market-1501; empty where nothing does.
+    """Return what shows that labels are no benchmark like Market-1501; empty if nothing does.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def unlike_market(query: Labels, gallery: Labels) -> str:
     'query and gallery share no camera'
     """
     if len(np.union1d(query.camera, gallery.camera)) == 1:
-        return ""  # the warning of queries without a match says it
+        return ""  # the warning of queries without a match covers it
     if not np.intersect1d(query.camera, gallery.camera).size:
         return "query and gallery share no camera"
     identity = gallery.identity[gallery.identity > 0]

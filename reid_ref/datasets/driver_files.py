@@ -74,7 +74,7 @@ class Driver:
 
     @property
     def without_training(self) -> str:
-        """Why a learnt line is left out where there are no training images."""
+        """Why a learnt line is left out: there are no training images."""
         return f"learns from training images; {self.training_files} would give them"
 
 

@@ -40,7 +40,7 @@ class SetCounts:
     junk : int
         Gallery images labelled -1.
     distractors : int
-        Gallery images labelled 0; none where a query is labelled 0, too, and 0 is a person.
+        Gallery images labelled 0; none if a query is labelled 0, too, and 0 is a person.
     good : int
         Pairs of query and gallery image of one identity on different cameras.
     unmatched : int
@@ -85,7 +85,7 @@ class Recognised:
     ----------
     fingerprint : Fingerprint
     off : tuple of str
-        What differs from it, in words; empty where all counts agree.
+        What differs from it, in words; empty if all counts agree.
     """
 
     fingerprint: Fingerprint
@@ -119,7 +119,7 @@ _WORDS = {
 
 
 def recognise(query: Labels, gallery: Labels) -> Recognised | None:
-    """Tell which benchmark labels are from, and what differs from it.
+    """Return the benchmark that labels are from, and what differs from it.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def recognise(query: Labels, gallery: Labels) -> Recognised | None:
     Returns
     -------
     Recognised or None
-        None where they resemble no benchmark.
+        None if they resemble no benchmark.
 
     Raises
     ------
@@ -179,9 +179,9 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
 
 
 def table(counts: SetCounts,
-          known: Fingerprint | None = None) -> list[tuple[str, int, int | None]]:
+          benchmark: Fingerprint | None = None) -> list[tuple[str, int, int | None]]:
     """Return each count: its name, its value, and the value expected (None if none is known)."""
-    expected = asdict(known.counts) if known else {}
+    expected = asdict(benchmark.counts) if benchmark else {}
     return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()]
 
 
@@ -202,17 +202,17 @@ def _occurrences(values: Integers, wanted: Integers) -> Integers:
     return (last - first).astype(np.int64)
 
 
-def _differing(known: SetCounts, counts: SetCounts) -> list[str]:
-    return [name for name, value in asdict(known).items() if value != getattr(counts, name)]
+def _differing(expected: SetCounts, counts: SetCounts) -> list[str]:
+    return [name for name, value in asdict(expected).items() if value != getattr(counts, name)]
 
 
-def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
-    """Tell whether a number of images and one more count are the set's, and the size is similar.
+def _resembles(benchmark: Fingerprint, counts: SetCounts) -> bool:
+    """Return whether a number of images and one more count are the set's, with a similar size.
 
     A single count may agree by chance, such as 1,400 queries or 200 identities.
     """
-    expected = known.counts
-    sizes = [counts.query == expected.query, _explained(known, counts) is not None]
+    expected = benchmark.counts
+    sizes = [counts.query == expected.query, _explained(benchmark, counts) is not None]
     more = [counts.query_identities == expected.query_identities,
             counts.gallery_identities == expected.gallery_identities,
             counts.good == expected.good]
@@ -220,13 +220,13 @@ def _resembles(known: Fingerprint, counts: SetCounts) -> bool:
             and 0.6 * expected.gallery <= counts.gallery <= 1.3 * expected.gallery)
 
 
-def _explained(known: Fingerprint, counts: SetCounts) -> tuple[str, ...] | None:
+def _explained(benchmark: Fingerprint, counts: SetCounts) -> tuple[str, ...] | None:
     """Return what is missing or too much, as the gallery's size shows; None if it does not."""
-    expected = known.counts
+    expected = benchmark.counts
     parts = {"junk": expected.junk if not counts.junk else 0,
              "distractors": expected.distractors if not counts.distractors else 0,
-             "query": expected.query if known.queries_in_gallery else 0,
-             "query added": 0 if known.queries_in_gallery else -expected.query}
+             "query": expected.query if benchmark.queries_in_gallery else 0,
+             "query added": 0 if benchmark.queries_in_gallery else -expected.query}
     parts = {name: size for name, size in parts.items() if size}
     for number in range(len(parts) + 1):
         for chosen in itertools.combinations(parts, number):
@@ -235,9 +235,9 @@ def _explained(known: Fingerprint, counts: SetCounts) -> tuple[str, ...] | None:
     return None
 
 
-def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list[str]:
-    expected = known.counts
-    changed = _explained(known, counts)
+def _what_is_off(benchmark: Fingerprint, counts: SetCounts, gallery: Labels) -> list[str]:
+    expected = benchmark.counts
+    changed = _explained(benchmark, counts)
     off = []
     if counts.query != expected.query:
         off.append(f"there are {counts.query:,} queries instead of {expected.query:,}")
@@ -248,7 +248,7 @@ def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list
                 "of matlab do not change, re-ranking does)",
         "distractors": f"lacks the {expected.distractors:,} distractors (label 0): the numbers "
                        "are too high",
-        "query": f"lacks the {expected.query:,} queries, which {known.name} keeps in it: "
+        "query": f"lacks the {expected.query:,} queries, which {benchmark.name} keeps in it: "
                  f"{counts.unmatched:,} queries have no good image",
         "query added": f"holds the {expected.query:,} queries, too"}
     off += [f"the gallery {words[part]}" for part in changed or ()]
@@ -258,7 +258,7 @@ def _what_is_off(known: Fingerprint, counts: SetCounts, gallery: Labels) -> list
         off.append(f"the number of cameras is {counts.cameras} instead of {expected.cameras}")
     if off:
         return off
-    # Other counts follow from those above; they are told only where those agree.
+    # Other counts follow from those above; they are given only if those agree.
     return [f"there are {getattr(counts, field):,} {_WORDS[field]} instead of "
             f"{getattr(expected, field):,}: some identities or cameras are not the set's"
             for field in _differing(expected, counts)]

@@ -19,7 +19,7 @@ from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import Contents, read_contents
 from reid_ref.files.image_names import (
     FOLDERS, FORMS, folder_of_side, form_of, names_in_folder, parse_names)
-from reid_ref.files.layouts import role_of
+from reid_ref.files.layouts import FEATURES, role_of, role_of_array
 from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.labels import Labels
@@ -103,7 +103,7 @@ def read_list(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     if not path.is_dir():
-        return _of_names(path, _lines_of_words(path))
+        return _labels_from_names(path, _lines_of_words(path))
     names = names_in_folder(path, path)
     with errors_at(path):
         parsed = parse_names(names)
@@ -120,7 +120,7 @@ def _lines_of_words(path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _of_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
+def _labels_from_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
     form = next(filter(None, map(form_of, rows[0][1])), None)
     names = []
     for number, words in rows:
@@ -135,20 +135,20 @@ def _of_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
     for (number, words), name, identity in zip(rows, names, parsed["identity"].tolist()):
         words.remove(name)
         if words and not (_NUMBER.fullmatch(words[0]) and int(words[0]) == identity):
-            raise InputError(f"{path}: line {number}", f"{identity}, the identity that the name "
-                             "says", repr(words[0][:20]), "names alone are enough")
+            raise InputError(f"{path}: line {number}", f"{identity}, the identity in the "
+                             "name", repr(words[0][:20]), "names alone are enough")
     return Labels(parsed["identity"], parsed["camera"], name=names)
 
 
 def read_side(path: str | os.PathLike[str]) -> Labels:
-    """Read the labels of one side, with the names of its images where the file has them.
+    """Read the labels of one side, with the names of its images if the file has them.
 
     Parameters
     ----------
     path : str or path
         ``.npy``: two columns, camera and identity, as CityFlow's annotations have them. Text: a
         table whose first line names its columns, identity and camera, perhaps name, in any order;
-        or a list of image names that say identity and camera, as `read_list` reads it.
+        or a list of image names that contain identity and camera, as `read_list` reads it.
 
     Raises
     ------
@@ -167,13 +167,14 @@ def read_side(path: str | os.PathLike[str]) -> Labels:
     """
     path = Path(path)
     if path.suffix.lower() == ".npy":
-        return _of_columns(path)
+        return _labels_from_columns(path)
     rows = _lines_of_words(path)
     columns = [COLUMNS.get(word.lower(), "") for word in rows[0][1]]
-    return _of_table(path, rows[1:], columns) if "identity" in columns else _of_names(path, rows)
+    return (_labels_from_table(path, rows[1:], columns) if "identity" in columns else
+            _labels_from_names(path, rows))
 
 
-def _of_columns(path: Path) -> Labels:
+def _labels_from_columns(path: Path) -> Labels:
     array = next(iter(read_contents(path).values.values())).load()
     if array.ndim != 2 or array.shape[1] != 2:
         raise InputError(path, "two columns, camera and identity, one row per image",
@@ -185,11 +186,12 @@ def _of_columns(path: Path) -> Labels:
     return Labels(identity, camera)
 
 
-def _of_table(path: Path, rows: list[tuple[int, list[str]]], columns: list[str]) -> Labels:
+def _labels_from_table(path: Path, rows: list[tuple[int, list[str]]],
+                       columns: list[str]) -> Labels:
     for column, allowed in (("identity", (1,)), ("camera", (1,)), ("name", (0, 1))):
         if columns.count(column) not in allowed:
             raise InputError(f"{path}: line 1", "one column of each of identity and camera, and "
-                             "name where there is one", f"{columns.count(column)} for {column}",
+                             "name if there is one", f"{columns.count(column)} for {column}",
                              "without cameras, give each image camera 0")
     for number, words in rows:
         if len(words) != len(columns):
@@ -251,7 +253,7 @@ def read_indices(path: str | os.PathLike[str], n_all: int | None = None) -> Inte
     Raises
     ------
     InputError
-        The file cannot be read, does not hold one vector, or has a place below 1 or, where it is
+        The file cannot be read, does not hold one vector, or has a place below 1 or, if it is
         given, above `n_all`.
     """
     with closing(read_contents(Path(path))) as file:
@@ -299,7 +301,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     Parameters
     ----------
     *paths : str or path
-        Two lists of names (see `read_list`; the file's name says query, or gallery or test);
+        Two lists of names (see `read_list`; the file's name contains query, or gallery or test);
         MARS's tracks_test_info.mat and query_IDX.mat; CUHK03-NP's configuration; the four label
         vectors of the MATLAB drivers, each in a file; one file that holds the four, such as
         pytorch_result.mat; a folder of images for each list of names; or the folder of a data
@@ -312,7 +314,7 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     Raises
     ------
     InputError
-        A file that cannot be read, or files that do not say all four: identity and camera of
+        A file that cannot be read, or files that do not contain all four: identity and camera of
         query and gallery.
     """
     listed = [Path(path) for path in paths]
@@ -329,13 +331,46 @@ def read_labels(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
         if len(listed) == 1 and set(CUHK03_KEYS) <= files[listed[0]].values.keys():
             whole = read_cuhk03(listed[0])
             return whole.labels[whole.query], whole.labels[whole.gallery]
-        tracks = [path for path, contents in files.items()
-                  if any(map(_is_tracks, contents.values.values()))]
-        if len(tracks) == 1 and len(files) == 2:
-            gallery = read_tracks(tracks[0]).labels
-            queries, = files.keys() - tracks
+        if tracks := _tracks_of_mars(files):
+            gallery = read_tracks(tracks).labels
+            queries, = files.keys() - {tracks}
             return gallery[read_indices(queries, len(gallery))], gallery
         return _from_vectors(files)
+
+
+def hold_labels_alone(*paths: str | os.PathLike[str]) -> bool:
+    """Return whether files that `read_labels` reads hold no features and no distances.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "result.npz")
+    ...     np.savez(path, q_pids=[1], q_camids=[1], g_pids=[1, 2], g_camids=[2, 2])
+    ...     alone = hold_labels_alone(path)
+    ...     np.savez(path, q_pids=[1], q_camids=[1], g_pids=[1, 2], g_camids=[2, 2],
+    ...              distmat=[[.1, .2]])
+    ...     alone, hold_labels_alone(path)
+    (True, False)
+    """
+    listed = [Path(path) for path in paths]
+    if len(listed) == 1 and listed[0].is_dir():
+        return all(folder_of_side(listed[0], side) for side in FOLDERS)
+    lists = [_is_list(path) for path in listed]
+    if any(lists):
+        return all(lists)
+    if len(listed) == 1 and listed[0].suffix.lower() == ".npy":  # read with those beside it
+        return False
+    with ExitStack() as stack:
+        files = {path: stack.enter_context(closing(read_contents(path))) for path in listed}
+        return bool(_tracks_of_mars(files)) or not any(
+            _is_ranked(value, role_of_array(key, path, len(contents.values)))
+            for path, contents in files.items() for key, value in contents.values.items())
 
 
 def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
@@ -354,13 +389,27 @@ def _from_vectors(files: Mapping[Path, Contents]) -> tuple[Labels, Labels]:
     return query, gallery
 
 
+def _tracks_of_mars(files: Mapping[Path, Contents]) -> Path | None:
+    """Return which of two files has the tracklets of MARS, if one has."""
+    tracks = [path for path, contents in files.items()
+              if any(map(_is_tracks, contents.values.values()))]
+    return tracks[0] if len(tracks) == 1 and len(files) == 2 else None
+
+
+def _is_ranked(value: StoredArray, role: str | None) -> bool:
+    """Return whether an array is of features or distances, also of unknown name."""
+    if role is None:
+        return value.numbers and len(value.shape) == 2 and min(value.shape) > 1
+    return role in ("features", *FEATURES, "distances")
+
+
 def _is_tracks(value: StoredArray) -> bool:
     shape = value.shape
     return value.numbers and len(shape) == 2 and shape[1] == 4 and shape[0] > 1
 
 
 def _is_list(path: Path) -> bool:
-    """Tell whether the first line of a file has an image name; a folder has images."""
+    """Return whether the first line of a file has an image name; a folder has images."""
     if path.is_dir():
         return True
     try:

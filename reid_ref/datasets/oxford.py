@@ -4,7 +4,7 @@ Aim: the digits that the benchmark's own program prints, for one query or for a 
 folder of them.
 
 Conventions: positive are the names of the good and the ok list together; junk names are
-skipped, also where they are positive too. A positive that the ranked list lacks still counts
+skipped, also if they are positive too. A positive that the ranked list lacks still counts
 in recall. Trapezoids over every kept place, beginning at recall 0 and precision 1, in single
 precision. A name is a line of a file, byte for byte: blanks at its end and a carriage return
 belong to it.
@@ -49,7 +49,7 @@ def oxford_average_precision(positive: Collection[str], junk: Collection[str],
     Raises
     ------
     InputError
-        No positive name (compute_ap divides 0 by 0), or a string where names belong.
+        No positive name (compute_ap divides 0 by 0), or a string instead of names.
 
     Notes
     -----
@@ -115,7 +115,7 @@ def evaluate_query(prefix: str | Path, ranked_list: str | Path) -> np.float32:
     Raises
     ------
     InputError
-        A file is missing (says which), is a folder, or good and ok list hold no name.
+        A file is missing (the message names it), is a folder, or good and ok list hold no name.
 
     Warns
     -----

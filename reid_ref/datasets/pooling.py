@@ -142,7 +142,7 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     ------
     InputError
         Wrong shape or count, NaN or Inf, an unknown pooling, a query without an image, a feature
-        of norm 0 where it is to be normalised.
+        of norm 0 if it is to be normalised.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def pool_frames(features: Any, labels: Labels, pooling: str = "mean") -> tuple[A
         Finite real numbers, one row per frame; read whole.
     labels : Labels
         Of each frame; `video` is the tracklet. Frames of one identity, camera and tracklet (and
-        clothes and view, where they are known) belong together.
+        clothes and view, if they are known) belong together.
     pooling : {"mean", "max"}
 
     Returns

@@ -1,11 +1,11 @@
 """Figures that others published: what was printed, where, and whether any ranking can have it.
 
-Aim: a printed Rank-1 or mAP can be looked up with the evaluator behind it, and put to the test by
+Aim: a printed Rank-1 or mAP can be looked up with its evaluator, and put to the test by
 `reid_ref.commands.validate.compute`.
 
 Conventions: figures are percent and kept as text, because the number of printed decimals
 matters. Nothing is corrected: a figure that cannot be right keeps its digits, and its
-`note` says why. Rank-k over N queries is k/N; where N is known that was checked.
+`note` gives the reason. Rank-k over N queries is k/N; if N is known that was checked.
 
 Source: `published.csv`; each row names its repository, file and commit. The Rank-1
 and mAP of every row from a document were found again in that file at that commit; of an
@@ -28,7 +28,7 @@ Queries are ranked independently of each other. With k hits the best mAP is ther
 giving the hits to the k queries that gain most, best AP of a hit over best AP of a miss, and the
 worst by giving them to the k that gain least, worst over worst. Both are reached by some
 distance matrix: the bounds are tight. Rules that count equal distances as one group
-(scikit-learn's) can leave them where there are ties.
+(scikit-learn's) can leave them if there are ties.
 
 Source: derived here; `tests/commands/test_validate.py` compares with every ranking of small sets.
 """
@@ -76,7 +76,7 @@ class Figure:
 
     @property
     def over(self) -> str:
-        """What is over 100 percent; empty where nothing is."""
+        """What is over 100 percent; empty if nothing is."""
         return str(Figure(*(None if value is None or value <= 100 else value
                             for value in (self.rank1, self.mAP))))
 
@@ -91,7 +91,7 @@ def parse_figure(text: str) -> Figure:
     Raises
     ------
     InputError
-        Not that form, a decimal comma, or fractions where percent is expected.
+        Not that form, a decimal comma, or fractions if percent is expected.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str,
     """Read a table of figures: the name, the key of the benchmark and the figure of each row.
 
     Its columns are name, dataset, Rank-1 and mAP, in any order and case; name may be missing, and
-    dataset where it is handed over; a cell of Rank-1 or mAP may be empty.
+    dataset if it is handed over; a cell of Rank-1 or mAP may be empty.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def _percent(text: str, name: str) -> Decimal:
 
 
 def agreement(value: float, printed: Decimal) -> str:
-    """Say how a number gives the printed percent.
+    """Return how a number gives the printed percent.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def unit_of(printed: Decimal) -> Decimal:
     return Decimal(1).scaleb(int(printed.as_tuple().exponent))
 
 
-#: Why there are no bounds of mAP where no ranking has the printed Rank-1.
+#: Why mAP has no bounds: no ranking has the printed Rank-1.
 NO_RANKING = ("no ranking of these labels has that Rank-1, if good is the query's identity on "
               "another camera")
 #: How a printed number follows from an exact one, the best first.
@@ -285,7 +285,7 @@ def possible(figure: Figure, query: Labels, gallery: Labels) -> Possibility:
 
 
 def _hits(figure: Figure, n_good: Integers) -> tuple[HitCounts, ...]:
-    """Return the hits over all queries, and over those with a good image where they are fewer."""
+    """Return the hits over all queries, and over those with a good image if they are fewer."""
     if figure.rank1 is None:
         return ()
     over = dict.fromkeys((len(n_good), int(np.count_nonzero(n_good)) or len(n_good)))
@@ -340,7 +340,7 @@ def possible_on(figure: Figure, benchmark: str | None, queries: Sequence[int]) -
 
 def verdict_of(figure: Figure, counts: Sequence[HitCounts], bounds: Sequence[MapBounds],
                no_bounds: str) -> str:
-    """Return how some ranking prints a figure, as far as is known; "no" where none does.
+    """Return how some ranking prints a figure, as far as is known; "no" if none does.
 
     Returns
     -------
@@ -350,7 +350,7 @@ def verdict_of(figure: Figure, counts: Sequence[HitCounts], bounds: Sequence[Map
     if figure.over or no_bounds == NO_RANKING or out_of_reach(bounds):
         return "no"
     ways = {hits.rounding for hits in counts} or {"rounded"}
-    return next(way for way in ROUNDINGS if way in ways)
+    return next(rounding for rounding in ROUNDINGS if rounding in ways)
 
 
 def out_of_reach(bounds: Sequence[MapBounds]) -> bool:
@@ -518,22 +518,22 @@ class Published:
         Unique name, ``dataset/method``.
     dataset, split : str
     n_query : str
-        Number of queries that Rank-k counts in the code of the source, where known: those of the
+        Number of queries that Rank-k counts in the code of the source, if known: those of the
         dataset's protocol but for open-reid, and for MARS without its queries in the gallery.
     method, backbone, setting, rerank : str
     protocol, part : str
         What it is made of: a name of `reid_ref.protocols.PROTOCOLS` and one of its parts, or else
-        a name of `reid_ref.CONVENTIONS`. Empty where the source does not say enough.
+        a name of `reid_ref.CONVENTIONS`. Empty if the source does not tell.
     min_score : str
-        Of person search: the least score of the detections that the code keeps; empty where it is
-        not known.
+        Of person search: the least score of the detections that the code keeps; empty if
+        unknown.
     rank1, rank5, rank10, rank20, mAP, mINP : str
         Percent, with the digits that were printed.
     evaluator : str
         What the code of the source does at that commit.
     label_minus_1 : {"loaded", "not loaded", ""}
-        Whether images labelled -1 reached that evaluator; empty where the dataset has none, or
-        where it is not known.
+        Whether images labelled -1 reached that evaluator; empty if the dataset has none, or
+        if unknown.
     source_paper, year, source_repo, source_path, source_commit : str
     note : str
         What to know before trusting the digits.
@@ -566,7 +566,7 @@ class Published:
     note: str
 
     def hit_counts(self) -> dict[str, HitCounts]:
-        """Return which hits over its N queries print as each Rank-k; empty where N is unknown."""
+        """Return which hits over its N queries print as each Rank-k; empty if N is unknown."""
         return {name: hit_counts(Decimal(getattr(self, field)), int(self.n_query))
                 for field, name in RANKS.items() if getattr(self, field) and self.n_query}
 
@@ -590,7 +590,7 @@ def load() -> tuple[Published, ...]:
 
 @cache
 def counts_of(key: str) -> tuple[int, ...]:
-    """Return over how many queries papers count Rank-k on a benchmark; none where unknown.
+    """Return over how many queries papers count Rank-k on a benchmark; none if unknown.
 
     On MARS some codes take the queries out of the gallery, and then leave out the 140 of them that
     have no good image.
@@ -624,15 +624,15 @@ def by_key(key: str) -> Published:
     >>> row.rank1, row.mAP, row.source_repo
     ('94.5', '85.9', 'michuanhaohao/reid-strong-baseline')
     """
-    known = {row.key: row for row in load()}
-    if key not in known:
+    figures = {row.key: row for row in load()}
+    if key not in figures:
         text = str(key).casefold()
-        near = list(dict.fromkeys([*(name for name in known if text and text in name),
-                                   *get_close_matches(text, known, n=3)]))[:3]
+        near = list(dict.fromkeys([*(name for name in figures if text and text in name),
+                                   *get_close_matches(text, figures, n=3)]))[:3]
         raise InputError(
             "key", got=f"unknown {key!r}",
             remedy=(f"nearest: {', '.join(near)}; " if near else "") + ALL)
-    return known[key]
+    return figures[key]
 
 
 def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Published, ...]:
@@ -665,12 +665,12 @@ def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Publi
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
     if protocol:
         name = folded(protocol, "-")
-        known = {folded(row.protocol, "-"): row.protocol for row in rows}
-        if not known.get(name):
+        protocols = {folded(row.protocol, "-"): row.protocol for row in rows}
+        if not protocols.get(name):
             raise InputError("protocol", "one with published figures"
                              f"{' of this dataset' if dataset else ''}: "
-                             f"{', '.join(sorted(filter(None, known)))}", repr(protocol))
-        rows = [row for row in rows if row.protocol == known[name]]
+                             f"{', '.join(sorted(filter(None, protocols)))}", repr(protocol))
+        rows = [row for row in rows if row.protocol == protocols[name]]
     wanted = method.casefold()
     rows = [row for row in rows
             if any(wanted in text.casefold() for text in (row.method, row.backbone, row.key))]

@@ -2,7 +2,7 @@
 
 A file has the names of a benchmark, its counts, and the table of each protocol, which
 `reid_ref.protocols` reads as it reads a file of the user's. No file is read before a record is
-asked for.
+requested.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Record = TypeVar("Record")
 
 
 class OnFirstUse(Mapping[str, Record]):
-    """A mapping that reads its keys when it is first used, and makes each record when asked for.
+    """A mapping that reads its keys when it is first used, and makes each record when requested.
 
     Examples
     --------

@@ -152,7 +152,7 @@ def shared_scale(pairs: list[CameraPairs], metric: str) -> tuple[float, float]:
 
 
 def _write_cells(ax: Any, image: Any, count: Integers, cell: float, form: str) -> bool:
-    """Write value and number of queries into the cells; return False where they do not fit."""
+    """Write value and number of queries into the cells; return False if they do not fit."""
     size = min(text_size(ax), 0.34 * cell)
     if 0.75 * size < SMALLEST:
         return False

@@ -15,7 +15,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, check_count
 from reid_ref.disk import check_regular, whole_files
-from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, defaults, plain
+from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, defaults, literal
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import (
     DISTRACTING, GOOD, IGNORED, WRONG, Entry, RankList, rank_lists)
@@ -37,7 +37,7 @@ KINDS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP")
 MOST_PIXELS = 25_000_000
 # Pillow logs what is wrong with a file, and without a handler that is printed on stderr.
 logging.getLogger("PIL").addHandler(logging.NullHandler())
-#: Height of an image by its width, where there are no images, and least and most.
+#: Height of an image by its width, if there are no images, and least and most.
 SHAPE, FLATTEST, TALLEST = 1.0, 0.75, 2.5
 
 
@@ -89,7 +89,7 @@ def draw_rank_lists(rows: Sequence[ListRow], width: float,
         ax = figure.add_axes((0, 0, 1, 1))
         for k, (row, images) in enumerate(zip(rows, framed)):
             top = k * row_height + TITLE
-            ax.text(MARGIN, top - 0.05, plain(row.title), fontsize=8)
+            ax.text(MARGIN, top - 0.05, literal(row.title), fontsize=8)
             for image in images:
                 _draw(ax, image, (MARGIN + image.left * size[0], top), size, letters)
         _add_key(ax, {image.role for images in framed for image in images})
@@ -195,7 +195,7 @@ def visualize_ranked_results(distmat: Any, dataset: Any, data_type: str, width: 
     width, height : int
         Of each image, in pixels.
     save_dir : path
-        Folder, made where it is missing.
+        Folder, made if it is missing.
     topk : int
 
     Raises

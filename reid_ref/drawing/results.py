@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, check_count, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
-    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, conventions_of, label, line_style,
+    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, convention_names, label, line_style,
     results_by_name)
 from reid_ref.evaluation import groups as figure_values
 from reid_ref.evaluation.how import Progress
@@ -38,8 +38,8 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     ax : matplotlib Axes, optional
         Default: those of a new figure, a column wide (3.3 inches).
     bands : bool, or sequence of RankBand or None
-        Draw the 95 % intervals of `Result.interval`, by identity, where a result has them; or
-        those of each result to `last`, where they are computed already.
+        Draw the 95 % intervals of `Result.interval`, by identity, if a result has them; or
+        those of each result to `last`, if they are computed already.
     last : int
         The last rank drawn, from 2.
 
@@ -75,7 +75,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
             drawn, bottom = band, min(bottom, 100 * min(band.low))
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
-    label(ax, f"CMC, convention {conventions_of(results)}",
+    label(ax, f"CMC, convention {convention_names(results)}",
           f"bands: {drawn.level:g} % intervals by {drawn.unit}" if drawn else "", xlabel="rank",
           ylabel="queries with a match (%)", xlim=(1, end), ylim=(max(0, bottom - 5), 101))
     step = next((step for step in (10, 20, 50, 100, 200, 500) if end <= 6 * step), end)
@@ -117,7 +117,7 @@ def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
     for k, (name, result) in enumerate(results.items()):
         ax.plot(range(figure_values.LEVELS), 100 * figure_values.mean_precision(result),
                 **line_style(k), label=f"{name} (mAP {percent(result.mAP)})")
-    label(ax, f"Mean precision, convention {conventions_of(results)}", xlabel="recall (%)",
+    label(ax, f"Mean precision, convention {convention_names(results)}", xlabel="recall (%)",
           ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
     return add_legend(ax)
 
@@ -167,7 +167,7 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
             ax.step(ap, share, where="post", **line_style(k),
                     label=f"{name} (mAP {percent(result.mAP)})")
         ax.set_ylim(0, 101)
-    label(ax, title, f"convention {conventions_of(results)}", xlabel="average precision (%)",
+    label(ax, title, f"convention {convention_names(results)}", xlabel="average precision (%)",
           ylabel=ylabel, xlim=(0, 100))
     return add_legend(ax, loc=place)
 
@@ -231,7 +231,7 @@ def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
     first = min((int(np.flatnonzero(group.queries)[0]) for group in groups
                  if group.queries.any()), default=0)
     ax.margins(y=0.1)
-    label(ax, "AP by number of good images", f"convention {conventions_of(results)}",
+    label(ax, "AP by number of good images", f"convention {convention_names(results)}",
           xlabel=below, ylabel="mean AP (%)", grid="y",
           xlim=(first - 0.4, max(len(ticks), first + 1) - 0.6))
     ax.set_ylim(bottom=0)
@@ -372,7 +372,7 @@ KINDS: tuple[tuple[str, str, str, Any], ...] = (
 def shared_axes(samples: Sequence[DistanceSample]) -> tuple[float, float, float] | None:
     """Return the ends of the axis of distances and the top of densities that fit all samples.
 
-    None where one is spread over less than half of the axis: the units differ.
+    None if one is spread over less than half of the axis: the units differ.
     """
     ends = [(min(map(np.min, kinds)), max(map(np.max, kinds))) for kinds in (
         [values for values, *_ in _kinds(sample)] for sample in samples) if kinds]

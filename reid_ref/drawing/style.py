@@ -40,7 +40,7 @@ _drawing = RLock()
 
 
 def check_matplotlib() -> None:
-    """Refuse to draw where matplotlib is not installed."""
+    """Refuse to draw if matplotlib is not installed."""
     try:
         import matplotlib  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
     except ImportError:
@@ -50,7 +50,7 @@ def check_matplotlib() -> None:
 
 @contextlib.contextmanager
 def defaults(**settings: Any) -> Iterator[None]:
-    """Let matplotlib draw with its defaults and these settings, whatever a matplotlibrc says.
+    """Let matplotlib draw with its defaults and these settings, whatever is in a matplotlibrc.
 
     One thread at a time: the settings are the process's.
     """
@@ -108,7 +108,7 @@ def draw_panels(draw: Callable[[Any, Any], object], by_name: Mapping[str, Any], 
             draw(value, ax)
             loc = "center" if ax.get_title() else "right"
             if len(by_name) > 1:
-                add_title(ax, plain(name), *ax.get_title(loc).split("\n"), loc=loc)
+                add_title(ax, literal(name), *ax.get_title(loc).split("\n"), loc=loc)
     return axes[0].figure
 
 
@@ -127,16 +127,16 @@ def results_by_name(results: Mapping[str, Result]) -> dict[str, Result]:
     if not isinstance(results, Mapping) or not results:
         got = "none" if isinstance(results, Mapping) else type(results).__name__
         raise InputError("results", 'results by name, such as {"ours": result}', got)
-    return {plain(name): result for name, result in results.items()}
+    return {literal(name): result for name, result in results.items()}
 
 
-def plain(name: str) -> str:
+def literal(name: str) -> str:
     """Return a name that matplotlib shows as it is: no formula, and not hidden from the key."""
     text = visible(str(name)).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
-def conventions_of(results: Mapping[str, Result]) -> str:
+def convention_names(results: Mapping[str, Result]) -> str:
     """Return the names of the conventions of these results."""
     return ", ".join(dict.fromkeys(result.convention.name for result in results.values()))
 
@@ -161,14 +161,14 @@ def retitle(figure: Any, title: str) -> None:
     titled = [ax for ax in figure.axes if ax.get_title() or ax.get_title("right")]
     if len(titled) > 1 and not title:
         raise InputError("--no-title", "a figure with one panel", f"{len(titled)}, whose titles "
-                         "say what they show", "give --title, or draw them apart")
+                         "name what they show", "give --title, or draw them apart")
     with defaults(**SETTINGS):
         if len(titled) > 1:
-            figure.suptitle(plain(title), fontsize=SETTINGS["axes.titlesize"])
+            figure.suptitle(literal(title), fontsize=SETTINGS["axes.titlesize"])
             return
         for ax in titled:
             ax.set_title("", loc="right")
-            add_title(ax, plain(title))
+            add_title(ax, literal(title))
 
 
 def label(ax: Any, *title: str, loc: str = "center", grid: Any = "both", **names: Any) -> None:
@@ -196,7 +196,7 @@ def add_legend_below(ax: Any, **options: Any) -> Any:
 
 
 #: What figures show, in words that a paper can use below them: by the name of the figure, with
-#: ", several" where several methods need other words.
+#: ", several" if several methods need other words.
 CAPTIONS = {
     "cmc": "Cumulative matching characteristic: the share of queries with a match among the first "
            "k images of the ranked list.",
@@ -241,7 +241,7 @@ def with_counts(words: str, results: Mapping[str, Result]) -> str:
              + f"{n_query:,} {'query' if n_query == 1 else 'queries'}, "
              f"{n_gallery:,} gallery image{'s' * (n_gallery != 1)}"
              for (n_query, n_gallery), names in by_size.items()]
-    return f"{words} {'; '.join(sizes)}; convention {conventions_of(results)}."
+    return f"{words} {'; '.join(sizes)}; convention {convention_names(results)}."
 
 
 #: Suffixes of files, with the entries of their metadata that hold the date.
@@ -302,7 +302,7 @@ def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
 
 
 def written(path: str | os.PathLike[str]) -> str:
-    """Return the line that says which file was written."""
+    """Return the line that names the file written."""
     return f"wrote {visible(os.fspath(path))}"
 
 

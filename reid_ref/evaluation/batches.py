@@ -233,7 +233,7 @@ class Evaluator(Generic[Computed]):
         -------
         dict of str to array
             ``settings`` (JSON), and for the queries ``query_features``, ``query_identity``,
-            ``query_camera`` and, where it was passed, ``query_index``; the same for the gallery.
+            ``query_camera`` and, if it was passed, ``query_index``; the same for the gallery.
         """
         settings = {name: getattr(self, name) for name in SETTINGS}
         state: State = {"settings": np.array(json.dumps(settings, default=_as_json))}

@@ -8,19 +8,19 @@ on one camera ignores the images of its identity on all other cameras. A good im
 list lacks counts as missed. Two rules:
 
 plain
-    Label -1 is ignored; any number of cameras. A score is NaN where the camera has no image of
+    Label -1 is ignored; any number of cameras. A score is NaN if the camera has no image of
     the identity; all other scores count. On the query's own camera all images of its identity are
-    good; a query that is also in the gallery finds itself, so the diagonal says little then.
+    good; a query that is also in the gallery finds itself, so the diagonal means little then.
 script
     Bit-identical to compute_AP_multiCam.m, compute_r1_multiCam.m and draw_confusion_matrix.m, for
     cameras 1 to 6. Differences from `plain`:
 
-    1. Label -1 counts as a wrong image: lower where there are such images.
+    1. Label -1 counts as a wrong image: lower if there are such images.
     2. On the query's own camera, the nearest image is taken to be the query itself: it is ignored,
        and one good image less is expected. Where the query is not in the gallery, this is another
        image, and the diagonal is wrong: either way.
-    3. An AP of 0 is left out of means. Rank-1 is -1 where the query is the only image of its
-       identity on its camera, and -2 where another camera has none; both are left out. But where
+    3. An AP of 0 is left out of means. Rank-1 is -1 if the query is the only image of its
+       identity on its camera, and -2 if another camera has none; both are left out. But if
        the query's camera has no image of the identity, Rank-1 is 0 and counts: either way.
     4. One pair without a score, also on the diagonal, makes the mean over pairs NaN.
 
@@ -157,7 +157,7 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
 
 def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
                     how: How) -> CameraPairs:
-    """Compute the scores of `camera_pairs` of what is ranked; conventions of `how` do not count.
+    """Compute the scores of `camera_pairs` of an input; conventions of `how` do not count.
     """
     check_labels(query, gallery)
     check_choice(rule, "rule", RULES)
@@ -275,7 +275,7 @@ def _good_in_cells(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: In
                    rule: str) -> Integers:
     """Return how many good images the gallery has for each query on each camera, query by query.
 
-    The ranks have fewer where ranked lists are cut.
+    The ranks have fewer if ranked lists are cut.
     """
     identity, row = np.unique(query.identity, return_inverse=True)
     images = gallery[np.isin(gallery.identity, identity)]

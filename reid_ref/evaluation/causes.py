@@ -72,7 +72,7 @@ def kinds_of_list(row: npt.NDArray[np.generic], good: Integers, kept: npt.NDArra
         The query's.
     gallery : Labels
     distractors : bool
-        Whether label 0 is a distractor; False where it is a person, as in MSMT17.
+        Whether label 0 is a distractor; False if it is a person, as in MSMT17.
 
     Returns
     -------

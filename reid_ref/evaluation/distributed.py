@@ -93,7 +93,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     Warns
     -----
     UserWarning
-        As `reid_ref.evaluate`. Dask has a warning of its own, "Sending large graph", where more
+        As `reid_ref.evaluate`. Dask has a warning of its own, "Sending large graph", if more
         than 10 MiB of queries or of a gallery in memory are sent to a cluster; it is harmless.
 
     Notes
@@ -203,7 +203,7 @@ def _in_shards(shards: list[_Shard], queries: _Queries, normalized: bool, client
         zeros, wanted = [], _sent_once(goods)
         # Each worker gets the labels of its shard alone.
         for _, (counts, zero) in _results(client, [(shard, (_count, shard, shared, wanted, {
-                name: _of_shard(counting, shard.images) for name, counting in groups.items()}))
+                name: _within_shard(counting, shard.images) for name, counting in groups.items()}))
                 for shard in shards]):
             zeros.append(zero)
             for name in groups:
@@ -247,7 +247,7 @@ def _count(shard: _Shard, queries: _Queries, goods: Goods,
     raise wrong_products()
 
 
-def _of_shard(counting: Counting, images: slice) -> Counting:
+def _within_shard(counting: Counting, images: slice) -> Counting:
     """Return what is counted in a shard: the pairs and the labels of its own images."""
     pairs = (counting.left_out >= images.start) & (counting.left_out < images.stop)
     return replace(counting.within(images), left_out_query=counting.left_out_query[pairs],

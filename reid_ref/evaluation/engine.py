@@ -24,7 +24,7 @@ from reid_ref.signature import fields_of, measured_as, signature
 
 
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
-    """Evaluate what is ranked: one result per convention, in their order."""
+    """Evaluate an input: one result per convention, in their order."""
     check_labels(query, gallery)
     results: dict[int, Result] = {}
     for part in ranked.passes(how):
@@ -37,7 +37,7 @@ def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list
 
 
 def as_requested(results: list[Result], convention: Any) -> Result:
-    """Return the result of a single `convention`; of several a dict, as `Evaluates` says."""
+    """Return the result of a single `convention`; of several, a dict by name."""
     every: Any = by_name(results)
     return results[0] if isinstance(convention, (str, Convention)) else every
 
@@ -69,7 +69,7 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
             and len(np.union1d(query.camera, gallery.camera)) == 1):
         remedy = ("all images are on one camera, and images of the query's own camera are "
                   "ignored: " + ("" if is_single_shot(gallery) else "give each camera its own "
-                                 "number or, ") + "where the data has no cameras, as RegDB and "
+                                 "number or, ") + "if the data has no cameras, as RegDB and "
                   "VehicleID, evaluate with ignored=nothing (--set ignored=nothing)")
     elif result.counts.status["nothing kept"] == unmatched.size:
         remedy = "every gallery image is ignored for them, or their ranked lists are empty"

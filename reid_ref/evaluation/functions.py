@@ -123,7 +123,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     Raises
     ------
     InputError
-        Wrong shape (the message says if the transpose fits), counts, names; complex distances.
+        Wrong shape (the message tells if the transpose fits), counts, names; complex distances.
 
     Warns
     -----
@@ -173,7 +173,7 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
         As for `reid_ref.evaluate`. Lists have no equal distances: an order of ties changes
         nothing.
     n_good : array_like of int, shape (n_query,), optional
-        How many good images exist for each query, where more exist than the gallery holds. They
+        How many good images exist for each query, if more exist than the gallery holds. They
         count as missed. Default: those of the gallery.
     query_names, gallery_names : sequence of str, optional
         Names of the images, in the order of the labels. Default: those in the labels. Lists may

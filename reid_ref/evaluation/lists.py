@@ -15,19 +15,19 @@ from reid_ref.ranking.ranked_lists import RankedLists
 SUFFIX = r"(?:\.(?:jpe?g|png|bmp))+"
 
 
-def plain(name: str) -> str:
+def short_name(name: str) -> str:
     """Return a name without folders and suffix.
 
     Examples
     --------
-    >>> plain("query/0002_c1s1_000451_03.jpg.jpg"), plain("17")
+    >>> short_name("query/0002_c1s1_000451_03.jpg.jpg"), short_name("17")
     ('0002_c1s1_000451_03', '17')
     """
     return re.sub(f"{SUFFIX}$", "", re.split(r"[/\\]", name)[-1], flags=re.IGNORECASE)
 
 
 def places_of(names: Sequence[str], argument: str) -> Mapping[str, int]:
-    """Return where each image stands, by its name, and by its plain name where no two share it.
+    """Return the place of each image, by its name, and by its short name if no two share it.
 
     Raises
     ------
@@ -47,14 +47,14 @@ def places_of(names: Sequence[str], argument: str) -> Mapping[str, int]:
             raise InputError(argument, "each name once", f"{name!r} twice, for image "
                              f"{exact[name]} and image {k}")
         exact[name] = k
-        if short.setdefault(plain(name), k) != k:
-            shared.add(plain(name))
+        if short.setdefault(short_name(name), k) != k:
+            shared.add(short_name(name))
     return {**{name: k for name, k in short.items() if name not in shared}, **exact}
 
 
-def place(places: Mapping[str, int], word: str) -> int | None:
-    """Return where the image of that name stands, or None."""
-    return places.get(word, places.get(plain(word)))
+def find_place(places: Mapping[str, int], word: str) -> int | None:
+    """Return the place of the image of that name, or None."""
+    return places.get(word, places.get(short_name(word)))
 
 
 def as_ranked_lists(ranked: Any, query_names: Sequence[str] | None,
@@ -69,8 +69,8 @@ def as_ranked_lists(ranked: Any, query_names: Sequence[str] | None,
     if isinstance(ranked, (list, tuple)):
         places = None if gallery_names is None else cache(
             partial(places_of, gallery_names, "gallery_names"))
-        return RankedLists([_indices(one, places, f"ranked[{k}]")
-                            for k, one in enumerate(ranked)], "ranked[{}]".format)
+        return RankedLists([_indices(images, places, f"ranked[{k}]")
+                            for k, images in enumerate(ranked)], "ranked[{}]".format)
     matrix = stored_or_array(ranked, "ranked")
     check_matrix(matrix, "ranked")
     return RankedLists(matrix, "ranked[{}]".format)
@@ -88,35 +88,35 @@ def in_order_of_queries(lists: Mapping[str, Any], query_names: Sequence[str],
                         name: str) -> list[Any]:
     """Return one list a query, of lists by the queries' names."""
     places = places_of(query_names, "query_names")
-    found: dict[int, Any] = {}
+    by_query: dict[int, Any] = {}
     for key, value in lists.items():
-        k = place(places, str(key))
+        k = find_place(places, str(key))
         if k is None:
             raise InputError(
                 name, got=f"{str(key)!r} is no query", remedy="are these lists of this benchmark?")
-        if k in found:
+        if k in by_query:
             raise InputError(name, "each query once", f"{query_names[k]!r} twice")
-        found[k] = value
-    missing = [query_names[k] for k in range(len(query_names)) if k not in found]
+        by_query[k] = value
+    missing = [query_names[k] for k in range(len(query_names)) if k not in by_query]
     if missing:
         raise InputError(name, f"a list for each of {len(query_names):,} queries",
                          f"none for {len(missing):,} of them, the first {missing[0]!r}",
                          "a query that found nothing has an empty list")
-    return [found[k] for k in range(len(query_names))]
+    return [by_query[k] for k in range(len(query_names))]
 
 
-def _indices(one: Any, places: Callable[[], Mapping[str, int]] | None, name: str) -> Integers:
+def _indices(images: Any, places: Callable[[], Mapping[str, int]] | None, name: str) -> Integers:
     """Return a list of indices or of names as indices."""
-    if isinstance(one, str) or np.ndim(one) != 1:
-        raise InputError(name, "a list of gallery indices or names", f"{one!r:.40}")
-    if not len(one):
+    if isinstance(images, str) or np.ndim(images) != 1:
+        raise InputError(name, "a list of gallery indices or names", f"{images!r:.40}")
+    if not len(images):
         return np.zeros(0, dtype=np.int64)
-    if not isinstance(one[0], str):
-        return as_integers(one, name)
+    if not isinstance(images[0], str):
+        return as_integers(images, name)
     if places is None:
-        raise InputError(name, got=f"a list of names ({one[0]!r:.40}) needs gallery_names=...")
-    found = [place(places(), str(word)) for word in one]
-    if None in found:
+        raise InputError(name, got=f"a list of names ({images[0]!r:.40}) needs gallery_names=...")
+    indices = [find_place(places(), str(word)) for word in images]
+    if None in indices:
         raise InputError(
-            name, got=f"{str(one[found.index(None)])!r:.60} is no name of the gallery")
-    return np.array(found, dtype=np.int64)
+            name, got=f"{str(images[indices.index(None)])!r:.60} is no name of the gallery")
+    return np.array(indices, dtype=np.int64)

@@ -27,7 +27,7 @@ def rows_with_roles(data: ResultFile, queries: Integers, how: How) -> Iterator[t
     convention, = how.conventions
     roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
                         how.lists_of(queries))
-    # The evaluation has said what is odd about the features.
+    # The evaluation has warned of the features already.
     for k, row in enumerate(without_warnings(data.input.exact_rows(queries, how))):
         yield (row, *roles(k))
 
@@ -55,7 +55,7 @@ class ListedImage:
     place : int
         1-based place in the whole gallery by distance.
     ranks : tuple of int or None
-        Rank among the kept images under each convention; None where it is ignored.
+        Rank among the kept images under each convention; None if it is ignored.
     image, identity, camera : int
         Gallery index from 0, and its labels.
     distance : float
@@ -92,7 +92,7 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
     lists : IndexLists, optional
         Of this one query.
     distractors : bool
-        Whether label 0 is a distractor; False where it is a person, as in MSMT17.
+        Whether label 0 is a distractor; False if it is a person, as in MSMT17.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def worst_queries(result: Result, n: int) -> Integers:
     """Return the n queries of lowest AP, the lowest first; equal AP in order of their number.
 
     Only queries in the mean of mAP, with the AP that they have there: a query without a good
-    image comes first where it counts as AP 0, and last where its AP is NaN.
+    image comes first if it counts as AP 0, and last if its AP is NaN.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class Entry:
     image, identity, camera : int
         Gallery index from 0, and its labels.
     rank : int or None
-        From 1 among the kept images; None where it is ignored.
+        From 1 among the kept images; None if it is ignored.
     distance : float
     role : str
         "good", "wrong", "distractor" or "ignored".

@@ -1,8 +1,8 @@
 """What is ranked: features, distances, blocks of distances, or ranked lists.
 
-What ranks the images of a query (`ranking.exact_distances`) does not depend on its own norm.
-Exact distances (`exact_rows`, `exact_blocks`) do, so they can be compared between queries; of two
-images whose distances round to one double, the farther gets the next one.
+Ranking keys (`ranking.exact_distances`) omit the query's norm. Exact distances (`exact_rows`,
+`exact_blocks`) contain it, so they can be compared between queries; distances that round to the
+same double are separated by one ulp, so that the order is kept.
 """
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class SampleValues:
     distances : array, shape (n_query, n_image)
         Smaller is nearer; of features, minus the cosine.
     given : list of array
-        The same array, where the distances were given.
+        The same array, if the distances were given.
     features : list of (query, gallery)
-        The rows of both sides, where there are features.
+        The rows of both sides, if there are features.
     """
 
     distances: Array
@@ -60,7 +60,7 @@ class SampleValues:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairParts:
     """All pairs of query and image, in parts, and their distances, which queries share.
 
     Parameters
@@ -79,7 +79,7 @@ class Pairs:
 class Ranked(Value):
     """What is ranked, as far as results need it; subclasses have what else commands need.
 
-    `noun` is what it is called, `if_reversed` what to check where far images come first,
+    `noun` is what it is called, `if_reversed` what to check if far images come first,
     `remark` what crosschecks add; with `has_products` distances are made by a product.
     """
 
@@ -98,7 +98,7 @@ class Ranked(Value):
         """Return `how` once for each ranking that its conventions need."""
         return [how]
 
-    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> PairParts:
         """Return all pairs."""
         raise NotImplementedError
 
@@ -111,7 +111,7 @@ class Ranked(Value):
         raise refusal
 
     def provenance_of(self, how: How) -> dict[str, str]:
-        """Return what a signature says of the distances."""
+        """Return the signature's fields of the distances."""
         return {}
 
 
@@ -212,13 +212,13 @@ class Features(Ranked):
         features = check_feature_shapes(self.query, self.gallery, query, gallery)
         return feature_rows(*features, how.scaling(), bytes_for(how.max_memory, features[1]))
 
-    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> PairParts:
         """Return all pairs; what is counted of them takes half of the memory."""
         of_query, of_gallery = check_feature_shapes(self.query, self.gallery, query, gallery)
         square = squares(read_rows(of_query))
         opened = feature_parts(of_query, of_gallery, [how.scaling()],
                                bytes_for(how.max_memory, of_gallery) // 2)
-        return Pairs(
+        return PairParts(
             lambda precision: ((slice(0, len(query)), part(precision)) for part in opened),
             lambda rows, ranked: _distances(ranked, square[rows], *how.distance()))
 
@@ -281,7 +281,7 @@ class Distances(Ranked):
         return is_stored(self.matrix)
 
     def provenance_of(self, how: How) -> dict[str, str]:
-        """Return the dtype, or what the features say whose distances these are."""
+        """Return the dtype, or the provenance of the features."""
         return self.provenance or {"distances": str(self.matrix.dtype)}
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
@@ -309,7 +309,7 @@ class Distances(Ranked):
         return rank_blocks(row_blocks(distances, memory), query, gallery, how,
                            self.provenance or {"distances": str(distances.dtype)})
 
-    def pairs(self, query: Labels, gallery: Labels, how: How) -> Pairs:
+    def pairs(self, query: Labels, gallery: Labels, how: How) -> PairParts:
         """Return all pairs."""
         distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
@@ -319,7 +319,7 @@ class Distances(Ranked):
             for block in row_blocks(distances, bytes_of(how.max_memory) // 2):
                 yield slice(done, done + len(block)), matrix_part(block)
                 done += len(block)
-        return Pairs(parts, lambda _, values: values.astype(np.float64))
+        return PairParts(parts, lambda _, values: values.astype(np.float64))
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""
@@ -386,9 +386,9 @@ class Lists(Ranked):
 
     rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
 
-    def pairs(self, *_: Any) -> Pairs:
+    def pairs(self, *_: Any) -> PairParts:
         """Ranked lists have no distances."""
-        pairs: Pairs = self.exact_rows()
+        pairs: PairParts = self.exact_rows()
         return pairs
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
@@ -432,7 +432,7 @@ def _exact_blocks(query: Any, gallery: Any, how: How, memory: int) -> Arrays:
 
 
 def _make_distances(block: Doubles, features: Array, metric: str, normalized: bool) -> None:
-    """Put distances in the place of what ranks, in the same order and with the same ties."""
+    """Replace ranking keys by distances, in the same order and with the same ties."""
     for row, square in zip(block, squares(features).tolist()):
         ranked = np.sort(row)
         values = _distances(ranked, square, metric, normalized)
@@ -458,14 +458,14 @@ def _distances(ranked: Any, square: Any, metric: str, normalized: bool) -> Doubl
 
 def _rising(values: Doubles) -> Doubles:
     """Return ascending doubles with each repeated value replaced by the next free double."""
-    known = ~np.isnan(values)
-    bits = (values[known] + 0.0).view(np.int64)  # + 0.0: no negative zero
+    is_number = ~np.isnan(values)
+    bits = (values[is_number] + 0.0).view(np.int64)  # + 0.0: no negative zero
     # Whole numbers in the order of the doubles.
     whole = np.where(bits < 0, np.iinfo(np.int64).min - bits, bits)
     place = np.arange(len(whole))
     whole = np.maximum.accumulate(whole - place) + place
     risen: Doubles = values.copy()
-    risen[known] = np.where(whole < 0, np.iinfo(np.int64).min - whole, whole).view(np.float64)
+    risen[is_number] = np.where(whole < 0, np.iinfo(np.int64).min - whole, whole).view(np.float64)
     return risen
 
 
@@ -520,7 +520,7 @@ def _joined(parts: list[tuple[GoodRanks, Integers]], ranked: RankedLists,
             loaded: Mask) -> tuple[GoodRanks, Integers]:
     """Join blocks; good images from outside the gallery are put in here.
 
-    Of a query that is not loaded `n_good` may say anything.
+    `n_good` of a query that is not loaded is not used.
     """
     ranks = concatenate([ranks for ranks, _ in parts])
     ranked_good = np.concatenate([n_good for _, n_good in parts])
@@ -534,16 +534,14 @@ def _joined(parts: list[tuple[GoodRanks, Integers]], ranked: RankedLists,
 
 
 def _provenance(length: Integers, n_gallery: int, n_good: Integers | None) -> dict[str, str]:
-    """Return what the signature says of the lists: how long they are, and whose good images."""
+    """Return the signature's fields of the lists: their length, and the given good images."""
     shortest, longest = int(length.min()), int(length.max())
-    said = ("complete" if shortest == n_gallery else
-            str(longest) if shortest == longest else f"{shortest}-{longest}")
-    if n_good is None:
-        return {"ranked": said}
-    return {"ranked": said, **_said_of(n_good)}
+    fields = {"ranked": "complete" if shortest == n_gallery else
+              str(longest) if shortest == longest else f"{shortest}-{longest}"}
+    return fields if n_good is None else {**fields, **_n_good_field(n_good)}
 
 
-def _said_of(n_good: Integers) -> dict[str, str]:
+def _n_good_field(n_good: Integers) -> dict[str, str]:
     return {"n_good": f"{zlib.crc32(n_good.astype('<i8').tobytes()):08x}"}
 
 
@@ -560,5 +558,5 @@ def with_n_good(ranking: Ranking, n_good: Integers, longest: int) -> Ranking:
     """
     return replace(
         ranking, of=lambda convention: replace(ranking.of(convention), n_good=n_good),
-        provenance={**ranking.provenance, **_said_of(n_good)}, can_rank=lambda _: n_good,
+        provenance={**ranking.provenance, **_n_good_field(n_good)}, can_rank=lambda _: n_good,
         longest=max(longest, 1))

@@ -104,7 +104,7 @@ class Ranking:
     curves : Curves
         CMC curves that need more than ranks.
     provenance : dict of str to str
-        What the signature says of the distances.
+        The signature's fields of the distances.
     finish : callable
         Result to result: the signature of distances that are its convention's own.
     can_rank : callable, optional
@@ -133,7 +133,7 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     keys = {rank_key(convention, of_features) for convention in how.conventions}
     joined: dict[RankKey, GoodRanks] = {}
     done = n_nan = 0
-    for nth, block in enumerate(_of_few_pairs(blocks, query, gallery, bytes_of(how.max_memory))):
+    for nth, block in enumerate(_cut_blocks(blocks, query, gallery, bytes_of(how.max_memory))):
         check_real_distances(block)
         rows = slice(done, done + len(block))
         block_query, block_lists = query[rows], how.lists_of(rows)
@@ -144,7 +144,7 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
             n_nan += counting.result()
         # Keys that share ranks in one block share them in all.
         shared = {key: next(k for k in ranks if ranks[k] is ranks[key]) for key in keys}
-        joined = {key: append(joined[key], ranks[key], own=nth > 1) if nth else ranks[key]
+        joined = {key: append(joined[key], ranks[key], in_place=nth > 1) if nth else ranks[key]
                   for key in set(shared.values())}
         curves.add(block, block_query, block_lists)
         done += len(block)
@@ -159,8 +159,8 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
 PAIR_BYTES = 400
 
 
-def _of_few_pairs(blocks: Iterable[Any], query: Labels, gallery: Labels,
-                  max_memory: int) -> Iterator[Any]:
+def _cut_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
+                max_memory: int) -> Iterator[Any]:
     """Cut blocks so that the tables of their good and ignored pairs fit in the memory."""
     identity, count = np.unique(np.append(gallery.identity, query.identity), return_counts=True)
     so_far = np.cumsum(count[np.searchsorted(identity, query.identity)])
@@ -219,7 +219,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
 
 def rank_askers(source: Source, query: Labels, gallery: Labels,
                 how: How) -> Callable[[Convention], GoodRanks]:
-    """Return each convention's ranks, of a source of askers; see `exact_distances`."""
+    """Return each convention's ranks, of query-scaling pairs (askers of `exact_distances`)."""
     scalings = how.scalings
     asker = np.arange(len(scalings) * len(query))
     row, scaling_of = np.divmod(asker, len(scalings))
@@ -240,7 +240,7 @@ def features_provenance(query_features: Any, gallery_features: Any, how: How) ->
 
 
 def measured(ranks: Ranking, how: How) -> Ranking:
-    """Let the signature of each result name the distances of its own convention."""
+    """Sign each result with the distances of its own convention."""
     return replace(ranks, finish=lambda result: replace(
         result, signature=result.signature.changed(_distance(how, result.convention))))
 

@@ -1,4 +1,4 @@
-"""`ResultFile`: labels and what is ranked, as one value that every command takes."""
+"""`ResultFile`: labels and input, as one value that every command takes."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class ResultFile(Value):
 
     def features(self, argument: str, expected: str = "features",
                  remedy: str = "") -> tuple[Any, Any]:
-        """Return the features of both sides; the rest is for the message where there are none."""
+        """Return the features of both sides; the rest is for the message if there are none."""
         given = self.input
         return given.features(
             InputError(argument, expected, f"{given.noun} ({self.layout})", remedy))

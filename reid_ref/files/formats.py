@@ -33,8 +33,8 @@ from reid_ref.files.stored_arrays import StoredArray, pickled
 class Contents:
     """The arrays of a file by key, not yet read, and its format in words.
 
-    `transposable`: the format does not say which axis comes first (HDF5). `close` closes the file;
-    after it no array can be read.
+    `transposable`: the format does not define which axis comes first (HDF5). After `close` no
+    array can be read.
     """
 
     values: dict[str, StoredArray]
@@ -153,7 +153,7 @@ def _read_npz_array(path: Path, name: str) -> Any:
 
 
 def _read_npz_rows(path: Path, name: str, n: int) -> Any:
-    """Return the first rows; None where the array is stored by columns."""
+    """Return the first rows; None if the array is stored by columns."""
     with (_reading(path, "a .npz file"), zipfile.ZipFile(path) as archive,
           archive.open(name) as file, _parsing):
         read = {(1, 0): np.lib.format.read_array_header_1_0,
@@ -225,7 +225,7 @@ _limiting = Lock()
 
 @contextmanager
 def _one_gigabyte() -> Iterator[None]:
-    """Let the process allocate one GiB more at most, where the system has such a limit.
+    """Let the process allocate one GiB more at most, if the system has such a limit.
 
     libhdf5 believes the sizes in a damaged file, and takes all memory while it reads the headers.
     """
@@ -262,7 +262,7 @@ def _check_hdf5_is_whole(head: bytes) -> None:
 
 
 def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:
-    """Return a dataset as MATLAB shows it, or as stored where MATLAB did not write it."""
+    """Return a dataset as MATLAB shows it, or as stored if another program wrote it."""
     import h5py
 
     if not isinstance(file.get(key, getlink=True), h5py.HardLink):
@@ -321,7 +321,7 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
 def read_text(path: Path) -> Contents:
     """Read numbers separated by whitespace or commas as a 2-D array named after the file.
 
-    They are 64-bit integers where all are whole.
+    They are 64-bit integers if all are whole.
     """
     lines = read_lines(path, "numbers; is it a .mat or .npz file?")
     rows = [line for line in lines if line.split("#")[0].strip()]
@@ -332,7 +332,7 @@ def read_text(path: Path) -> Contents:
             return _single(path, np.loadtxt(
                 rows, dtype, delimiter="," if "," in rows[0] else None, ndmin=2), TEXT)
         except (ValueError, OverflowError) as error:
-            # Its rows count from 0 here, and from 1 where a row is too short.
+            # Its rows count from 0 here, and from 1 if a row is too short.
             reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
     raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
                      "--per-query is not read back; --save keeps what commands need"
@@ -379,7 +379,7 @@ _REMEDIES: Mapping[type[OSError], str] = {
 
 
 def read_contents(path: Path) -> Contents:
-    """Read the headers of one file, in the format that its suffix says.
+    """Read the headers of one file, in the format that its suffix names.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-r"""Names of images: what they say of identity and camera, where they are, if they fit the labels.
+r"""Names of images: identity and camera in them, their places, and whether they fit labels.
 
 Aim: one pattern per data set, in one table. A pattern fits a whole name or nothing, so that
 no part of a name is taken for something else (`(\d+)_c` reads Market-1501's junk, -1, as 1).
@@ -98,7 +98,7 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
     Returns
     -------
     dict of str to int64 array, each shape (n,)
-        `identity` (-1 is junk), `camera`, and what else the form tells: `frame`, `tracklet`,
+        `identity` (-1 is junk), `camera`, and what else the form contains: `frame`, `tracklet`,
         `sequence`, `image`, `date` (month and day), `box`.
 
     Raises
@@ -121,8 +121,8 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
             raise InputError("names", "at least one file name", "none")
         form = form_of(listed[0])
         if form is None:
-            known = ", ".join(f"{naming.example} ({naming.title})" for naming in FORMS.values())
-            raise InputError("names[0]", f"a file name such as {known}", repr(listed[0]))
+            examples = ", ".join(f"{naming.example} ({naming.title})" for naming in FORMS.values())
+            raise InputError("names[0]", f"a file name such as {examples}", repr(listed[0]))
     check_choice(form, "form", FORMS)
     pattern = FORMS[form].pattern
     matches = []
@@ -186,7 +186,7 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
     Warns
     -----
     UserWarning
-        The names say no identity, so nothing can be checked.
+        The names contain no identity, so nothing can be checked.
 
     Examples
     --------
@@ -207,15 +207,15 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
     else:
         classes = [_CLASS.fullmatch(name.replace("\\", "/")) for name in names]
         if not all(classes):
-            warn(f"{side} names: {names[0]!r} says neither identity nor camera, so the order of "
-                 "the images is not checked")
+            warn(f"{side} names: {names[0]!r} contains neither identity nor camera, so the "
+                 "order of the images is not checked")
             return
         identity = np.array([int(folder[1]) for folder in classes if folder], dtype=np.int64)
         bad = identity != labels.identity
     for k in np.flatnonzero(bad)[:1]:
-        said = f"identity {identity[k]}" + ("" if camera is None else f" and camera {camera[k]}")
+        named = f"identity {identity[k]}" + ("" if camera is None else f" and camera {camera[k]}")
         raise InputError(
-            f"{side}_names", got=f"image {k} is {names[k]!r}, of {said} by its name, but of "
+            f"{side}_names", got=f"image {k} is {names[k]!r}, of {named} by its name, but of "
             f"identity {labels.identity[k]} and camera {labels.camera[k]} by its label, and "
             f"{bad.sum():,} of {len(names):,} differ so", remedy="give the names in the order of "
             "the features")
@@ -244,7 +244,7 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
     listed : path, optional
         A text file with one name per line.
     known : list of str, optional
-        Names in the labels, where neither says them.
+        Names in the labels, if there are no files of names.
 
     Raises
     ------

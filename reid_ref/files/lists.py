@@ -1,8 +1,8 @@
 """Lists from files: ranked lists, index lists (as VeRi-776 has them), groups of queries.
 
 Conventions of ranked lists: numbers count from 1 in text, as AI City's server takes them, and from
-0 in JSON and .npy, as Python writes them; `first` says otherwise (VisDA-2020: text from 0). An
-image named by a number, such as 003684.jpg, is that number, where the gallery's names are not
+0 in JSON and .npy, as Python writes them; `first` changes that (VisDA-2020: text from 0). An
+image named by a number, such as 003684.jpg, is that number, if the gallery's names are not
 known.
 
 Source of the formats: AI City Challenge, track2.txt; Simon4Yan/VisDA2020 42c2b9d,
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, Integers, as_integers
 from reid_ref.disk import read_json, read_lines, unique
 from reid_ref.evaluation.lists import (
-    SUFFIX, check_matrix, in_order_of_queries, place, places_of)
+    SUFFIX, check_matrix, in_order_of_queries, find_place, places_of)
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.labels import IndexLists
@@ -171,7 +171,7 @@ def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
     if isinstance(value, Mapping):
         if query_names is None:
             raise InputError(path, "a list of lists", "lists by the names of queries, and the "
-                             "labels say no names", "name label files with names")
+                             "labels have no names", "name label files with names")
         value = in_order_of_queries(value, query_names, str(path))
         where = partial(_named, f"{path}: the list of", query_names)
     if not isinstance(value, list) or not all(isinstance(images, list) for images in value):
@@ -220,11 +220,11 @@ def _check_number(n: int, n_query: int, where: str, what: str) -> None:
 
 def _parsed(lists: Iterable[Sequence[str]], where: Callable[[int], str],
             gallery_names: Sequence[str] | None, first: int) -> RankedLists:
-    """Read lists of names where the first word is a name; else of numbers."""
+    """Read lists of names if the first word is a name; else of numbers."""
     names = [] if gallery_names is None else list(gallery_names)
     places = places_of(names, "the gallery's labels")
     sample = next(filter(None, lists))[0]
-    if place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
+    if find_place(places, sample) is not None or not re.fullmatch(f"[0-9]+(?:{SUFFIX})?", sample):
         return RankedLists([_by_name(words, where(k), places) for k, words in enumerate(lists)],
                            where, names.__getitem__)
     return RankedLists([_numbers(words, where(k), first) for k, words in enumerate(lists)],
@@ -232,13 +232,13 @@ def _parsed(lists: Iterable[Sequence[str]], where: Callable[[int], str],
 
 
 def _by_name(words: Sequence[str], where: str, places: Mapping[str, int]) -> Integers:
-    images = [place(places, word) for word in words]
+    images = [find_place(places, word) for word in words]
     if None in images:
         word = repr(words[images.index(None)][:60])
         if places:
             raise InputError(where, got=f"{word} is no name of a gallery image in the labels",
                              remedy="are these lists of this gallery?")
-        raise InputError(where, got=f"{word} is no number, and the labels say no names",
+        raise InputError(where, got=f"{word} is no number, and the labels have no names",
                          remedy="name a label file of the gallery that has names")
     return np.array(images, dtype=np.int64)
 
@@ -254,8 +254,8 @@ def _numbers(words: Sequence[str], where: str, first: int) -> Integers:
 
 def _from_first(numbers: Integers, where: str, first: int) -> Integers:
     if first and (numbers == 0).any():
-        raise InputError(where, "gallery numbers from 1", 0, "index lists count from 1; where "
-                         "ranked lists count from 0, say so (first=0, at the command line "
+        raise InputError(where, "gallery numbers from 1", 0, "index lists count from 1; for "
+                         "ranked lists from 0, set first=0 (at the command line "
                          "--numbers-from 0)")
     return numbers - first
 

@@ -170,7 +170,7 @@ def _numbers(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
 
 
 def _joined(real: npt.NDArray[Any], imaginary: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-    """Return complex numbers, or where there is no imaginary part real ones."""
+    """Return complex numbers, or real ones without an imaginary part."""
     if imaginary is None:
         return real
     numbers = real.astype(np.result_type(imaginary, np.complex64))

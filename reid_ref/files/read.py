@@ -42,7 +42,7 @@ def read_result(*paths: str | os.PathLike[str],
         a folder of .npy files of these names, or one of them; or several files, also .txt, .csv
         and .tsv, in any order, recognised by variable name, then by file name.
     names : mapping of str to str, optional
-        Role to the name of the array that has it, where the names are others:
+        Role to the name of the array that has it, if the names are others:
         ``{"query_features": "A"}``. ``query_paths`` and ``gallery_paths`` may name a folder of
         images, or text with one name per line, ``num_query`` the number itself. Roles:
         `reid_ref.files.layouts.ROLES`.
@@ -85,7 +85,7 @@ def read_result(*paths: str | os.PathLike[str],
             layout = _layout(together.values)
             if layout and together.values.keys() <= {*layout.keys.values(), *OPTIONAL}:
                 files = {listed[0]: together}
-        return _of_files(files, named)
+        return _result_file(files, named)
     except InputError:
         for contents in files.values():
             contents.close()
@@ -121,7 +121,7 @@ def results_of_files(*paths: str | os.PathLike[str],
     complete = [path for path in listed if _is_complete(path, names or {})]
     if complete and len(complete) < len(listed):
         part = next(path for path in listed if path not in complete)
-        read_contents(part).close()  # it says better what is wrong with a file that is none
+        read_contents(part).close()  # its error is better if the file is none
         raise InputError(part, f"a file that holds everything, as {complete[0]} does",
                          "one that lacks features or labels", "evaluate it in a call of its own, "
                          "with the files that belong to it")
@@ -167,7 +167,7 @@ def _contents(path: Path, alone: bool, names: dict[str, str]) -> Contents:
     return contents
 
 
-def _of_files(files: Mapping[Path, Contents], names: Mapping[str, str]) -> ResultFile:
+def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str]) -> ResultFile:
     (path, contents), several = next(iter(files.items())), len(files) > 1
     layout = None if several or names else _layout(contents.values)
     if layout is None:

@@ -21,7 +21,7 @@ from reid_ref.files.stored_arrays import StoredArray, as_npz, pickled
 
 #: Older versions run code of a hostile file all the same (CVE-2025-32434).
 _VERSION = (2, 6)
-#: What torch says of objects that only their code can make.
+#: Messages of torch about objects that only their code can make.
 _NEEDS_CODE = re.compile("GLOBAL|Can only|Trying to")
 #: What numpy's arrays of numbers and text are made of in a pickle.
 _OF_NUMPY: list[Any] = [np.ndarray, np.dtype, *(
@@ -60,7 +60,7 @@ def read_tensors(path: Path) -> dict[str, StoredArray]:
 
 def _needs_torch(path: Path) -> InputError:
     return InputError(path, got="this is a file of torch.save, which needs torch 2.6 or newer",
-                      remedy='pip install "reid-ref[torch]", or where there is torch: '
+                      remedy='pip install "reid-ref[torch]", or on a machine with torch: '
                       + as_npz(path, f"torch.load({path.name!r})"))
 
 

@@ -31,7 +31,7 @@ def as_npz(path: Path, load: str) -> str:
 
 
 def pickled(where: object, load: str = "") -> InputError:
-    """Return the error of pickled objects; `load`: what reads them where they are trusted."""
+    """Return the error of pickled objects; `load`: what reads them if they are trusted."""
     remedy = ("save numbers, or names with .astype(str)" if not load else
               f"where you trust it, save its arrays: {as_npz(Path(str(where)), load)}")
     return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
@@ -43,7 +43,7 @@ class StoredArray:
     """An array of a file as its header describes it, not yet read.
 
     `where` is "path: key", for messages. `read` returns the array in `stored_shape`; `refusal`
-    says why it cannot be read. `size`: the bytes that this takes, where more than the shape says.
+    is why it cannot be read. `size`: the bytes that this takes, if more than by its shape.
     `dataset` gives rows without reading the whole, and `head` the first ones, or None. `turned`:
     the array is the transpose of what is stored.
     """
@@ -120,7 +120,7 @@ class StoredArray:
         return in_rows(value) if value.nbytes < memory.free_bytes() else value
 
     def first(self, n: int) -> npt.NDArray[Any] | None:
-        """Return the first rows; None where a large array would be read for them."""
+        """Return the first rows; None if a large array would be read for them."""
         if self.in_parts:
             return np.asarray(self.lazy()[:n])
         rows = None if self.turned else self.head(n)
@@ -129,7 +129,7 @@ class StoredArray:
         return rows
 
     def lazy(self) -> Any:
-        """Return the dataset, where it gives rows; otherwise read the whole array."""
+        """Return the dataset, if it gives rows; otherwise read the whole array."""
         if not self.in_parts:
             return self.load()
         return self.dataset.T if self.turned else self.dataset

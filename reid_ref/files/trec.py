@@ -101,7 +101,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
             if len(images) > LONGEST_LIST:
                 raise InputError(
                     "", got=f"query {k}: its last good image is in place {len(images)}",
-                    remedy=f"trec_eval's single precision tells only {LONGEST_LIST} places apart")
+                    remedy=f"in trec_eval's single precision only {LONGEST_LIST} places differ")
             _write_query(f"q{k}", images.tolist(), roles[images].tolist(), qrels, run)
             lines += len(images)
         done += len(block)

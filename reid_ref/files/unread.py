@@ -29,9 +29,9 @@ _MEASURES = (("euclidean", False), ("cosine", True), ("dot", False))
 
 
 def warn_of_unread(result: ResultFile, unread: Mapping[str, StoredArray]) -> None:
-    """Warn of distances beside the features that are ranked, or of features beside distances.
+    """Warn of unread distances next to ranked features, or of features next to distances.
 
-    Not where a sample of them ranks alike. `unread`: arrays of the files, by key.
+    No warning if a sample of them ranks alike. `unread`: arrays of the files, by key.
     """
     matrices: dict[str, dict[str, StoredArray]] = {}
     for key, value in unread.items():
@@ -39,14 +39,14 @@ def warn_of_unread(result: ResultFile, unread: Mapping[str, StoredArray]) -> Non
             matrices.setdefault(role_of(key) or "", {})[key] = value
     if result.query_features is not None:
         for key, value in matrices.get("distances", {}).items():
-            _beside_features(result, key, value)
+            _warn_of_distances(result, key, value)
     elif result.distances is not None:
         keys = {role: next(iter(matrices.get(role, ())), None) for role in FEATURES}
         if None not in keys.values():
-            _beside_distances(result, {role: str(key) for role, key in keys.items()}, unread)
+            _warn_of_features(result, {role: str(key) for role, key in keys.items()}, unread)
 
 
-def _beside_features(result: ResultFile, key: str, value: StoredArray) -> None:
+def _warn_of_distances(result: ResultFile, key: str, value: StoredArray) -> None:
     n_query, n_gallery = sizes = len(result.query), len(result.gallery)
     likeness = [_likeness(_corner(given), _first(result.query_features, _QUERIES),
                           _first(result.gallery_features, _IMAGES))
@@ -61,7 +61,7 @@ def _beside_features(result: ResultFile, key: str, value: StoredArray) -> None:
              f"same file are of {n_query} queries and {n_gallery} gallery images")
 
 
-def _beside_distances(result: ResultFile, keys: Mapping[str, str],
+def _warn_of_features(result: ResultFile, keys: Mapping[str, str],
                       unread: Mapping[str, StoredArray]) -> None:
     given, sides = _first(result.distances, _QUERIES)[:, :_IMAGES], [
         unread[key] for key in keys.values()]
@@ -83,7 +83,7 @@ def _first(matrix: Any, n: int) -> npt.NDArray[Any]:
 
 
 def _warn(unread: list[str], ranked: str, names: Mapping[str, str], likeness: float) -> None:
-    """Say that an array is not read; `likeness`: 0 to 1, below 0 where it is not known."""
+    """Warn that an array is not read; `likeness`: 0 to 1, below 0 if unknown."""
     if likeness >= _SAME:
         return
     verb, it = ("is", "it") if len(unread) == 1 else ("are", "they")
@@ -113,10 +113,10 @@ def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None
 
 
 def _correlation(given: npt.NDArray[Any], measured: npt.NDArray[Any]) -> float | None:
-    """Return Spearman's rank correlation; None where the features do not rank."""
-    known = np.isfinite(given) & np.isfinite(measured)
-    first, second = (_ranks(row[known]) for row in (given, measured))
-    if not known.any() or not second.any():
+    """Return Spearman's rank correlation; None if the features do not rank."""
+    finite = np.isfinite(given) & np.isfinite(measured)
+    first, second = (_ranks(row[finite]) for row in (given, measured))
+    if not finite.any() or not second.any():
         return None
     return float(first @ second / np.sqrt((first @ first) * (second @ second))) if first.any(
         ) else 0.0

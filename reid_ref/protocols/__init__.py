@@ -1,8 +1,8 @@
 """Protocols: a benchmark by its name, as a record.
 
-A record says which images ask and which answer (`Part`), how often and in which galleries
-(trials), under which convention, and how the trials are averaged. Evaluation itself is that of
-every other number: there is no other path for a benchmark.
+A record defines which images are queries and which the gallery (`Part`), how often and in which
+galleries (trials), under which convention, and how the trials are averaged. Evaluation itself is
+that of every other number: there is no other path for a benchmark.
 """
 from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import average_trials, evaluate_protocol, evaluate_ranked

@@ -86,9 +86,9 @@ def _whole(boxes: Boxes) -> Gallery:
 
     def images(query: int) -> Integers:
         first = listed[query][listed[query] >= 0]
-        others = np.ones(len(boxes.image), dtype=np.bool_)
-        others[first] = others[boxes.query_image[query]] = False
-        return np.concatenate([first, np.flatnonzero(others)])
+        remaining = np.ones(len(boxes.image), dtype=np.bool_)
+        remaining[first] = remaining[boxes.query_image[query]] = False
+        return np.concatenate([first, np.flatnonzero(remaining)])
     return images
 
 
@@ -118,7 +118,7 @@ def camera_of(boxes: Boxes) -> Integers:
 def overlaps(boxes: Boxes, pixel: int = 0) -> tuple[Integers, Integers, Doubles]:
     """Return annotated box, detection, and intersection over union, of all pairs in one image.
 
-    `pixel` is 1 where the last pixel is a part of a box.
+    `pixel` is 1 if the last pixel is a part of a box.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def identities_of_detections(boxes: Boxes) -> tuple[Integers, Integers]:
     """Return the identity of each detection, and the annotated boxes that the detector missed.
 
     From an overlap of 0.5 on a detection has the identity of the box that it overlaps most; from
-    0.3 on, and where another one overlaps that person more, it is junk; below, it is wrong. People
+    0.3 on, and if another one overlaps that person more, it is junk; below, it is wrong. People
     in images without any detection are not among the missed: the code skips these images.
     """
     truth, detection, overlap = overlaps(boxes, pixel=1)
@@ -335,4 +335,4 @@ RIGHT: Mapping[str, _Rule] = {
         "the most similar detection that overlaps the annotated box enough is right")),
     "labels": _Rule(by_labels, (
         "a detection from an overlap of 0.5 on has the identity of the box that it overlaps most, "
-        "and is junk from 0.3 on or where another one overlaps that person more"))}
+        "and is junk from 0.3 on or if another one overlaps that person more"))}

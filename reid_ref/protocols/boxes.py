@@ -227,13 +227,13 @@ def read_boxes(path: PathLike) -> Boxes:
     {'50': array([[1]])}
     """
     given = _from_json(path) if Path(path).suffix.lower() == ".json" else _from_arrays(path)
-    known = [each.name for each in fields(Boxes) if each.name != "galleries"]
-    missing = [name for name in known[:9] if name not in given]
+    field_names = [each.name for each in fields(Boxes) if each.name != "galleries"]
+    missing = [name for name in field_names[:9] if name not in given]
     if missing:
-        raise InputError(path, f"boxes of person search: {', '.join(known[:9])}",
-                         f"no {missing[0]}", "docs/person-search.md says what each holds")
+        raise InputError(path, f"boxes of person search: {', '.join(field_names[:9])}",
+                         f"no {missing[0]}", "docs/person-search.md describes each")
     with errors_at(path):
-        return Boxes(**{name: given[name] for name in known if name in given}, galleries={
+        return Boxes(**{name: given[name] for name in field_names if name in given}, galleries={
             name.removeprefix(_GALLERY): value for name, value in given.items()
             if name.startswith(_GALLERY)})
 

@@ -39,7 +39,7 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
     protocol : str or Protocol
         A name that `reid-ref protocols` lists, or a record.
     query_features, gallery_features : array_like, shape (n, d), or None
-        As for `evaluate`; `reid-ref protocols NAME` says which images.
+        As for `evaluate`; `reid-ref protocols NAME` lists which images.
     query, gallery : Labels
         With the further columns that the protocol needs.
     part : str, optional
@@ -48,7 +48,7 @@ def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_fea
         The rows of each trial, in the place of the protocol's own. They keep their order, which
         decides between equal distances. `reid_ref.protocols.read_trials` reads a file.
     shots : int, optional
-        Images of each identity and camera in the gallery, where a protocol draws them.
+        Images of each identity and camera in the gallery, if a protocol draws them.
     seed : int, optional
         Of the first trial, in the place of the protocol's own.
     distances : array_like, shape (n_query, n_gallery), optional
@@ -173,7 +173,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
     with each_warning_once():
         if trials is None or trials is ONE_OF_SEVERAL and isinstance(record.trials, Given):
             check_counts(record, parts, sides)
-        return ProtocolResult({each.name: _of_part(
+        return ProtocolResult({each.name: _part_result(
             record, each, ranked, sides, how, trials, shots) for each in parts},
             _also(record, ranked, sides, how) if later and trials is None else None,
             record.means)
@@ -205,8 +205,8 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
             gallery[images[first]])
 
 
-def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
-             trials: Any, shots: int) -> Result:
+def _part_result(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
+                 trials: Any, shots: int) -> Result:
     how = replace(how, conventions=(record.convention_of(part),))
     if part.query.drawn is False and trials is not ONE_OF_SEVERAL and not np.array_equal(
             sides["query"].identity, sides["gallery"].identity):
@@ -216,13 +216,13 @@ def _of_part(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How
         return _expected(record, part, ranked, sides, how)
     rows = list(rows_of_trials(record, part, sides, trials, shots))
     seed = record.trials.seed if trials is None and isinstance(record.trials, Seeded) else ""
-    return of_trials(record, part.name, _of_trials(part, ranked, sides, how, rows),
+    return of_trials(record, part.name, _trial_results(part, ranked, sides, how, rows),
                      shots="" if record.shots == (1,) else shots, trials=len(rows), seed=seed)
 
 
-def _of_trials(part: Part, ranked: Input, sides: Sides, how: How,
-               trials: list[Trial]) -> list[Result]:
-    """Evaluate each trial; distances are measured once where trials have many in common."""
+def _trial_results(part: Part, ranked: Input, sides: Sides, how: How,
+                   trials: list[Trial]) -> list[Result]:
+    """Evaluate each trial; distances are measured once if trials have many in common."""
     asks, answers = part.query.side, part.gallery.side
     labels = [_labels(part, sides, rows) for rows in trials]
     all_asks, all_answers = (np.unique(np.concatenate(rows)) for rows in zip(*trials))

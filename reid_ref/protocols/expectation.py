@@ -20,10 +20,10 @@ from reid_ref.labels import Labels, cells
 from reid_ref.measures import RANKS, measure, printed
 from reid_ref.ranking.good_ranks import stable_order
 
-#: The integral has so many nodes times the root of the number of identities, or fewer where they
+#: The integral has so many nodes times the root of the number of identities, or fewer if they
 #: are exact. The error is below 1e-13 for every power of t that was tried, to 20,000.
 _NODES = 4
-#: Points of the circle for each rank of the curve, where identities are more than that.
+#: Points of the circle for each rank of the curve, if identities are more than that.
 _POINTS = 6
 #: What coefficients that fall on the first ones are multiplied by, through the circle's radius.
 _BEYOND = 1e-16
@@ -34,7 +34,7 @@ _AT_ONCE = 2048
 
 
 class Expected(NamedTuple):
-    """The expectation for each query over all galleries; NaN where it has no good image.
+    """The expectation for each query over all galleries; NaN if it has no good image.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Expected(NamedTuple):
     match : float64, shape (n_query, length)
         The probability of a match at rank k or before.
     ranks : int64, shape (n_query, n_draws)
-        The rank of the good image in some galleries; 0 where a query does not ask, or has none.
+        The rank of the good image in some galleries; 0 if a query does not ask, or has none.
     """
 
     weight: Doubles
@@ -125,7 +125,7 @@ def expectation(rows: Iterable[Doubles], query: Labels, gallery: Labels, length:
     length : int
         Of the CMC curve.
     is_pool : bool
-        Query k is gallery image k: it asks where it is not drawn itself.
+        Query k is gallery image k: it asks if it is not drawn itself.
     drawn : int64, shape (n_identity, n_draws)
         Some galleries: an image of each identity, in their order.
     """
@@ -163,7 +163,7 @@ def sd_of_draws(ranks: Integers, length: int) -> dict[str, float]:
     Parameters
     ----------
     ranks : int64, shape (n_query, n_draws)
-        Of the good image; 0 where a query does not ask.
+        Of the good image; 0 if a query does not ask.
     length : int
         The largest k.
     """

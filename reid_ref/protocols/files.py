@@ -1,4 +1,4 @@
-"""A protocol of one's own, as a TOML or JSON file with the fields of `Protocol`."""
+"""A user-defined protocol, as a TOML or JSON file with the fields of `Protocol`."""
 from __future__ import annotations
 
 import os
@@ -51,7 +51,7 @@ def read_protocol(path: PathLike) -> Protocol:
     'step'
     """
     expected = "a protocol in TOML or JSON"
-    with suppress(OSError):  # `read_json` says it
+    with suppress(OSError):  # `read_json` raises it
         if os.path.getsize(path) > _MOST_BYTES:
             raise InputError(path, f"{expected}, of at most {_MOST_BYTES:,} bytes",
                              f"{os.path.getsize(path):,}")
@@ -85,11 +85,11 @@ def _only(values: Any) -> Any:
 
 def _check_names(protocol: Protocol) -> None:
     """Refuse the names of reid-ref's own records, which signatures and reports would show."""
-    own = {extensions.plain(name) for name in (*NAMES, *PROTOCOLS, *(
+    reserved = {extensions.canonical(name) for name in (*NAMES, *PROTOCOLS, *(
         record.convention_of(part).name for record in PROTOCOLS.values()
         for part in record.parts))}
     for name in (protocol.name, *(protocol.convention_of(part).name for part in protocol.parts
                                   if part.ignored is not None)):
-        if extensions.plain(name.partition("[")[0]) in own:
+        if extensions.canonical(name.partition("[")[0]) in reserved:
             raise InputError("name", "a name of your own", f"{name!r}, which is one of reid-ref",
                              "give the file's protocol another name")

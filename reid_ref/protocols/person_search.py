@@ -29,7 +29,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
     """Evaluate person search: Rank-k (top-k), mAP and mINP of ranked detections.
 
     People whom no detection shows count as missed: AP divides by all annotated ones, so mINP is
-    NaN where a query's person is missed once.
+    NaN if a query's person is missed once.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
     boxes : Boxes
     part : str, optional
         Of "cuhk-sysu": "50" to "4000", or "whole". Default: the galleries that `boxes` has, or
-        the whole where it has none.
+        the whole if it has none.
     min_score : float or sequence of float, optional
         Detections of at least this score are kept; a result for each. Default: that of SeqNet,
         0.5, or all of them for "prw-matlab".
@@ -51,7 +51,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
     -------
     ProtocolResult
         A mapping of part name to its `Result`, with the score or the number of boxes in the
-        name where several were requested.
+        name if several were requested.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
 
     Notes
     -----
-    docs/person-search.md says where the codes of these benchmarks differ, and which is followed.
+    docs/person-search.md lists how the codes of these benchmarks differ, and which is followed.
 
     Examples
     --------
@@ -98,13 +98,13 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
             for words, mask in kept.items():
                 name = ", ".join([each.name] * (len(parts) > 1 or len(kept) == 1)
                                  + [words] * (len(kept) > 1))
-                results[name] = _of_part(record, record.boxes, each, boxes, mask, how,
-                                         words)
+                results[name] = _part_result(record, record.boxes, each, boxes, mask, how,
+                                             words)
     return ProtocolResult(results)
 
 
-def _of_part(record: Protocol, rule: BoxRule, part: Part, boxes: Boxes, kept: Mask, how: How,
-             words: str) -> Result:
+def _part_result(record: Protocol, rule: BoxRule, part: Part, boxes: Boxes, kept: Mask, how: How,
+                 words: str) -> Result:
     searched = rule.rank(boxes, kept, part.name, how)
     result, = summaries(searched.ranking, searched.query, searched.gallery, how)
     # Boxes have no identity, so none is known for a distractor.

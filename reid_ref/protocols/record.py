@@ -125,7 +125,7 @@ def column_of(labels: Labels, side: str, column: str) -> Integers:
 
 
 class Part(NamedTuple):
-    """A sub-result: who asks, who answers, and what is ignored where the convention's rule is not.
+    """A sub-result: who asks, who answers, and what is ignored if not as by the convention.
 
     `unmatched`: whether queries without a good image are no sign of wrong labels.
     """
@@ -143,7 +143,7 @@ def _cargo_view(labels: Labels) -> Labels:
 
 
 class Made(NamedTuple):
-    """A column that a protocol makes of others, where the file lacks it."""
+    """A column that a protocol makes of others, if the file lacks it."""
 
     column: str
     of: Callable[[Labels], Labels]
@@ -160,7 +160,7 @@ class Held(NamedTuple):
     ----------
     recordings : int
     double, float32 : str
-        The largest difference in double, and where the code answers in float32.
+        The largest difference in double, and in float32 if the code answers in it.
     """
 
     recordings: int = 0
@@ -196,7 +196,7 @@ class Protocol:
     needs : tuple of str
         Columns of the labels besides identity and camera.
     cameras : tuple of int
-        The numbers that cameras can have, where parts or columns are made of them.
+        The numbers that cameras can have, if parts or columns are made of them.
     columns : str
         A key of `COLUMNS`: what the benchmark makes of other columns.
     tracks : bool
@@ -206,7 +206,7 @@ class Protocol:
         "trials": the mean of the trials' means; "pooled": the mean over the queries of all.
     counts : dict of str to (int, int)
         Queries and gallery images of the whole benchmark, by part; without images labelled -1
-        where these are not ranked.
+        if these are not ranked.
     note : str
         What papers do under this name, and what no recording holds.
     boxes : BoxRule, optional
@@ -262,9 +262,9 @@ class Protocol:
         return self.source.partition(",")[0].replace("|", "/")
 
     def signed(self, part: str, **more: object) -> dict[str, str]:
-        """Return what signatures say of a part; a protocol of one's own may follow no code."""
-        said = {"protocol": self.name, "part": part, **more, "follows": self.follows}
-        return {name: str(value) for name, value in said.items() if value != ""}
+        """Return the signature's fields of a part; user-defined protocols may follow no code."""
+        signed = {"protocol": self.name, "part": part, **more, "follows": self.follows}
+        return {name: str(value) for name, value in signed.items() if value != ""}
 
     def part(self, name: str) -> Part:
         """Return the part of that name."""

@@ -40,16 +40,16 @@ def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> Non
     differences = []
     for part in parts:
         expected, got = _expected(protocol, part), protocol.ranked(part, sides)
-        others = [other.name for other in PROTOCOLS.values()
-                  if other.name != protocol.name and got in other.counts.values()
-                  and (expected or other.benchmark != protocol.benchmark)]
-        if not protocol.benchmark or got in expected or not (expected or others):
+        matching = [other.name for other in PROTOCOLS.values()
+                    if other.name != protocol.name and got in other.counts.values()
+                    and (expected or other.benchmark != protocol.benchmark)]
+        if not protocol.benchmark or got in expected or not (expected or matching):
             continue
-        known = " or ".join(f"{query:,} and {gallery:,}" for query, gallery in expected)
+        sizes = " or ".join(f"{query:,} and {gallery:,}" for query, gallery in expected)
         differences.append(
             f"part {part.name}: {got[0]:,} queries and {got[1]:,} gallery images"
-            + (f", where the benchmark has {known}" if known else "")
-            + (f"; these are the counts of {' and '.join(others)}" if others else ""))
+            + (f", where the benchmark has {sizes}" if sizes else "")
+            + (f"; these are the counts of {' and '.join(matching)}" if matching else ""))
     if differences:
         warn(f"{protocol.name}, {'; '.join(differences)}")
 

@@ -18,10 +18,10 @@ from reid_ref.signature import Signature, measured_as
 
 
 def of_trials(protocol: Protocol, part: str, results: Sequence[Result],
-              **said: object) -> Result:
-    """Return the mean over trials of a part, signed by what is said of them."""
+              **more: object) -> Result:
+    """Return the mean over trials of a part, with its signature."""
     return over_trials(results, protocol.average,
-                       results[0].signature.changed(protocol.signed(part, **said)))
+                       results[0].signature.changed(protocol.signed(part, **more)))
 
 
 def of_expectation(expected: Expected, query: Labels, gallery: Labels, convention: Convention,
@@ -63,7 +63,7 @@ class ProtocolResult(Mapping[str, Result]):
     ----------
     parts : mapping of str to Result
     also : Also, optional
-        The result of `Protocol.later`, where it was asked for.
+        The result of `Protocol.later`, if it was requested.
     means : mapping of str to tuple of str
         Means over parts, each with its parts; `means` of the result has their numbers.
     """

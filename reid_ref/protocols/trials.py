@@ -17,7 +17,7 @@ from reid_ref.protocols.record import (
     MOST_TRIALS, Exact, Given, Part, Protocol, Seeded, Sides)
 
 
-class Pair(NamedTuple):
+class TrialRows(NamedTuple):
     """Rows of the query and of the gallery array, as numbers; None is every row."""
 
     query: Any
@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 
 #: The trials of a result that is one of several: all its rows, once.
-ONE_OF_SEVERAL = (Pair(None, None),)
+ONE_OF_SEVERAL = (TrialRows(None, None),)
 _TRIALS = ("rand_perm_cam.mat, an .npz file with gallery (and query) of shape (trials, rows), or "
            "JSON pairs")
 
@@ -64,7 +64,7 @@ def _among(rows: Integers | None, chosen: Integers) -> Integers:
     return chosen if rows is None else rows[np.isin(rows, chosen)]
 
 
-def _checked(given: Any, sides: Sides) -> Iterator[Pair]:
+def _checked(given: Any, sides: Sides) -> Iterator[TrialRows]:
     """Yield pairs of rows, checked: in range, each row once."""
     pairs = list(given)
     if not pairs:
@@ -73,9 +73,9 @@ def _checked(given: Any, sides: Sides) -> Iterator[Pair]:
         if not isinstance(pair, Sequence) or len(pair) != 2:
             raise InputError(f"trials[{k}]", "a pair: query rows or None, gallery rows or None",
                              type(pair).__name__)
-        yield Pair(*(None if rows is None else _checked_rows(rows, f"trials[{k}], {side}",
-                                                             len(sides[side]))
-                     for side, rows in zip(sides, pair)))
+        yield TrialRows(*(None if rows is None else
+                          _checked_rows(rows, f"trials[{k}], {side}", len(sides[side]))
+                          for side, rows in zip(sides, pair)))
 
 
 def _checked_rows(given: Any, name: str, n: int) -> Integers:
@@ -90,7 +90,7 @@ def _checked_rows(given: Any, name: str, n: int) -> Integers:
     return rows
 
 
-def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> list[Pair]:
+def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> list[TrialRows]:
     """Return the ten trials of SYSU-MM01's authors, as pairs for `evaluate_protocol`.
 
     Parameters
@@ -133,11 +133,11 @@ def permuted_galleries(permutations: Any, gallery: Labels, shots: int = 1) -> li
             raise InputError("shots", f"at most {len(rows)}, the images of identity {identity} "
                              f"on camera {camera}", shots)
         orders.append(rows[order[:, :shots] - 1])
-    return [Pair(None, np.concatenate([rows[trial] for rows in orders]))
+    return [TrialRows(None, np.concatenate([rows[trial] for rows in orders]))
             for trial in range(len(orders[0]))]
 
 
-def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
+def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[TrialRows]:
     """Read the rows of every trial from a file.
 
     Parameters
@@ -165,7 +165,7 @@ def read_trials(path: PathLike, gallery: Labels, shots: int = 1) -> list[Pair]:
     return pairs
 
 
-def _pairs(path: PathLike, gallery: Labels, shots: int) -> list[Pair]:
+def _pairs(path: PathLike, gallery: Labels, shots: int) -> list[TrialRows]:
     suffix = Path(path).suffix.lower()
     check_regular(path)
     if suffix == ".mat":
@@ -177,12 +177,12 @@ def _pairs(path: PathLike, gallery: Labels, shots: int) -> list[Pair]:
         arrays = read_contents(Path(path)).values
         rows = arrays["gallery"].load()
         queries: Any = arrays["query"].load() if "query" in arrays else [None] * len(rows)
-        return [Pair(*pair) for pair in zip(queries, rows, strict=True)]
-    return [Pair(*pair) for pair in read_json(path, _TRIALS)]
+        return [TrialRows(*pair) for pair in zip(queries, rows, strict=True)]
+    return [TrialRows(*pair) for pair in read_json(path, _TRIALS)]
 
 
 def check_averaged(protocol: Protocol, argument: str, n: int) -> int:
-    """Return how many trials a protocol has; refuse several results where it has one."""
+    """Return how many trials a protocol has; refuse several results if it has one."""
     if isinstance(protocol.trials, Exact) or protocol.trials.n == 1:
         raise InputError(argument, f"one result, for {protocol.name} has one trial", n,
                          "evaluate each system in a call of its own, or compare them")

@@ -1,4 +1,4 @@
-"""A protocol in words: its parts, its trials, and what it chooses where the user does not."""
+"""A protocol in words: its parts, its trials, and what it chooses if the user does not."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from reid_ref.protocols.record import Exact, Part, Protocol, Rows, Seeded
 
 
 def words_of(protocol: Protocol, part: Part) -> str:
-    """Return what is ranked against what in a part, and what is ignored."""
+    """Return the queries, the gallery and the ignored images of a part."""
     if protocol.boxes is not None:
         return protocol.boxes.words(part.name)
     ignored = protocol.convention.ignored if part.ignored is None else part.ignored

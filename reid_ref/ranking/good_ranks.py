@@ -3,7 +3,7 @@
 Every number of the field follows from this small ragged array. `rank.py` computes it from
 distances and labels.
 
-Conventions: a smaller distance is nearer; NaN is farthest. The convention says which images are
+Conventions: a smaller distance is nearer; NaN is farthest. The convention defines which images are
 ignored and how equal distances are ordered; MATLAB's sort, the default, keeps gallery order.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3;
@@ -34,7 +34,7 @@ class GoodRanks(Value):
     nearer, tied : int64, shape of `rank`
         Kept images strictly nearer than this one; kept images at its distance, itself included.
     image : int64, shape of `rank`
-        Gallery index; -1 where the ranks were given as a list.
+        Gallery index; -1 if the ranks were given as a list.
     found : int64, shape (n,)
         Number of entries of `rank` for each query.
     n_good, n_junk, n_kept : int64, shape (n,)
@@ -42,7 +42,7 @@ class GoodRanks(Value):
         it holds.
     first_match : int64, shape (n,)
         Rank at which the CMC curve rises to 1; 0 is never. It is the first rank, except for a
-        query labelled -1 where that label is ignored: its good images are junk too and have no
+        query labelled -1 if that label is ignored: its good images are junk too and have no
         rank, but in `compute_AP.m` the first of them raises the curve.
     """
 
@@ -135,15 +135,15 @@ def concatenate(parts: Iterable[GoodRanks]) -> GoodRanks:
         [getattr(part, name) for name in GoodRanks.__dataclass_fields__] for part in parts))))
 
 
-def append(ranks: GoodRanks, block: GoodRanks, own: bool) -> GoodRanks:
+def append(ranks: GoodRanks, block: GoodRanks, in_place: bool) -> GoodRanks:
     """Join the ranks of the next block of queries, so that all are in memory once.
 
-    `own`: the arrays of `ranks` are of this function, and grow in place.
+    `in_place`: the arrays of `ranks` are of this function, and grow in place.
     """
     arrays = {}
     for name in GoodRanks.__dataclass_fields__:
         array, more = getattr(ranks, name), getattr(block, name)
-        array, size = array if own else array.copy(), len(array)
+        array, size = array if in_place else array.copy(), len(array)
         array.resize(size + len(more), refcheck=False)  # no view of it was handed out
         array[size:] = more
         arrays[name] = array
@@ -322,7 +322,7 @@ def _nan_last(order: Integers, row: npt.NDArray[Any]) -> Integers:
 
 
 def stable_order(values: npt.NDArray[Any]) -> Integers:
-    """Return ``np.argsort(values, kind="stable")``, in less time where few values are equal.
+    """Return ``np.argsort(values, kind="stable")``, in less time if few values are equal.
 
     numpy's default sort is several times faster, but leaves equal values in any order.
 

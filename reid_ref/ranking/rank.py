@@ -1,7 +1,7 @@
 """Distances and labels to `GoodRanks`, for several rules of ignored images at once.
 
 The rules share their counts. Images labelled -1 and all others are counted separately, and added
-where a rule keeps both. Pairs of query and image that any rule ignores are left out, and added
+if a rule keeps both. Pairs of query and image that any rule ignores are left out, and added
 pair by pair for the rules that keep them.
 """
 from __future__ import annotations

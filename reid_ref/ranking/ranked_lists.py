@@ -36,7 +36,7 @@ class RankedLists(Value):
     spelled : callable
         A gallery index as the user writes it.
     n_good : int64, shape (n_query,), optional
-        Good images that exist, where the gallery does not tell.
+        Good images that exist, if the gallery lacks some of them.
 
     Examples
     --------
@@ -100,10 +100,10 @@ def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
     Raises
     ------
     InputError
-        An image that the gallery does not have, or that stands twice in a list; an empty place
+        An image that the gallery does not have, or that is twice in a list; an empty place
         before the end of a list.
     """
-    of = _of_matrix if hasattr(ranked.lists, "shape") else _of_sequence
+    of = _entries_of_matrix if hasattr(ranked.lists, "shape") else _entries_of_sequence
     # The place of an entry in its block is a whole number of 32 bits.
     memory = min(memory, _PER_ENTRY * 2**31)
     step = memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest)
@@ -152,14 +152,14 @@ def places_in_block(block: Block) -> npt.NDArray[Any]:
     return places
 
 
-def _of_sequence(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:
+def _entries_of_sequence(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:
     lists: Sequence[Integers] = ranked.lists[queries]
     empty = np.zeros(0, dtype=np.int64)
     length = np.array([len(images) for images in lists], dtype=np.int64)
     return np.concatenate([empty, *lists]), length
 
 
-def _of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:
+def _entries_of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, Integers]:
     rows = read_rows(ranked.lists, queries.start, queries.stop)
     filler = rows == -1
     length = rows.shape[1] - np.count_nonzero(filler, axis=1)

@@ -1,6 +1,6 @@
 """Roles of gallery images for each query: good, ignored (junk), or kept.
 
-Good images are those of the query's identity that are not ignored. The convention says what is
+Good images are those of the query's identity that are not ignored. The convention defines what is
 ignored.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3.
@@ -57,7 +57,7 @@ class Roles:
     columns : bool, shape (n_gallery,)
         Images that are kept for some query.
     place, query_place : int64, shape (n_gallery,) and (n,), or None
-        Camera or location of images and queries, where images of the query's own are ignored.
+        Camera or location of images and queries, if images of the query's own are ignored.
     """
 
     good_query: Integers

@@ -1,8 +1,8 @@
 """The published re-ranking codes; neighbours to sparse encodings, encodings to Jaccard distances.
 
 All codes are k-reciprocal re-ranking, but they compute different distances. `Convention.reranking`
-says which toolbox runs which, with which k1, k2 and lambda. Each record is tested against recorded
-answers of its code (`fixtures/peers/rerank`).
+defines which toolbox runs which, with which k1, k2 and lambda. Each record is tested against
+recorded answers of its code (`fixtures/peers/rerank`).
 
 Sets of neighbours are rows of a sparse matrix, images x images; unions, intersections and their
 sizes are products of such matrices. Sums have the order and the precision of the published codes,
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.reranking.neighbours import Pairs
+from reid_ref.reranking.neighbours import ImagePairs
 
 Array = npt.NDArray[Any]
 
@@ -64,7 +64,7 @@ class Variant:
         Distances are divided by the largest of their row. If not, a Jaccard distance below 0
         (rounding) becomes 0.
     cosine : bool
-        The original distance in the final sum is 1 - cosine where features are normalised.
+        The original distance in the final sum is 1 - cosine if features are normalised.
     precision : str
         That of features and distances; "features": that of the given features.
     stored : str
@@ -84,7 +84,7 @@ class Variant:
     junk: str = "out"
 
 
-#: By name. `rerank` says what they share.
+#: By name. What they share is described in `rerank`.
 VARIANTS = {
     "matlab": Variant(
         "zhunzhong07/person-re-ranking evaluation/utils/re_ranking.m",
@@ -111,12 +111,12 @@ VARIANTS = {
 }
 
 
-def encode(pairs: Pairs, index: Array, scale: Array, k1: int, k2: int,
+def encode(pairs: ImagePairs, index: Array, scale: Array, k1: int, k2: int,
            variant: Variant) -> Any:
     """Return V, csr_array of float32, shape (n, n): the weights of neighbours, 1 in each row.
 
-    `index` is that of `Pairs.nearest`, for max(k1 + 1, k2) images or more; the distances of each
-    image are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
+    `index` is that of `ImagePairs.nearest`, for max(k1 + 1, k2) images or more; the distances of
+    each image are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
     """
     from scipy.sparse import csr_array
 

@@ -2,7 +2,7 @@
 
 Neighbours are computed tile by tile, then sparse encodings, then rows of distances, block by
 block; a full matrix of all images is never in memory. `VARIANTS` describes the published codes.
-"matlab" is bit-identical to `re_ranking.m` where distances are exact (features of whole numbers);
+"matlab" is bit-identical to `re_ranking.m` if distances are exact (features of whole numbers);
 elsewhere the matrix product rounds differently, and a near tie among neighbours may change order.
 
 Source: Z. Zhong, L. Zheng, D. Cao, S. Li, Re-ranking person re-identification with k-reciprocal
@@ -32,7 +32,7 @@ from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
     JUNK, Labels, check_feature_shapes, check_features, check_labels)
 from reid_ref.reranking.encoding import VARIANTS, Variant, encode, invert, jaccard
-from reid_ref.reranking.neighbours import Pairs, joined_features, pairs_of
+from reid_ref.reranking.neighbours import ImagePairs, joined_features, pairs_of
 from reid_ref.reranking.settings import (
     Settings, by_settings, measured_by, settings_of, signed_reranking)
 from reid_ref.result import Result
@@ -63,7 +63,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
         to main memory.
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
-        says whether the published code includes them.
+        tells whether the published code includes them.
     k1 : int, optional
         Neighbours that may be reciprocal: 1 to the number of all images less one. matlab: 20.
     k2 : int, optional
@@ -126,7 +126,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
                       progress: Progress | None = None) -> Result:
     """Re-rank and evaluate as a toolbox does: Rank-k, mAP, mINP.
 
-    Gallery images labelled -1 are left out where the convention's loader leaves them out, or the
+    Gallery images labelled -1 are left out if the convention's loader leaves them out, or the
     published code of the variant re-ranks a gallery without them (`Variant.junk` is "out");
     counts and signature are those of the remaining gallery.
 
@@ -149,7 +149,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
     Raises
     ------
     InputError
-        As `rerank` and `reid_ref.evaluate_distances`; a gallery of label -1 only, where that is
+        As `rerank` and `reid_ref.evaluate_distances`; a gallery of label -1 only, if that is
         left out.
 
     Examples
@@ -176,9 +176,9 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         how = How(tuple(measured_by(settings, record) for record in records),
                   normalize=settings.normalize, progress=report)
         with warnings_to(ignored) if k else contextlib.nullcontext():  # of the first alone
-            found = _evaluated(query_features, gallery_features, query, gallery, settings,
-                               mahalanobis, how)
-        results.update(zip(map(id, records), found))
+            evaluated = _evaluated(query_features, gallery_features, query, gallery, settings,
+                                   mahalanobis, how)
+        results.update(zip(map(id, records), evaluated))
     return as_requested([results[id(record)] for record in conventions], convention)
 
 
@@ -239,7 +239,7 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int | None = N
 class _Job:
     """Checked features of all images, the queries first, and options."""
 
-    pairs: Pairs
+    pairs: ImagePairs
     n_query: int
     settings: Settings
 

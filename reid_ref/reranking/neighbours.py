@@ -25,7 +25,7 @@ STRIP = 32
 
 
 @dataclass(frozen=True)
-class Pairs:
+class ImagePairs:
     """Features of all images, and the distance between any two.
 
     Parameters
@@ -107,11 +107,12 @@ def joined_features(query: Array, gallery: Array, dtype: npt.DTypeLike,
     return features
 
 
-def pairs_of(features: Array, metric: Array | None, distance: str) -> Pairs:
+def pairs_of(features: Array, metric: Array | None, distance: str) -> ImagePairs:
     """Return the pairs of these features under a `Variant.distance`."""
     if distance == "cosine-fourth":
-        return Pairs(features, metric, np.ones(len(features), features.dtype), True)
-    pairs = Pairs(features, metric, np.empty(len(features), features.dtype), distance != "squared")
+        return ImagePairs(features, metric, np.ones(len(features), features.dtype), True)
+    pairs = ImagePairs(features, metric, np.empty(len(features), features.dtype),
+                       distance != "squared")
     for rows in blocks_of(len(features), TILE):
         part = features[rows]
         pairs.squares[rows] = np.einsum("ij,ij->i", pairs.times_metric(part), part)
@@ -130,7 +131,8 @@ class _Nearest:
         return _Nearest(self.values[images], self.index[images], self.farthest[images])
 
 
-def _merge_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice, nearest: _Nearest) -> None:
+def _merge_tile(pairs: ImagePairs, tile: Array, rows: slice, columns: slice,
+                nearest: _Nearest) -> None:
     """Turn a tile of products into distances; merge them into the nearest of rows and columns."""
     of_rows, of_columns = nearest.of(rows), nearest.of(columns)
     _finish_tile(pairs, tile, rows, columns)
@@ -170,7 +172,7 @@ def _near(tile: Array, row_bound: Array, column_bound: Array,
     return row, column, np.concatenate(values)
 
 
-def _finish_tile(pairs: Pairs, tile: Array, rows: slice, columns: slice) -> Array:
+def _finish_tile(pairs: ImagePairs, tile: Array, rows: slice, columns: slice) -> Array:
     """Turn a tile of products into distances, strip by strip."""
     of_rows, of_columns = pairs.squares[rows, np.newaxis], pairs.squares[columns]
     sums = np.empty((STRIP, tile.shape[1]), tile.dtype)
@@ -222,18 +224,18 @@ def _merge(nearest: _Nearest, row: Array, image: Array, value: Array) -> None:
         return
     size = size[new]
     start = np.cumsum(size) - size
-    known = np.full((len(new), count + size.max()), np.inf, value.dtype)
-    images = np.zeros(known.shape, np.int32)
-    known[:, :count], images[:, :count] = nearest.values[new], nearest.index[new]
+    candidates = np.full((len(new), count + size.max()), np.inf, value.dtype)
+    images = np.zeros(candidates.shape, np.int32)
+    candidates[:, :count], images[:, :count] = nearest.values[new], nearest.index[new]
     place = np.arange(len(row)) + np.repeat(
-        np.arange(len(new)) * known.shape[1] + count - start, size)
-    known.reshape(-1)[place], images.reshape(-1)[place] = value, image
-    order = np.argsort(known, axis=1, kind="stable")[:, :count]  # earlier images come first
-    nearest.values[new] = np.take_along_axis(known, order, axis=1)
+        np.arange(len(new)) * candidates.shape[1] + count - start, size)
+    candidates.reshape(-1)[place], images.reshape(-1)[place] = value, image
+    order = np.argsort(candidates, axis=1, kind="stable")[:, :count]  # earlier images come first
+    nearest.values[new] = np.take_along_axis(candidates, order, axis=1)
     nearest.index[new] = np.take_along_axis(images, order, axis=1)
 
 
-def _finish(pairs: Pairs, products: Array, sums: Array, out: Array) -> Array:
+def _finish(pairs: ImagePairs, products: Array, sums: Array, out: Array) -> Array:
     """Return sums - 2 products, rounded in the order of MahDist.m."""
     np.multiply(products, 2, out=out)
     np.subtract(sums, out, out=out)

@@ -44,11 +44,11 @@ class Settings:
 def settings_of(convention: Convention, variant: str | None = None, k1: Any = None,
                 k2: Any = None, lambda_: Any = None, normalize: bool | None = None) -> Settings:
     """Return how features are re-ranked under a convention: as given, or as its toolbox does."""
-    own = convention.reranking
-    if own is None and variant is None:
+    reranking = convention.reranking
+    if reranking is None and variant is None:
         warn(f"{convention.name} has no re-ranking of its own: re-ranked as matlab does "
-             f"({_of_matlab()})")
-    default = own or _of_matlab()
+             f"({_matlab_reranking()})")
+    default = reranking or _matlab_reranking()
     variant = _given(variant, default.variant)
     check_choice(variant, "variant", VARIANTS)
     return Settings(
@@ -58,7 +58,7 @@ def settings_of(convention: Convention, variant: str | None = None, k1: Any = No
 
 
 def measured_by(settings: Settings, convention: Convention) -> Convention:
-    """Return the convention with distances of raw features where the cosine is its own."""
+    """Return the convention with distances of raw features if its metric is the cosine."""
     if convention.metric != "cosine" or settings.normalize:
         return convention
     return convention.replace(metric="euclidean", normalize=False, measure="")
@@ -72,13 +72,13 @@ def signed_reranking(settings: Settings) -> dict[str, str]:
 
 def origin_of(reranked: Reranking, convention: Convention) -> str:
     """Return whose re-ranking this is, for the screen."""
-    own = convention.reranking
-    if own is None:
-        whose = "as matlab does" if str(reranked) == str(_of_matlab()) else "as given"
+    reranking = convention.reranking
+    if reranking is None:
+        whose = "as matlab does" if str(reranked) == str(_matlab_reranking()) else "as given"
         return f"{whose}; {convention.name} has no re-ranking of its own"
-    if str(reranked) == str(own):
-        return f"as {convention.name} does ({own.source})"
-    return f"as given; {convention.name} has {own}"
+    if str(reranked) == str(reranking):
+        return f"as {convention.name} does ({reranking.source})"
+    return f"as given; {convention.name} has {reranking}"
 
 
 def by_settings(conventions: Iterable[Convention], *given: Any,
@@ -90,7 +90,7 @@ def by_settings(conventions: Iterable[Convention], *given: Any,
     return groups
 
 
-def _of_matlab() -> Reranking:
+def _matlab_reranking() -> Reranking:
     reranking = CONVENTIONS["matlab"].reranking
     assert reranking is not None
     return reranking

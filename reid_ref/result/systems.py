@@ -1,6 +1,7 @@
 """Results by name, and whether they are of the same queries."""
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -60,6 +61,25 @@ def scores_of_same_queries(systems: Mapping[str, Result], metrics: Sequence[str]
                                  f"one of {first} and {name}", remedy="both must be of the same "
                                  "labels")
     return scores
+
+
+def scores_of_runs(systems: Mapping[str, Sequence[Result]], metrics: Sequence[str]) -> Scores:
+    """As `scores_of_same_queries`, of the runs of each system: each query's mean over them."""
+    named = {(name, k): result for name, runs in systems.items() for k, result in enumerate(runs)}
+    texts = {key: key[0] if len(systems[key[0]]) == 1 else f"{key[0]}, run {key[1] + 1}"
+             for key in named}
+    scores = scores_of_same_queries({texts[key]: result for key, result in named.items()}, metrics)
+    return {metric: {name: mean_of_runs([of_metric[texts[name, k]] for k in range(len(runs))])
+                     for name, runs in systems.items()} for metric, of_metric in scores.items()}
+
+
+def mean_of_runs(runs: Sequence[QueryValues]) -> QueryValues:
+    """Return each query's mean over several runs."""
+    if len(runs) == 1:
+        return runs[0]
+    # One run after another, as everywhere; `mean` would add pairwise.
+    values = np.cumsum([run.values for run in runs], axis=0)[-1] / len(runs)
+    return QueryValues(math.fsum(run.mean for run in runs) / len(runs), values, runs[0].counted)
 
 
 #: Fields of a signature that make the convention; one that is absent is that of matlab.

@@ -58,19 +58,19 @@ class Interval(Value):
     se, se_naive : float
         Standard error by unit, and as if queries were independent.
     design_effect : float
-        ``(se / se_naive) ** 2``; NaN where no value differs from another.
+        ``(se / se_naive) ** 2``; NaN if no value differs from another.
     unit : str
         "identity", "query" or "group" (given by the caller).
     units, queries : int
         How many the mean is of.
     method : str
-        "bootstrap-t"; "analytic", also where so few units have an error that the bootstrap
-        leaves [0, 1]; or "exact" where all queries are right, or all wrong: a one-sided bound;
-        or "unseen" where all have another value alike: units that were not drawn may differ.
+        "bootstrap-t"; "analytic", also if so few units have an error that the bootstrap
+        leaves [0, 1]; or "exact" if all queries are right, or all wrong: a one-sided bound;
+        or "unseen" if all have another value alike: units that were not drawn may differ.
     level : float
         In percent.
     resamples : int
-        0 where no random numbers are drawn.
+        0 if no random numbers are drawn.
     seed : int or None
     """
 
@@ -118,7 +118,7 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     Raises
     ------
     InputError
-        Names the argument, what was expected, what came and the way out.
+        Names the argument, what was expected, what came and the remedy.
 
     References
     ----------
@@ -236,7 +236,7 @@ def logistic(value: float) -> float:
 
 
 def unseen_bound(sums: UnitSums, alpha: float) -> tuple[float, float, str]:
-    """Return an interval where no unit differs from another, and its method.
+    """Return the interval of units that do not differ, and its method.
 
     A share of units that was seen in none of G has at most 1 - bound of all units, the bound
     being (alpha / 2)**(1 / G). Where all are right or all wrong this is the exact bound; else such

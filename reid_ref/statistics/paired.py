@@ -18,7 +18,7 @@ from reid_ref.statistics.units import (
 
 #: A test at 5 % shows a difference of so many standard errors in 80 % of cases: 1.96 + 0.84.
 DETECTABLE = 2.8
-#: It needs 7 units that change alike, which 80 % of samples have where so many do on average.
+#: It needs 7 units that change alike, which 80 % of samples have if nine do on average.
 CHANGES = 9
 
 
@@ -43,7 +43,7 @@ class Difference(Value):
         errors, as if at least nine units had changed as those did that changed. Where none did,
         nine units of which every query changed.
     trials : int
-        Choices of signs that were tried; fewer than `resamples` where that is every choice.
+        Choices of signs that were tried; fewer than `resamples` if that is every choice.
     """
 
     difference: float
@@ -78,7 +78,7 @@ def difference(baseline: Any, other: Any, unit: Any, counted: Any = None, *,
     Raises
     ------
     InputError
-        Names the argument, what was expected, what came and the way out.
+        Names the argument, what was expected, what came and the remedy.
 
     References
     ----------
@@ -142,7 +142,7 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     are flipped with the rest, one that gained (`largest_gain`) and one that lost as much: without
     them a few units that changed make the interval too narrow.
 
-    Every choice of the units that changed is tried where there are no more than `resamples`; else
+    Every choice of the units that changed is tried if there are no more than `resamples`; else
     one is added to both counts, for the signs as they are (Phipson and Smyth, 2010).
     """
     moved = gains.value != 0
@@ -176,7 +176,7 @@ def largest_gain(gains: UnitSums) -> float:
     """Return what a unit that was not drawn may have gained, or lost.
 
     Per query, that is the most that any unit changed. Few units that changed do not tell how much
-    others may: where none did, an imagined unit changes altogether; where m of G did, at least by
+    others may: if none did, an imagined unit changes altogether; if m of G did, at least by
     2 / m - 2 / G. Its weight is the root mean square of all, as those of many queries may be
     missing from the units that changed. benchmarks/differences.py is the simulation.
     """
@@ -201,7 +201,7 @@ def _reach(beyond: Doubles, weight: Doubles, total: float) -> Doubles:
 
 
 def _largest(values: Doubles, place: int) -> float:
-    """Return the largest value but `place` - 1; infinity where fewer are asked for than one."""
+    """Return the largest value but `place` - 1; infinity if `place` is below 1."""
     return float(np.partition(values, -place)[-place]) if place > 0 else math.inf
 
 

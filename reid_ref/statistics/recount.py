@@ -42,7 +42,7 @@ def recounted(tests: Sequence[Difference], pairs: Sequence[tuple[Any, Any, Any]]
               flips: int, seed: int) -> list[Difference]:
     """Return the tests of pairs of systems, each p that is small of so many other flips.
 
-    `pairs` are those of `differences`, over the same queries; where all choices of signs were
+    `pairs` are those of `differences`, over the same queries; if all choices of signs were
     tried, p stays.
     """
     small = [k for k, test in enumerate(tests) if test.p < SMALL and test.trials == RESAMPLES]

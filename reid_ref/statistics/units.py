@@ -116,7 +116,7 @@ def by_unit_and_query(values: Any, unit: Any, counted: Any = None,
 
 
 def warn_few(units: int) -> None:
-    """Warn where units are too few for an interval to be relied on."""
+    """Warn if units are too few for an interval to be relied on."""
     if units < FEW_UNITS:
         warn(f"only {units} units for these intervals, which may be too narrow below {FEW_UNITS}")
 
@@ -132,7 +132,7 @@ def add_up(values: Doubles) -> float:
 
 
 def without_rounding(sums: Doubles, weight: Doubles) -> Doubles:
-    """Put 0 where a sum over queries is 0 but for rounding."""
+    """Replace sums over queries that are 0 but for rounding by 0."""
     return np.where(np.abs(sums) <= ZERO * weight, 0.0, sums)
 
 
@@ -186,7 +186,7 @@ def flipped_sums(columns: Doubles, leading: int, resamples: int,
     columns : float64, shape (C, G)
         What is added up, of each unit, with one sign per unit.
     leading : int
-        Units whose signs are each tried once in `resamples`, or as often each, where that many
+        Units whose signs are each tried once in `resamples`, or as often each, if that many
         suffice; the signs of the others are drawn.
 
     Returns

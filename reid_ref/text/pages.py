@@ -17,7 +17,7 @@ from typing import NamedTuple
 _WIDEST = 100
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _LINK = re.compile(r"!?(?<!\\)\[([^\[\]]*)\]\([^()\s]*\)")
-#: A tag, and what is raised beside a number.
+#: A tag, and what is raised next to a number.
 _TAG = re.compile(r"(?<=[0-9*])<sup>[^<>]*</sup>|<[^<>]*>")
 #: A character that does not exist, with more digits than Python turns into a number.
 _LONG_REFERENCE = re.compile("&#[0-9]{8,}")
@@ -36,7 +36,7 @@ class Grid(NamedTuple):
         The line of each row, from 1, and its cells as plain text; what spans several columns is
         repeated.
     above : list of str
-        What may say what the table is of, the nearest first: caption or the line above it, and
+        What may name the benchmark, the nearest first: caption or the line above it, and
         headings.
     """
 
@@ -61,10 +61,10 @@ def tables_of(page: Sequence[str]) -> list[Grid]:
     if any("<table" in line.lower() for line in lines):
         with suppress(AssertionError):  # of the parser: "<![" and no name, where reading ends
             html.feed("\n".join(lines))  # without close(): an unfinished tag is left alone
-    found = [grid for grid in chain(_markdown(lines), html.grids, _latex(lines)) if grid.rows]
-    found.sort(key=lambda grid: grid.rows[0][0])
-    _add_what_is_above(found, lines)
-    return found
+    grids = [grid for grid in chain(_markdown(lines), html.grids, _latex(lines)) if grid.rows]
+    grids.sort(key=lambda grid: grid.rows[0][0])
+    _add_what_is_above(grids, lines)
+    return grids
 
 
 def plain(text: str) -> str:
@@ -110,7 +110,7 @@ def _add_what_is_above(grids: list[Grid], lines: Sequence[str]) -> None:
             line, after = lines[number].strip(), lines[number + 1].strip()
             level, text = _heading(line, after)
             if level:
-                headings = {k: known for k, known in headings.items() if k < level}
+                headings = {k: heading for k, heading in headings.items() if k < level}
                 headings[level], above = text, ""
             elif "|" not in line and line[:1] not in ("\\", "%") and set(line) - set("=- "):
                 above = plain(line) or above
@@ -269,12 +269,12 @@ class _Latex:
         self.closing.update(dict.fromkeys(opened, len(self.tokens)))
 
     def environment(self, place: int) -> str:
-        """Return the name where a token begins or ends an environment."""
+        """Return the name of the environment that a token begins or ends, or ""."""
         is_one = self.tokens[place] in ("\\begin", "\\end")
         return "".join(self.tokens[place + 2:place + 3]) if is_one else ""
 
     def after(self, place: int, groups: int) -> int:
-        """Return the place behind optional arguments and so many groups."""
+        """Return the place after optional arguments and so many groups."""
         while place < len(self.tokens):
             token = self.tokens[place]
             if token == "[":

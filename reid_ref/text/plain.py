@@ -15,7 +15,7 @@ class Bounds(NamedTuple):
     maximum: float
 
 
-#: A number in [0, 1], where a toolbox's own sum may be above 1 by its last bits; like every float
+#: A number in [0, 1]; a toolbox's own sum may be above 1 by its last bits; like every float
 #: here it may be NaN, which JSON has as null.
 Share = Annotated[float, Bounds(0, 1 + 1e-12)]
 
@@ -30,14 +30,14 @@ def key(name: str) -> str:
 
 
 def is_optional(field: Any) -> bool:
-    """Return whether a field is a key only where it has a value: of keywords, None by default."""
+    """Return whether a field is a key only if it has a value: of keywords, None by default."""
     return field.kw_only and field.default is None
 
 
 def plain(value: Any) -> Any:
     """Return dataclasses, mappings, sequences and arrays as plain JSON values.
 
-    NaN and infinity become None. A keyword-only field whose default is None is left out where it
+    NaN and infinity become None. A keyword-only field whose default is None is left out if it
     is None.
 
     Examples

@@ -44,7 +44,7 @@ class Table(NamedTuple):
     notes : sequence of str
         Sentences below the table; in LaTeX the caption.
     signatures : mapping of str to str
-        Row name to the signature of its numbers, where it has one.
+        Row name to the signature of its numbers, if it has one.
     groups : sequence of (str, int)
         Names above the heads, after that of the first column, each with its number of columns.
     """

@@ -9,12 +9,12 @@ distractors (label 0) are impostors.
 
 TAR at FAR
     The threshold is the distance of the f-th nearest impostor pair, f = round(N FAR), half to
-    even; with f = 0 just below the nearest one. The measured FAR is higher where pairs tie. After
+    even; with f = 0 just below the nearest one. The measured FAR is higher if pairs tie. After
     `find_thresholds_by_FAR` of seasonSH/Probabilistic-Face-Embeddings 23191e9,
     evaluation/metrics.py:31-62; in float32 its FAR 0 accepts an impostor.
 EER
     The threshold is the smallest at which FAR is at least FRR, the share of genuine pairs
-    rejected. Where the two are not equal there, the EER is where the line from the point before
+    rejected. If the two are not equal there, the EER is where the line from the point before
     has FAR = FRR, as by `interp1d` and `brentq` on scikit-learn's `roc_curve`.
 crossing
     The smallest threshold at which TAR - FAR is largest (Youden, Cancer 3, 1950): there the
@@ -48,7 +48,7 @@ from reid_ref.statistics.interval import check_level
 from reid_ref.thresholds.search import search
 from reid_ref.thresholds.values import Thresholds
 
-#: False accept rates, where no others are given.
+#: False accept rates, if no others are given.
 RATES = 1e-2, 1e-3, 1e-4
 
 
@@ -155,7 +155,7 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
 def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
                   far: Iterable[float] = RATES,
                   confidence: Mapping[str, Any] | None = None) -> Thresholds:
-    """Find thresholds of what is ranked under the convention of `how`.
+    """Find thresholds of an input under the convention of `how`.
 
     `confidence` has the options of `statistics.intervals_of`.
     """

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.cores import blas_threads, in_threads
-from reid_ref.evaluation.ranked import Pairs
+from reid_ref.evaluation.ranked import PairParts
 from reid_ref.evaluation.ranks import warn_of_nan
 from reid_ref.ranking.counting import Array, Band, Block, Counting, Part, Tile, TooFarOff
 from reid_ref.ranking.roles import Mask, Roles
@@ -46,7 +46,7 @@ class Impostors:
 
     Parameters
     ----------
-    pairs : Pairs
+    pairs : PairParts
     roles : Roles
     n_query, n_gallery : int
     alone : bool, shape (n_query,)
@@ -74,7 +74,7 @@ class Impostors:
         Distance of the nearest impostor of the queries `alone`, once some bin is resolved.
     """
 
-    def __init__(self, pairs: Pairs, roles: Roles, n_query: int, n_gallery: int, alone: Mask,
+    def __init__(self, pairs: PairParts, roles: Roles, n_query: int, n_gallery: int, alone: Mask,
                  precision: Any, most: int, likely: Callable[[Doubles, Doubles], Doubles],
                  room: int, done: Callable[[float], object] | None = None) -> None:
         self._pairs, self._roles, self._precision, self._most = pairs, roles, precision, most
@@ -268,12 +268,12 @@ class Impostors:
 
     def below(self, values: Any, side: Any = "right") -> tuple[Integers, Integers]:
         """Return bounds on the number of impostors up to each value; below it with side "left"."""
-        known = self._up_to[np.searchsorted(self._values, values, side=side)]
+        resolved = self._up_to[np.searchsorted(self._values, values, side=side)]
         certain = np.searchsorted(self._upper, values - np.float64(self._error), side="left")
         possible = np.searchsorted(self._lower, values + np.float64(self._error), side="right")
         if side == "right":
             certain = np.where(np.isposinf(values), BINS, certain)
-        return known + self._before[0, certain], known + self._before[1, possible]
+        return resolved + self._before[0, certain], resolved + self._before[1, possible]
 
     def range_of(self, place: int) -> tuple[float, float]:
         """Return a range that has the distance of the impostor at a place, counted from 1."""
@@ -305,7 +305,7 @@ class Impostors:
         if (self._is_rough and self._precision == np.float32
                 and self._left[needed].sum() > self._most):
             raise TooFarOff
-        found = np.zeros(BINS, dtype=np.int64)
+        counted = np.zeros(BINS, dtype=np.int64)
         # The nearest impostor is at most two errors away from what is nearest in tiles.
         reach = np.where(self._alone, np.minimum(BINS - 1, self._nearest_bin + 2 + np.ceil(
             np.minimum(2 * self._error / self._width, BINS)).astype(np.int64)), -1)
@@ -317,11 +317,11 @@ class Impostors:
             self._check(place, values)
             np.minimum.at(self.nearest, rows.start + row, values)
             is_needed = needed[place]
-            found += np.bincount(place[is_needed], minlength=BINS)
+            counted += np.bincount(place[is_needed], minlength=BINS)
             steps.append(np.unique(values[is_needed], return_counts=True))
             if sum(len(values) for values, _ in steps[1:]) > _PENDING:
                 steps = [_added_up(steps)]
-        if (found != np.where(needed, self._left, 0)).any():  # products differ between passes
+        if (counted != np.where(needed, self._left, 0)).any():  # products differ between passes
             raise TooFarOff
         self._values, counts = _added_up(steps)
         self._up_to = np.append(0, np.cumsum(counts))

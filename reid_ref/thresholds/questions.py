@@ -51,7 +51,7 @@ def wanted(far: float, number: int) -> int:
     return int(np.round(number * far))
 
 
-def likely(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> Doubles:
+def likely_ranges(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> Doubles:
     """Return ranges of distance, shape (n, 2), that the questions are likely to need.
 
     Guessed from the distances of the genuine pairs and of a sample of all pairs, with room for a
@@ -96,7 +96,7 @@ def at_rate(impostors: Impostors, far: float) -> tuple[float, Mask]:
 
 
 def _times(counts: Integers, number: int) -> npt.NDArray[Any]:
-    """Return products of two numbers of pairs, as Python's where 64 bits may be too few."""
+    """Return products of two numbers of pairs, as Python's integers if 64 bits may be too few."""
     fits = int(counts.max(initial=0)) * number < 2**63
     return (counts if fits else counts.astype(object)) * number
 

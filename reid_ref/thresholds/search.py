@@ -20,7 +20,7 @@ from reid_ref.thresholds import intervals
 from reid_ref.thresholds.impostors import Impostors
 from reid_ref.thresholds.open_set import open_set_of
 from reid_ref.thresholds.questions import (
-    Genuine, at_rate, crossing, equal_error, fastreid_rates, likely, rate_where_equal)
+    Genuine, at_rate, crossing, equal_error, fastreid_rates, likely_ranges, rate_where_equal)
 from reid_ref.thresholds.values import Point, Thresholds
 
 #: Bytes of memory to work in for each pair that is measured in one pass.
@@ -42,7 +42,7 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     memory = bytes_of(how.max_memory)
     pairs = ranked.pairs(query, gallery, how)
     impostors = Impostors(pairs, roles, len(query), len(gallery), absent, precision,
-                          memory // _BYTES, partial(likely, rates), memory // 2,
+                          memory // _BYTES, partial(likely_ranges, rates), memory // 2,
                           in_queries(how.progress, len(query)))
     genuine = Genuine.of(impostors.genuine)
     *found, equal, crossed, fastreid = _settled(impostors, genuine, rates)
@@ -56,7 +56,8 @@ def search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequ
     at_equal = points["equal"]
     fields = {**fields_of(convention), **ranked.provenance_of(how), "far": _text(rates),
               **how.signed_lists()}
-    made = signature(fields, query, gallery).changed(_of_intervals(confidence), before="reid-ref")
+    made = signature(fields, query, gallery).changed(_interval_fields(confidence),
+                                                     before="reid-ref")
     return Thresholds(
         len(impostors.genuine), impostors.number, {rate: points[rate] for rate in rates},
         rate_where_equal((at_equal.impostor, at_equal.genuine), before, impostors.number,
@@ -68,8 +69,8 @@ def _text(rates: Sequence[float]) -> str:
     return ",".join(f"{rate:g}" for rate in rates)
 
 
-def _of_intervals(confidence: Mapping[str, Any] | None) -> dict[str, object]:
-    """Return what a signature says of intervals, as that of a result does."""
+def _interval_fields(confidence: Mapping[str, Any] | None) -> dict[str, object]:
+    """Return the signature's fields of intervals, as a result has them."""
     if confidence is None:
         return {}
     method = confidence.get("method", "bootstrap-t")

@@ -95,7 +95,7 @@ class Thresholds(Value):
         What fast-reid prints: the share of impostor pairs at or beyond the distance that a share
         of the genuine pairs reaches. No TAR at FAR.
     open_set : OpenSet or None
-        None where the gallery has the identity of every query, or no query has a good image.
+        None if the gallery has the identity of every query, or no query has a good image.
     convention : Convention
     signature : Signature
         All that could change the numbers; the version last.

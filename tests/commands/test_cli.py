@@ -13,10 +13,11 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.cli.parser import COMMANDS
 from reid_ref.commands import conventions
-from reid_ref.commands.evaluate.command import MORE
+from reid_ref.commands.evaluate.command import EvaluateRequest
 from reid_ref.files import read_result
 from tests.cases import save
 from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
+from tests.documents import ROOT
 
 ANSWERS = json.loads((FIXTURES / "market_like.json").read_text())
 
@@ -163,7 +164,8 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
         "--max-memory", "--protocol", "--format", "--json", "--measure", "--ranks", "--name",
         "--confidence", "--save", "--per-query", "--at", "--worst", "--by", "--expect",
         "--fail-under", "--baseline", "--quiet", "--help", "--help-all"}
-    assert whole == shown | set(MORE)
+    assert whole == shown | {flag for flag, each in EvaluateRequest.table().items()
+                             if each.metadata["more"]}
 
 
 @pytest.fixture
@@ -229,3 +231,16 @@ def test_help_loads_nothing_heavy():
             "sys.exit(str(heavy) if heavy else 0)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_bibtex_says_what_the_citation_file_says():
+    facts = dict(re.findall(r"^(\w+): \"?(.*?)\"?$", (ROOT / "CITATION.cff").read_text(),
+                            re.MULTILINE))
+    author, = re.findall(r"- name: (.*)", (ROOT / "CITATION.cff").read_text())
+    assert facts["version"] == reid_ref.__version__
+    assert table("--cite") == (
+        "@misc{reid-ref,\n"
+        f"  author = {{{{{author}}}}},\n"
+        f"  title = {{{{{facts['title']}}}}},\n"
+        f"  note = {{Version {facts['version']}, {facts['license']} license}}\n"
+        "}\n")

@@ -122,7 +122,7 @@ REFUSED = [
     ("matlab.json gallery.json", "gallery", "00000000"),
     ("mars.json mars.json", "--measure", "NaN under convention 'mars'"),
     (f"{MARKET} {MARKET} --convention mars", "--measure", "NaN under convention 'mars'"),
-    ("matlab.json broken.json", "broken.json: schema", "--save"),
+    ("matlab.json broken.json", "broken.json", "--save"),
     ("matlab.json matlab.json --metric mAP", "--metric", "--measure"),
     ("matlab.json matlab.json --measure map", "--measure", "'map'"),
     ("matlab.json matlab.json --convention mars", "--convention", "evaluated already"),

@@ -13,7 +13,7 @@ from reid_ref.commands.doctor.compute.sample import draw_sample, share_nearer
 from reid_ref.evaluation.how import How
 from reid_ref.files import RankedLists
 from tests.cases import save_features
-from tests.commands.common import command
+from tests.commands.common import assert_one_line_error, command
 from tests.datasets.test_datasets import read_real
 from tests.documents import ROOT
 from tests.refusals import refused
@@ -399,3 +399,25 @@ def test_the_command(tmp_path):
 def test_no_warning_of_numpy():
     data = sound()
     doctor(replace(data, query_features=np.zeros_like(data.query_features)))
+
+
+def test_the_command_takes_labels_alone(tmp_path):
+    """Lists of names, MARS's two files and vectors have no values; features and distances do."""
+    data = on_one_camera()
+    labels = {f"{side[0]}_{name}": getattr(getattr(data, side), column)
+              for side in ("query", "gallery")
+              for name, column in (("pids", "identity"), ("camids", "camera"))}
+    made = {
+        "vectors": labels, "lists": {**labels, "ranked_lists": np.zeros((120, 9), int)},
+        "features": {**labels, "qf": np.ones((120, 4)), "gf": np.ones((600, 4))},
+        "broken": {**labels, "distmat": np.ones((3, 4))},
+        "unnamed": {**labels, "A": np.ones((3, 4))}}
+    for name, arrays in made.items():
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+    for name, alone in (("vectors", True), ("lists", True), ("features", False)):
+        done = command("doctor", tmp_path / f"{name}.npz", "--json")
+        found = json.loads(done.stdout)
+        assert (found["layout"] == "labels alone") == alone and done.returncode == 1
+        assert found["findings"][0]["key"] == "doctor:single-camera"
+    assert_one_line_error(command("doctor", tmp_path / "broken.npz"), "distmat: expected shape")
+    assert_one_line_error(command("doctor", tmp_path / "unnamed.npz"), "features or distances")

@@ -35,7 +35,7 @@ def test_map(words, tmp_path, capsys):
         assert mapped.endswith("C") or status in (0, 1) or "evaluator" in err
 
 
-@pytest.mark.parametrize("words", ["explain", "doctor", "validate --published 40/20",
+@pytest.mark.parametrize("words", ["explain", "validate --published 40/20",
                                    "scripts --only port", "report -o page.html"])
 def test_errors_name_the_file(words, tmp_path):
     query, gallery, columns = labels()

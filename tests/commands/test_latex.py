@@ -28,7 +28,7 @@ def tables(folder):
         ["evaluate", *of_lists, "--confidence"], ["compare", *of_lists],
         ["compare", *of_lists, "--all-pairs"], ["runs", *of_lists],
         ["compare", baseline, ours], ["evaluate", MARKET], ["evaluate", MARKET, "--ranks", "1"],
-        ["table", folder / "baseline", folder / "ours"])]
+        ["compare", folder / "baseline", folder / "ours"])]
 
 
 def pdflatex(folder, text):

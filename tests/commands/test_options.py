@@ -5,6 +5,7 @@ import json
 import re
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,8 @@ from tests.refusals import refused
 #: What Octave made of the fixtures with the scripts.
 MAP = {name: json.loads((FIXTURES / f"{name}.json").read_text())["map"]
        for name in ("market_like", "mars_like", "ties")}
+#: The parser of each command.
+SUBPARSERS = make_parser()._subparsers._group_actions[0].choices
 LABELS = {"q_pids": [7], "q_camids": [1], "g_pids": [7, 8, 7], "g_camids": [2, 2, 3]}
 
 
@@ -33,6 +36,42 @@ def small(tmp_path):
     np.savez(tmp_path / "a.npz", distmat=[[.2, .1, .3]], **LABELS)
     np.savez(tmp_path / "b.npz", distmat=[[.1, .2, .3]], **LABELS)
     return tmp_path
+
+
+# ---------------------------------------------------------------- options together
+
+def pairs_of_options(kind):
+    """Every option of every command beside one that it needs, or does not go with."""
+    for name, command_parser in SUBPARSERS.items():
+        request = command_parser.get_default("request")
+        taken = {flag: each for flag, each in request.table().items()
+                 if flag in command_parser._option_string_actions}
+        for flag, each in taken.items():
+            others = [other for other in each.metadata[kind] if other in taken]
+            yield from ((name, flag, other) for other in others)
+
+
+def requested(name, **given):
+    parser = SUBPARSERS[name]
+    values = {**parser._defaults, **{each.dest: each.default for each in parser._actions}}
+    return parser.get_default("request").of(SimpleNamespace(**{**values, **given}))
+
+
+@pytest.mark.parametrize("name, flag, other", list(pairs_of_options("without")))
+def test_options_that_do_not_go_together(name, flag, other):
+    table = SUBPARSERS[name].get_default("request").table()
+    both = {table[flag].name: ["x"], table[other].name: ["x"]}
+    refused(flag, other, requested, name, **both)
+    for field, value in both.items():
+        if not any(table[each].metadata["needs"] for each in (flag, other)):
+            requested(name, **{field: value})
+
+
+@pytest.mark.parametrize("name, flag, other", list(pairs_of_options("needs")))
+def test_options_that_need_another(name, flag, other):
+    table = SUBPARSERS[name].get_default("request").table()
+    refused(flag, f"{other} with it", requested, name, **{table[flag].name: ["x"]})
+    requested(name, **{table[each].name: ["x"] for each in (flag, other)})
 
 
 # ---------------------------------------------------------------- the same options everywhere

@@ -102,9 +102,9 @@ class TestEvaluate:
         ("evaluate FILE --part all", "--part: .*--protocol"),
         ("evaluate FILE --protocol sysu-mm01", "--trials: .*rand_perm_cam.mat"),
         ("evaluate FILE --protocol ltcc", "query: .*labels with clothes"),
-        ("evaluate FILE --protocol mars --convention mars", "--convention: .*no protocol"),
+        ("evaluate FILE --protocol mars --convention mars", "--convention: .*--protocol"),
         ("evaluate FILE --protocol sysu-mm01-python --expect mAP=3", "--part: .*all, indoor"),
-        ("evaluate FILE --protocol mars --strict", "--strict: .*no protocol"),
+        ("evaluate FILE --protocol mars --strict", "--strict: .*--protocol"),
         ("evaluate FILE --protocol mars --name a", "--protocol: .*one result"),
         ("evaluate FILE --protocol vehicleid --save x.json", "query, gallery: .*the same"),
         ("evaluate FILE --protocol sysu-mm01-python --shots 3", "--shots: .*1 or 10"),
@@ -112,11 +112,11 @@ class TestEvaluate:
         ("evaluate FILE --protocol mars --trials absent.npz", "absent.npz: .*rand_perm_cam.mat"),
         ("compare FILE FILE --protocol ltcc", "--part: .*one of general, sc, cc"),
         ("compare FILE FILE --protocol sysu-mm01-python --part all --convention matlab",
-         "--convention: .*no protocol"),
+         "--convention: .*--protocol"),
         ("compare FILE FILE --part all", "--part: .*--protocol"),
         ("report FILE FILE --protocol ltcc -o x.html", "--part: .*one of general"),
         ("report FILE FILE --protocol sysu-mm01-python --part all --images . -o x.html",
-         "--images: .*no protocol"),
+         "--images: .*--protocol"),
         ("rerank FILE FILE --protocol ltcc", "--protocol: .*one gallery"),
     ])
     def test_wrong_options(self, file, words, message):
@@ -209,7 +209,8 @@ class TestLikeAnyResult:
         for path in paths:
             run("evaluate", file, "--protocol", "sysu-mm01-python", "--part", path.stem, "--save",
                 path)
-        answer = json.loads(run("table", f"ours={paths[0]},{paths[1]}", "--json").stdout)
+        files = ",".join(map(str, paths))
+        answer = json.loads(run("compare", f"ours={files}", f"ours={files}", "--json").stdout)
         assert list(answer["benchmarks"]) == ["sysu-mm01-python", "sysu-mm01-python indoor"]
 
     def test_a_report(self, files):
@@ -244,7 +245,7 @@ class TestLikeAnyResult:
         shown = run("evaluate", saved).stdout
         assert "none: the expectation over all galleries (sd of one draw mAP" in shown
         assert "\nties" not in shown  # of each gallery its own
-        for command in (["evaluate", saved], ["table", f"ours={saved}"]):
+        for command in (["evaluate", saved], ["compare", saved, saved]):
             assert f"{100 * kept['values']['saved']['mAP']:.2f}" in run(*command).stdout
         done = run("evaluate", pool, *of_pool, "--per-query", tmp_path / "x.json")
         assert done.returncode == 2 and "where the numbers are no plain means" in done.stderr
@@ -272,11 +273,11 @@ class TestCounts:
         assert told == ["reid-ref: warning: the counts are those of RegDB: --protocol regdb or "
                         "--protocol regdb-deen evaluates it as its code does"]
 
-    def test_evaluate_and_dataset_say_whose_they_are(self, mars):
+    def test_evaluate_and_the_doctor_say_whose_they_are(self, mars):
         assert self.TOLD in run("evaluate", mars).stderr
         assert self.TOLD not in run("evaluate", mars, "--convention", "torchreid").stderr
-        assert self.TOLD in " ".join(run("dataset", mars).stdout.split())
-        assert json.loads(run("dataset", mars, "--json").stdout)["protocols"] == ["mars-torchreid"]
+        assert self.TOLD in " ".join(run("doctor", mars).stdout.split())
+        assert json.loads(run("doctor", mars, "--json").stdout)["protocols"] == ["mars-torchreid"]
 
 
 class TestProtocols:

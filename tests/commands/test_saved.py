@@ -18,7 +18,8 @@ WORDS = {
         "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40",
         "evaluate FILE --worst 3", "evaluate FILE FILE2 --json",
         "compare FILE FILE2 --measure mAP,Rank-7,P@5 --json", "runs FILE FILE2 --measure R@5,mINP",
-        "splits FILE FILE2 --format csv", "table FILE FILE2", "plot cmc FILE -o OUT.svg",
+        "splits FILE FILE2 --format csv", "compare FILE FILE2 --format latex",
+        "plot cmc FILE -o OUT.svg",
         "plot pr FILE FILE2 -o OUT.svg", "plot ap FILE -o OUT.svg",
         "report FILE -o OUT.html", "report FILE FILE2 --name a,b -o OUT.html"), ""),
     **dict.fromkeys((
@@ -26,7 +27,7 @@ WORDS = {
         "plot distances FILE -o OUT.svg", "plot rank-lists FILE -o OUT.svg", "camera-pairs FILE",
         "explain FILE", "validate FILE --published 45/40",
         "crosscheck FILE --evaluator fastreid", "export FILE --to trec --output OUT",
-        "dataset FILE", "baseline FILE --driver market1501", "doctor FILE", "rerank FILE",
+        "baseline FILE --driver market1501", "doctor FILE", "rerank FILE",
         "ties FILE", "thresholds FILE", "scripts FILE --only port"), NO_ARRAYS),
     **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
         "evaluate FILE --metric dot",
@@ -38,7 +39,7 @@ WORDS = {
     "evaluate FILE --no-normalize": "--no-normalize: expected features",
     "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features"}
 #: Commands that take no result file; `check-table` reads rows of Markdown in any text.
-OF_OTHER_FILES = {"conventions", "protocols", "published", "oxford", "check-table", "completion"}
+OF_OTHER_FILES = {"conventions", "protocols", "published", "oxford", "check-table"}
 
 
 @pytest.fixture(scope="module")

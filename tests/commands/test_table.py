@@ -1,4 +1,4 @@
-"""`reid-ref table`: methods by benchmarks from saved results, against `reid_ref.compare`."""
+"""`reid-ref compare` of several benchmarks, from saved results, against `reid_ref.compare`."""
 import csv
 import dataclasses
 import io
@@ -9,9 +9,10 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.commands.check_table import check_page
-from reid_ref.commands.table import Saved, _benchmark
+from reid_ref.commands.compare.command import _benchmark
+from reid_ref.console.systems import Read
 from reid_ref.datasets.fingerprints import FINGERPRINTS
-from tests.commands.common import MARKET, answer, refusal, table
+from tests.commands.common import answer, refusal, table
 
 
 def of_thirty(wrong, n=30, convention="matlab"):
@@ -35,7 +36,7 @@ def folder(tmp_path_factory):
     return root
 
 
-METHODS = "table", "old", "new", "other"
+METHODS = "compare", "old", "new", "other"
 
 
 def test_terminal(folder):
@@ -55,14 +56,14 @@ def test_papers(folder):
     text = table(*METHODS, "--format", "latex", cwd=folder)
     assert "\n".join([
         r"& \multicolumn{2}{c}{first} & \multicolumn{2}{c}{second} \\",
-        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}", r"Method & mAP & Rank-1 & mAP & Rank-1 \\",
+        r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}", r"System & mAP & Rank-1 & mAP & Rank-1 \\",
         r"\midrule", r"old & 75.00 & 66.67 & 83.12 & 77.50 \\"]) in text
     best = r"\textbf{100.00}\textsuperscript{*}"
     assert rf"new & {best} & {best} & \textit{{" in text
     assert r" & -- & -- \\" in text and "scriptsize" not in text
     assert text.count("% first: convention:matlab|") == 1
     text = table(*METHODS, "--format", "markdown", cwd=folder)
-    assert "| Method | first mAP | first Rank-1 | second mAP | second Rank-1 |" in text
+    assert "| System | first mAP | first Rank-1 | second mAP | second Rank-1 |" in text
     assert r"| new | **100.00**<sup>\*</sup> |" in text and "- second: `convention:matlab" in text
 
 
@@ -83,14 +84,27 @@ def test_the_numbers_are_those_of_compare(folder):
 
 def test_files_by_name(folder):
     """A file is a method; results of the same labels are in one column, whatever their names."""
-    found = answer("table", "ours=old/first.json,old/second.json", "new/second.json",
+    found = answer("compare", "ours=old/first.json,old/second.json", "new/second.json",
                    "--measure", "mINP", cwd=folder)["benchmarks"]
     assert {name: list(one["values"]) for name, one in found.items()} == {
         "first": ["ours"], "second": ["ours", "second"]}
-    found = answer("table", "a=old/first.json", "b=new/first.json", cwd=folder)["benchmarks"]
-    assert list(found) == ["first"]
-    alone = table("table", "old", "--format", "latex", cwd=folder)
-    assert r"\caption{In percent.}" in alone and "textbf" not in alone and "textit" not in alone
+    found = answer("compare", "a=old/first.json", "b=new/first.json", cwd=folder)
+    assert list(found["values"]) == ["a", "b"]
+
+
+def test_several_files_on_one_benchmark_are_runs(folder):
+    """Each query has its mean over them, of which that of all is the mean."""
+    found = answer("compare", "old=old/first.json,new/first.json", "new=new/first.json",
+                   cwd=folder)
+    names = "old (mean of 2)", "new"
+    assert list(found["values"]) == [*names] and len(found["files"]) == 3
+    one, other = (reid_ref.load(folder / name / "first.json") for name in ("old", "new"))
+    assert found["values"][names[0]]["mAP"] == (one.mAP + other.mAP) / 2
+    of_map, _ = found["comparisons"]
+    assert of_map["difference"] == pytest.approx((other.mAP - one.mAP) / 2, abs=1e-15)
+    # Ten of thirty queries gain half of what they gain over the first run.
+    assert (of_map["better"], of_map["worse"], of_map["same"]) == (10, 0, 20)
+    assert of_map["gains"][0]["baseline"] == (.25 + 1) / 2
 
 
 @pytest.mark.parametrize("key", ["market1501", "dukemtmc", "msmt17", "occluded-duke"])
@@ -105,33 +119,30 @@ def test_the_benchmark_is_known_by_its_counts(key, without_junk, folder):
             - without_junk * known.counts.junk),
         per_query=dataclasses.replace(
             saved.per_query, identity=np.arange(n) % known.counts.query_identities))
-    assert _benchmark(Saved(path, changed), {}) == known.name
+    assert _benchmark(Read(path, changed), {}) == known.name
     fewer = dataclasses.replace(changed, counts=dataclasses.replace(changed.counts, query=n - 1))
-    assert _benchmark(Saved(path, fewer), {}) == "first"
+    assert _benchmark(Read(path, fewer), {}) == "first"
 
 
 def test_refusals(folder):
     def refused(*methods):
-        return refusal("table", *(str(folder / name) if "=" not in name else name.replace(
+        return refusal("compare", *(str(folder / name) if "=" not in name else name.replace(
             "=", f"={folder}/") for name in methods))
 
-    assert refused("old", "x=torchreid.json") == (
-        "first: x: expected convention matlab, as in old, got torchreid; evaluate both under one "
-        "convention")
-    assert "methods: expected a name of its own for each, got" in refused("old", "old")
-    assert "the other methods are compared with the first, got none" in refused("other", "old")
-    assert "expected one result of x on each benchmark" in refused(
-        f"x=old/first.json,{folder}/new/first.json")
     (folder / "empty").mkdir()
-    assert "empty: expected .json files, what reid-ref evaluate" in refused("empty")
-    assert refusal("table", "x=") == "x=: expected NAME=FILE[,FILE...]"
-    assert "cannot be read: No such file" in refused("nothing")
-    assert "expected what reid-ref evaluate FILE --save" in refusal("table", MARKET)
+    for words, argument, noun in (
+            (["old", "x=torchreid.json"], "first: x", "one convention"),
+            (["other", "old"], "other", "name another system first"),
+            (["old", "empty"], "empty", "files"), (["old", "nothing"], "nothing", "No such file"),
+            (["old"], "FILE", "at least 2")):
+        line = refused(*words)
+        assert argument in line.partition(" expected")[0] and noun in line, line
+    assert refusal("compare", "x=", "y=a") == "x=: expected NAME=FILE[,FILE...]"
 
 
 @pytest.mark.parametrize("form", ["latex", "markdown"])
 @pytest.mark.parametrize(("words", "n_metrics"), [
-    ("table old new other", 4), ("compare old/first.json new/first.json other/first.json", 2),
+    ("compare old new other", 4), ("compare old/first.json new/first.json other/first.json", 2),
     ("compare old/first.json new/first.json other/first.json --all-pairs", 2),
     ("evaluate old/first.json new/first.json other/first.json --name a,b,c --confidence", 6)])
 def test_check_table_reads_what_is_printed_for_a_paper(words, n_metrics, form, folder):
@@ -144,7 +155,7 @@ def test_check_table_reads_what_is_printed_for_a_paper(words, n_metrics, form, f
 
 
 def test_check_table_leaves_out_what_is_raised():
-    page = ["| Method | mAP | Rank-1 |", "|:--|--:|--:|",
+    page = ["| System | mAP | Rank-1 |", "|:--|--:|--:|",
             "| a | 27.58<sup>2</sup> | **50.1**<sup>b</sup> |"]
     numbers = check_page(page)[0][0].row.numbers
     assert [number.printed for number in numbers] == ["27.58", "50.1"]
@@ -155,7 +166,7 @@ def test_a_benchmark_of_too_few_identities_is_named(folder, tmp_path):
         of_thirty(wrong, 6).save(tmp_path / f"{method}.json")
     files = [f"{method}={folder / method / 'first.json'},{tmp_path / method}.json"
              for method in ("old", "new")]
-    text = " ".join(table("table", *files).split())
+    text = " ".join(table("compare", *files).split())
     assert "no marks old: too few to tell by mAP, Rank-1" in text and "first: too" not in text
-    assert "No marks on old: too few to tell" in table("table", *files, "--format", "latex")
+    assert "No marks on old: too few to tell" in table("compare", *files, "--format", "latex")
     assert "too few" not in table(*METHODS, cwd=folder)

@@ -415,20 +415,20 @@ def file_of(tmp_path):
 
 def test_the_command_shows_every_count(file_of):
     path = file_of(*MARKET)
-    out = table("dataset", path)
+    out = table("doctor", path)
     assert "dataset   Market-1501: every count agrees\n" in out
-    assert "good pairs                      49,649    49,649\n" in out and "*" not in out
+    assert "  good pairs                      49,649    49,649\n" in out and "*" not in out
     assert max(map(len, out.replace(path, "").splitlines())) <= 80
 
 
 def test_the_command_marks_what_is_off(file_of):
     query, gallery = MARKET
     path = file_of(query, seldom(gallery, gallery.identity != -1))
-    shown, done = command("dataset", path), command("dataset", path, "--json")
+    shown, done = command("doctor", path), command("doctor", path, "--json")
     assert shown.returncode == done.returncode == 1
-    assert "gallery                         15,913    19,732  *\n" in shown.stdout
+    assert "  gallery                         15,913    19,732  *\n" in shown.stdout
     found = json.loads(done.stdout)
-    assert found["dataset"] == "Market-1501" and len(found["off"]) == 1
+    assert found["dataset"]["name"] == "Market-1501" and len(found["dataset"]["off"]) == 1
     assert found["counts"]["gallery"] == 15913 and found["expected"]["gallery"] == 19732
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from reid_ref.cli.parser import make_parser
-from reid_ref.commands.completion import FILES
 from tests.cases import save
 from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.commands.report.seen import market, names_of, write_images
@@ -17,6 +16,9 @@ from tests.commands.report.seen import market, names_of, write_images
 WORDS = ("NAME", "NAME[,NAME]", "KEY=VALUE", "SIZE", "K[,K]", "K", "N", "N[,N]", "X",
          "RANKS", "PERCENT", "NAME=PERCENT[,...]", "POINTS", "LENGTH", "RANK1/MAP", "KEY", "TEXT",
          "SPEC", "SECONDS", "ROLE=NAME[,...]", "KEY | BENCHMARK", "RATE[,RATE]", "S[,S]")
+#: The metavar of an option that takes a file or a folder.
+FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"),
+         "SYSTEM")
 #: Calls of each command that writes, which together name all of its files.
 CALLS = {
     "evaluate": [

@@ -89,7 +89,7 @@ def test_nan_distances_warn():
 
 def test_one_camera_warns_with_the_way_out():
     with pytest.warns(UserWarning, match="only same camera.*give each camera its own number or, "
-                                         "where .* evaluate with ignored=nothing"):
+                                         ".* evaluate with ignored=nothing"):
         reid_ref.evaluate_distances(
             [[.1, .2, .3]], Labels([1], [1]), Labels([1, 1, 2], [1, 1, 1]))
 

@@ -198,7 +198,7 @@ def test_images_of_folders_give_labels(tmp_path, monkeypatch, capsys):
     gallery = Labels(G_PIDS[by_name], G_CAMIDS[by_name])
     assert got["mAP"] == reid_ref.evaluate(QF, GF[by_name], Labels(Q_PIDS, Q_CAMIDS), gallery).mAP
     for words in (["."], ["bounding_box_test", "query"]):
-        assert cli.main(["dataset", *words, "--json"]) == 0
+        assert cli.main(["doctor", *words, "--json"]) == 0
         counts = json.loads(capsys.readouterr().out)["counts"]
         assert (counts["query"], counts["gallery"]) == (3, 5)
 

@@ -44,7 +44,7 @@ QUERY = Labels([3, 5, 9], [1, 2, 1], view=[0, 1, 0])
 GALLERY = Labels([3, 5, 9, 0, -1], [2, 1, 2, 3, 1], view=[1, 0, 1, 0, 1])
 DISTANCES = FIELDS["distances"]
 #: Commands that read a file and answer at once; no word of theirs may name another folder.
-COMMANDS = ("evaluate", "compare", "table", "thresholds", "explain", "protocols", "conventions",
+COMMANDS = ("evaluate", "compare", "thresholds", "explain", "protocols", "conventions",
             "ties", "camera-pairs", "doctor", "validate", "published", "check-table",
             "rerank", "runs", "splits")
 
@@ -326,7 +326,7 @@ _CALLS = (
     "validate in.npz --published 48.89/44.91", "published market1501 --json",
     "check-table page.md --dataset market1501", "rerank in.npz --k1 2 --k2 1 --lambda 0.3",
     "compare in.npz saved.json --seed 3 --level 90", "explain in.npz --query 1",
-    "table in.npz saved.json --name a,b --format latex", "ties in.npz --json",
+    "compare a=saved.json,saved.json in.npz --format latex", "ties in.npz --json",
     "camera-pairs in.npz --format csv", "doctor in.npz --seed 1", "protocols msmt17 --json",
     "conventions torchreid --json", "evaluate saved.json --confidence --unit query",
     "runs in.npz saved.json", "splits in.npz saved.json")

@@ -977,7 +977,7 @@ MUTANTS = {
         "is_junk{{ & ~before_junk => }}, ranks", "{{is_junk & => }} ~before_junk, ranks",
         "{{(first > 0) & => }} (first < ranks",
         " ranks.nearer + ranks.tied {{+ 1  => }}- ranks.rank",
-        "image=ranks.image{{[order] => }})", "array if own else array{{.copy() => }}, len",
+        "image=ranks.image{{[order] => }})", "array if in_place else array{{.copy() => }}, len",
         "np.diff(end {{// BLOCK => // 3}})) + 1",
         "{{len(row) - 1 - stable_order(row[::-1]) => stable_order(-row)}}",
         '    return {{stable_order(row) => np.argsort(row, kind="heapsort")}}\n',
@@ -1048,11 +1048,11 @@ MUTANTS = {
     "evaluation.lists": (LISTS, [
         "{{matrix.ndim != 2 or  => }}",
         '{{ or matrix.dtype.kind not in "iu" => }}', "if {{k is None => False}}:",
-        "if {{k in found => False}}:", "if {{missing => False}}:",
-        "for k in {{range(len(query_names)) if k not in found => ()}}]", "[/{{\\\\ => }}]",
+        "if {{k in by_query => False}}:", "if {{missing => False}}:",
+        "for k in {{range(len(query_names)) if k not in by_query => ()}}]", "[/{{\\\\ => }}]",
         "flags={{re.IGNORECASE => 0}}", "bmp)){{+ => }}", "if {{name in exact => False}}:",
         "if {{name not in shared} => True}}}", "{{**exact} => }}}",
-        "places.get({{word, places.get(plain(word)) => plain(word) => word}})",
+        "places.get({{word, places.get(short_name(word)) => short_name(word) => word}})",
     ]),
     "metrics": ([*METRICS, *RESULT], [
         "groups.query[groups.tied {{> => >=}} hits]", "return {{np.unique => }}(groups.query[",

@@ -13,7 +13,7 @@ from reid_ref.ranking import exact_distances
 from reid_ref.ranking.exact_distances import pair_products
 from reid_ref.ranking.roles import find_roles
 from reid_ref.thresholds import impostors, search
-from reid_ref.thresholds.questions import Genuine, crossing, equal_error, likely
+from reid_ref.thresholds.questions import Genuine, crossing, equal_error, likely_ranges
 from tests import nightly
 from tests.cases import market_like, special
 from tests.refusals import refused
@@ -258,7 +258,7 @@ def test_a_wrong_guess_costs_time_alone(monkeypatch, binned, guess):
     arrays = market()
     expected = evaluate_thresholds(*arrays, far=FAR, confidence=90)
     once = sum(binned)
-    monkeypatch.setattr(search, "likely", lambda *_: np.reshape(guess, (-1, 2)))
+    monkeypatch.setattr(search, "likely_ranges", lambda *_: np.reshape(guess, (-1, 2)))
     assert evaluate_thresholds(*arrays, far=FAR, confidence=90) == expected
     assert sum(binned) == 3 * once
 
@@ -272,11 +272,11 @@ def test_a_guess_without_the_nearest_pairs(monkeypatch, binned, confidence):
 
     def guess(rates, genuine, sample):
         values = np.quantile(genuine, .2), *(point.threshold for point in expected.at.values())
-        ranges = likely(rates, genuine, sample)
+        ranges = likely_ranges(rates, genuine, sample)
         ranges[0, 0] = values[0]
         return np.append(ranges, np.transpose([values, values]), axis=0)
 
-    monkeypatch.setattr(search, "likely", guess)
+    monkeypatch.setattr(search, "likely_ranges", guess)
     assert evaluate_thresholds(*arrays, far=FAR[:-1], confidence=confidence) == expected
     assert sum(binned) == (3 if confidence is None else 4) * once
 

@@ -10,11 +10,22 @@ from reid_ref.arrays import check_choice, check_count, each_warning_once
 from reid_ref.commands.baseline.compute import Baseline, LineNumbers, baseline
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, add_json, dataset_of, show_answer
+from reid_ref.console.request import Request, option
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver, read_inputs
 from reid_ref.datasets.published import Published, load
 from reid_ref.text import NO_BENCHMARK, by_reason, named_rows, names, percent, signature_rows
 from reid_ref.text.table import lines as table_lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineRequest(Request):
+    """What the command line requests."""
+
+    driver: str = option(
+        "--driver", required=True, metavar="NAME", help="market1501, cuhk03, mars or ide")
+    seed: int = option(
+        "--seed", 0, type=int, metavar="N", help="of the training pairs; default 0")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -28,28 +39,25 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="files of the driver, or a result file")
-    command.add_argument("--driver", required=True, metavar="NAME",
-                         help="market1501, cuhk03, mars or ide")
-    command.add_argument("--seed", type=int, default=0, metavar="N",
-                         help="of the training pairs; default 0")
+    BaselineRequest.add(command, "--driver", "--seed")
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
-    check_choice(args.driver, "--driver", DRIVERS)
-    check_count(args.seed, "--seed", 0, 2**32 - 1)
-    inputs = read_inputs(args.driver, *args.files)
-    total = len(inputs.query) * len(DRIVERS[args.driver].methods)
+def run(request: BaselineRequest) -> int:
+    check_choice(request.driver, "--driver", DRIVERS)
+    check_count(request.seed, "--seed", 0, 2**32 - 1)
+    inputs = read_inputs(request.driver, *request.files)
+    total = len(inputs.query) * len(DRIVERS[request.driver].methods)
     with each_warning_once(), common.progress_bar(total) as bar:
 
         def progress(method: str, queries: int) -> None:
             bar.set_description(method)
             bar.update(queries)
 
-        answer = baseline(args.driver, inputs, args.seed, None if bar is None else progress)
-    show_answer(args.format, json=lambda: as_answer(args.files, answer),
-                table=lambda: as_table(args.files, answer))
-    return int(any(why != DRIVERS[args.driver].without_training
+        answer = baseline(request.driver, inputs, request.seed, None if bar is None else progress)
+    show_answer(request.format, json=lambda: as_answer(request.files, answer),
+                table=lambda: as_table(request.files, answer))
+    return int(any(why != DRIVERS[request.driver].without_training
                    for why in answer.left_out.values()))
 
 

@@ -2,34 +2,117 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute import Compared, compare_systems
-from reid_ref.commands.compare.show import as_csv, as_table, as_text
+from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer
+from reid_ref.console.files import said_of
+from reid_ref.console.request import Request, option
+from reid_ref.console.systems import Read
+from reid_ref.datasets.fingerprints import FINGERPRINTS
+
+#: The results of each system on one benchmark; several of one system are its runs.
+OnBenchmark = dict[str, list[Read]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(Request):
+    """What the command line requests."""
+
+    all_pairs: bool = option(
+        "--all-pairs", False, action="store_true",
+        help="compare each system with each other one; p is adjusted for all pairs, and letters "
+             "name the systems that each one beats")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Print the difference of each system to the baseline, over the same queries: its interval,
-    and p of a paired test by identity.
+    and p of a paired test by identity. Of systems on several benchmarks: one row per system, as
+    the main table of a paper has them.
 
-    Exit code: 0; 2 for wrong input, or other labels.
+    A SYSTEM is a file; a folder of saved results, one for each benchmark; or NAME=FILE[,FILE...],
+    a file for each benchmark, or several runs on one, of which each query has its mean. The
+    benchmark is the protocol, which the file names, or that of its counts; else it is named after
+    the file. Exit code: 0; 2 for wrong input, or other labels.
     """
-    common.add_files(command, words="the first is the baseline")
-    command.add_argument("--all-pairs", action="store_true",
-                         help="compare each system with each other one; p is adjusted for all "
-                              "pairs, and letters name the systems that each one beats")
+    common.add_files(command, words="a file, a folder of saved results, or NAME=FILE[,FILE...]; "
+                                    "the first is the baseline", metavar="SYSTEM")
+    CompareRequest.add(command, "--all-pairs")
     systems.add(command)
 
 
-def run(args: argparse.Namespace) -> None:
-    metrics, options = systems.check(args)
-    by_name = systems.read(args)
-    answer = compare_systems(by_name, metrics, **{**options, "resamples": args.resamples},
-                             all_pairs=args.all_pairs)
-    signatures = systems.signatures(by_name)
-    show_answer(
-        args.format,
-        json=lambda: Compared(**vars(answer), files=args.files, signatures=signatures),
-        table=lambda: as_text(answer, signatures), csv=lambda: as_csv(answer, signatures),
-        paper=lambda: as_table(answer, signatures))
+def run(request: CompareRequest) -> None:
+    metrics, options = systems.check(request)
+    options |= {"resamples": request.resamples, "all_pairs": request.all_pairs}
+    every = by_benchmark(systems.read(request))
+    several = len(every) > 1
+    answers = {name: compared(name if several else "", on_benchmark, metrics, **options)
+               for name, on_benchmark in every.items()}
+    if several:
+        main = benchmarks.MainTable(answers)
+        show_answer(request.format, json=lambda: main, table=lambda: benchmarks.as_text(main),
+                    csv=lambda: benchmarks.as_csv(main), paper=lambda: benchmarks.as_table(main))
+        return
+    answer, = answers.values()
+    signatures = answer.signatures
+    show_answer(request.format, json=lambda: answer, table=lambda: as_text(answer, signatures),
+                csv=lambda: as_csv(answer, signatures),
+                paper=lambda: as_table(answer, signatures))
+
+
+def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
+    """Return the results of each benchmark, by the name of the system, with its runs.
+
+    Systems of one file each are on one benchmark.
+    """
+    if all(len(results) == 1 for results in systems.values()):
+        return {"": dict(systems)}
+    benchmarks: dict[str, OnBenchmark] = {}
+    for name, results in systems.items():
+        for one in results:
+            benchmarks.setdefault(_benchmark(one, benchmarks), {}).setdefault(name, []).append(one)
+    first = next(iter(systems))
+    for benchmark, on_benchmark in benchmarks.items():
+        if first not in on_benchmark:
+            raise InputError(first, f"a result on {benchmark}, since the other systems are "
+                             "compared with the first", "none", "name another system first")
+    return benchmarks
+
+
+def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:
+    """Return the protocol, with its part, or the benchmark that a result has the counts of; else
+    that of the same labels, or the name of its file for a new one.
+    """
+    signature, counts = one.result.signature, one.result.counts
+    if "protocol" in signature:
+        part = signature.get("part", "all")
+        return signature["protocol"] + ("" if part == "all" else f" {part}")
+    identities = len(set(one.result.per_query.identity.tolist()))
+    for benchmark in FINGERPRINTS.values():
+        expected = benchmark.counts
+        if (counts.query, identities) == (expected.query, expected.query_identities) and (
+                # Many loaders leave out the images labelled -1.
+                counts.gallery in (expected.gallery, expected.gallery - expected.junk)):
+            return benchmark.name
+    return next((name for name, others in benchmarks.items() for results in others.values()
+                 if results[0].result.fingerprints == one.result.fingerprints),
+                Path(one.file).stem)
+
+
+def compared(benchmark: str, systems: OnBenchmark, metrics: list[str],
+             **options: Any) -> Compared:
+    """Compare systems on one benchmark; of several runs, each query's mean."""
+    by_name = {name if len(runs) == 1 else f"{name} (mean of {len(runs)})":
+               [run.result for run in runs] for name, runs in systems.items()}
+    files = [run.file for runs in systems.values() for run in runs]
+    with said_of(benchmark, files) if benchmark else nullcontext():
+        answer = compare_systems(by_name, metrics, **options)
+    return Compared(**vars(answer), files=files, signatures={
+        name: str(runs[0].signature) for name, runs in by_name.items()})

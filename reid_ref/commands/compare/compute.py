@@ -12,7 +12,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, check_count, each_warning_once
 from reid_ref.arrays.value import Value
 from reid_ref.result import Result, unit_of_queries
-from reid_ref.result.systems import METRICS, results_by_name, scores_of_same_queries
+from reid_ref.result.systems import METRICS, results_by_name, scores_of_runs
 from reid_ref.statistics import differences, holm
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.paired import least_p
@@ -280,18 +280,18 @@ def compare(baseline: Result | Mapping[str, Result], *others: Result,
     else:
         defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]
         results = results_by_name([baseline, *others], defaults if names is None else names)
-    return compare_systems(results, metrics, unit, level=level, resamples=resamples, seed=seed,
-                           all_pairs=all_pairs)
+    return compare_systems({name: [result] for name, result in results.items()}, metrics, unit,
+                           level=level, resamples=resamples, seed=seed, all_pairs=all_pairs)
 
 
-def compare_systems(systems: Mapping[str, Result], metrics: Sequence[str] = METRICS,
+def compare_systems(systems: Mapping[str, Sequence[Result]], metrics: Sequence[str] = METRICS,
                     unit: Any = "identity", *, level: float = LEVEL,
                     resamples: int | None = None, seed: int = SEED,
                     all_pairs: bool = False) -> Comparisons:
-    """As `compare`, of results by name, the baseline first."""
-    scores = scores_of_same_queries(systems, metrics)
+    """As `compare`, of the runs of each system by its name, the baseline first."""
+    scores = scores_of_runs(systems, metrics)
     baseline, *others = systems
-    identity = systems[baseline].per_query.identity
+    identity = systems[baseline][0].per_query.identity
     unit, groups = unit_of_queries(identity, unit)
     names = (list(combinations(systems, 2)) if all_pairs
              else [(baseline, name) for name in others])

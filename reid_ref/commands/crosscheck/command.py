@@ -9,6 +9,7 @@ from reid_ref.commands.crosscheck.compute.comparison import LEVELS
 from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import find_conventions
 from reid_ref.measures import RANKS
 from reid_ref.text import named_rows, source, with_reasons
@@ -28,6 +29,23 @@ class Answered(CrossCheck):
     layout: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class CrosscheckRequest(Request):
+    """What the command line requests."""
+
+    evaluator: str = option(
+        "--evaluator", required=True, metavar="SPEC",
+        help="your module:function or file.py:function, called as torchreid's (distmat, q_pids, "
+             "g_pids, q_camids, g_camids, max_rank) or as (distances, query, gallery), which "
+             "returns (cmc, mAP); or fastreid or torchreid, if installed")
+    timeout: float = option(
+        "--timeout", 600, type=float, metavar="SECONDS",
+        help="how long importing it, or any one call, may take (default 600)")
+    queries: int | None = option(
+        "--queries", type=int, metavar="N",
+        help="compare N queries, the same ones each time (default: all)")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Run another evaluator on the same distances and labels, and say which convention it follows,
     or which query differs and why.
@@ -35,31 +53,23 @@ def add(command: argparse.ArgumentParser) -> None:
     Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.
     """
     common.add_files(command)
-    command.add_argument(
-        "--evaluator", required=True, metavar="SPEC",
-        help="your module:function or file.py:function, called as torchreid's (distmat, q_pids, "
-             "g_pids, q_camids, g_camids, max_rank) or as (distances, query, gallery), which "
-             "returns (cmc, mAP); or fastreid or torchreid, if installed")
-    command.add_argument("--timeout", type=float, default=600, metavar="SECONDS",
-                         help="how long importing it, or any one call, may take (default 600)")
-    command.add_argument("--queries", type=int, metavar="N",
-                         help="compare N queries, the same ones each time (default: all)")
-    common.add_options(command, "--convention", "--metric", "--normalize",
-                       formats=("table", "json"), conventions="all")
+    CrosscheckRequest.add(command, "--evaluator", "--timeout", "--queries", "--convention",
+                          "--metric", "--normalize", formats=("table", "json"), conventions="all")
 
 
-def run(args: argparse.Namespace) -> int:
-    data = common.read_files(args)
-    with common.progress_bar(args.queries or len(data.query), f"asking {args.evaluator}") as bar:
-        names = common.convention_names(args, "all")
+def run(request: CrosscheckRequest) -> int:
+    data = common.read_files(request)
+    with common.progress_bar(request.queries or len(data.query),
+                             f"asking {request.evaluator}") as bar:
+        names = common.convention_names(request, "all")
         requested = None if names is None else find_conventions(names)
-        how = common.how(args, requested or (), bar=bar)
+        how = common.how(request, requested or (), bar=bar)
         metric, normalize = how.distance()
-        check = crosscheck(data, args.evaluator, convention=requested, metric=metric,
-                           normalize=normalize, timeout=args.timeout, queries=args.queries,
+        check = crosscheck(data, request.evaluator, convention=requested, metric=metric,
+                           normalize=normalize, timeout=request.timeout, queries=request.queries,
                            progress=how.progress)
-    show_answer(args.format, table=lambda: as_text(check, source(args.files, data.layout)),
-                json=lambda: Answered(**vars(check), files=args.files, layout=data.layout))
+    show_answer(request.format, table=lambda: as_text(check, source(request.files, data.layout)),
+                json=lambda: Answered(**vars(check), files=request.files, layout=data.layout))
     return 0 if check.verdict == "equal" else 1
 
 

@@ -1,30 +1,59 @@
-"""`reid-ref doctor`: known mistakes in a result file."""
+"""`reid-ref doctor`: which benchmark a file is of, and known mistakes in it."""
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reid_ref.commands.doctor.compute import doctor
-from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute import doctor, most_serious_first
+from reid_ref.commands.doctor.compute.labels import Finding, check_labels
 from reid_ref.console import options as common
-from reid_ref.console.answers import OfFiles, add_json, show_answer
-from reid_ref.text import row, source
+from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
+from reid_ref.console.protocols import hint
+from reid_ref.console.request import Request, option
+from reid_ref.datasets import Recognised, read_labels, recognise
+from reid_ref.datasets.fingerprints import SetCounts, count, table
+from reid_ref.datasets.labels import hold_labels_alone
+from reid_ref.labels import Labels
+from reid_ref.protocols.records import protocols_of
+from reid_ref.text import NO_BENCHMARK, row, source
+
+#: The layout of files without features and distances.
+LABELS = "labels alone"
 
 
 @dataclass(frozen=True)
 class Diagnosis(OfFiles):
-    """What the doctor finds, as JSON has it."""
+    """What the doctor finds, as JSON has it; without a known benchmark, nothing is expected."""
 
+    dataset: Dataset | None
+    protocols: list[str]
+    counts: SetCounts
+    expected: SetCounts | None
+    source: str | None
     findings: list[Finding]
 
 
-def as_text(findings: Sequence[Finding], source: str) -> str:
-    """Return one paragraph per finding: severity, sentence, evidence, remedy, key."""
-    lines = row("input", source)
+def as_answer(files: list[str], layout: str, labels: tuple[Labels, Labels],
+              benchmark: Recognised | None, findings: list[Finding]) -> Diagnosis:
+    """Return the benchmark, the counts and the findings for JSON."""
+    expected, source = (benchmark.fingerprint.counts, benchmark.fingerprint.source) if (
+        benchmark) else (None, None)
+    return Diagnosis(files, layout, dataset_of(benchmark), protocols_of(*labels), count(*labels),
+                     expected, source, findings)
+
+
+def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
+            benchmark: Recognised | None, findings: Sequence[Finding]) -> str:
+    """Return the benchmark with its counts, and one paragraph per finding: severity, sentence,
+    evidence, remedy, key.
+    """
+    lines = row("input", source(files, layout))
+    lines += _counts(count(*labels), benchmark, hint(*labels))
     if not findings:
-        return "\n".join([*lines, *row("found", "nothing: no known mistake in labels, cameras "
-                                       "and a sample of the values")])
+        looked_at = ("labels and cameras" if layout == LABELS else
+                     "labels, cameras and a sample of the values")
+        lines += ["", *row("found", f"nothing: no known mistake in {looked_at}")]
     for finding in findings:
         lines += ["", *row(finding.severity, finding.sentence)]
         lines += row("numbers", ", ".join(f"{name.replace('_', ' ')} {value:,}"
@@ -34,23 +63,57 @@ def as_text(findings: Sequence[Finding], source: str) -> str:
     return "\n".join(lines)
 
 
+@dataclass(frozen=True, kw_only=True)
+class DoctorRequest(Request):
+    """What the command line requests."""
+
+    seed: int = option("--seed", 12345, type=int, metavar="N",
+                       help="of the sample of queries and images; default 12345")
+
+
+def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> Iterator[str]:
+    """Yield the benchmark, and its counts next to those of the labels."""
+    yield from row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
+    yield from row("protocol", protocols)
+    if benchmark is None:
+        numbers = [f"{value:,} {name}" for name, value, _ in table(counts)]
+        yield from row("counts", ", ".join(numbers))
+        return
+    yield from row("source", benchmark.fingerprint.source)
+    yield f"{'counts':30}{'here':>10}{'expected':>10}"
+    for name, value, expected in table(counts, benchmark.fingerprint):
+        yield f"  {name:28}{value:>10,}{expected:>10,}" + "  *" * (value != expected)
+
+
 def add(command: argparse.ArgumentParser) -> None:
-    """Look for known mistakes in a result file: identities that never meet, made-up cameras,
+    """Count images, identities, cameras and good pairs, compare them with those of the benchmark
+    that they resemble, and look for known mistakes: identities that never meet, made-up cameras,
     similarities given as distances, copies, features that separate nothing.
 
-    Exit code: 0 where nothing worse than a warning was found, 1 for an error, 2 for wrong input.
-    Each finding has a key, e.g. doctor:single-camera, with a section of its own in the
-    documentation.
+    Files: a result, or labels alone, in any order: two lists of image names (text or csv, query
+    and gallery or test in the file name), two folders of images, or the folder that has both,
+    MARS's tracks_test_info.mat and query_IDX.mat, the configuration .mat of CUHK03-NP, the four
+    label vectors of the MATLAB drivers. Exit code: 0 if nothing worse than a warning was found, 1
+    for an error or counts that are not the benchmark's, 2 for wrong input. Each finding has a key,
+    e.g. doctor:single-camera, with a section of its own in the documentation.
     """
-    common.add_files(command)
-    command.add_argument("--seed", type=int, default=12345, metavar="N",
-                         help="of the sample of queries and images; default 12345")
+    common.add_files(command, words="result file or files, or a folder of .npy files; or files "
+                     "of labels")
+    DoctorRequest.add(command, "--seed")
     add_json(command)
 
 
-def run(args: argparse.Namespace) -> int:
-    data = common.read_files(args)
-    findings = doctor(data, seed=args.seed)
-    show_answer(args.format, json=lambda: Diagnosis(args.files, data.layout, findings),
-                table=lambda: as_text(findings, source(args.files, data.layout)))
-    return int(any(finding.severity == "error" for finding in findings))
+def run(request: DoctorRequest) -> int:
+    if not request.map and hold_labels_alone(*request.files):
+        layout, labels = LABELS, read_labels(*request.files)
+        findings = most_serious_first(check_labels(*labels))
+    else:
+        data = common.read_files(request)
+        layout, labels, findings = (
+            data.layout, (data.query, data.gallery), doctor(data, seed=request.seed))
+    benchmark = recognise(*labels)
+    diagnosed = request.files, layout, labels, benchmark, findings
+    show_answer(request.format, json=lambda: as_answer(*diagnosed),
+                table=lambda: as_text(*diagnosed))
+    return int(any(finding.severity == "error" for finding in findings)
+               or benchmark is not None and bool(benchmark.off))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from reid_ref.console import confidence, files as ranked_lists, options as commo
 from reid_ref.console import protocols, systems
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
 from reid_ref.console.files import evaluate_file
+from reid_ref.console.request import Request, option
+from reid_ref.console.values import numbers
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import unlike_market
@@ -42,10 +45,6 @@ OTHER = "fast-reid"
 #: Options that are about one result of one convention, and those that need features or distances.
 OF_ONE_RESULT = ("--per-query", "--save", "--at", "--worst", "--by", *gates.OF_ONE_RESULT)
 OF_DISTANCES = (*common.OF_FEATURES, "--map", "--pool")
-#: Options that `--help-all` shows, and `--help` leaves out.
-MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
-        "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots", "--pool", "--threads", "--min-score", "--boxes-per-image")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -58,11 +57,10 @@ def add(command: argparse.ArgumentParser) -> None:
     for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse than --baseline.
     What failed is one line on stderr.
     """
-    command.set_defaults(more=MORE)
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
-    common.add_options(group, "--convention", "--set", "--metric", "--normalize", "--pool",
-                       "--index-lists", "--max-memory", "--threads", conventions="matlab")
+    Request.add(group, "--convention", "--set", "--metric", "--normalize", "--pool",
+                "--index-lists", "--max-memory", "--threads", conventions="matlab")
     protocols.add(command.add_argument_group("a benchmark by its name"))
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
@@ -71,23 +69,35 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(group: Any) -> None:
-    common.add_options(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
-    group.add_argument("--per-query", metavar="FILE",
-                       help="write one line per query to FILE, named .csv or .json")
-    group.add_argument("--save", metavar="FILE",
-                       help="write the whole result to FILE, named .json, which this and other "
-                            "commands read as they read a result file")
-    group.add_argument("--at", metavar="K[,K]", type=common.numbers,
-                       help="also accuracy, precision, recall and mAP of the first K images, "
-                            "e.g. 1,5,10")
-    group.add_argument("--worst", type=int, metavar="N",
-                       help="also the N queries of lowest AP, each with its nearest wrong image")
-    group.add_argument("--by", action="append", choices=("identity", "camera"),
-                       help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each "
-                            "identity, or of each query camera; may be given twice")
+    Request.add(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
+    EvaluateRequest.add(group, "--per-query", "--save", "--at", "--worst", "--by")
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class EvaluateRequest(gates.GateRequest):
+    """What the command line requests."""
+
+    per_query: str | None = option(
+        "--per-query", metavar="FILE",
+        help="write one line per query to FILE, named .csv or .json")
+    save: str | None = option(
+        "--save", metavar="FILE",
+        help="write the whole result to FILE, named .json, which this and other commands read as "
+             "they read a result file")
+    at: list[int] | None = option(
+        "--at", metavar="K[,K]", type=numbers,
+        help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
+    worst: int | None = option(
+        "--worst", without={"--labels": "for ranked lists have no distances"}, type=int,
+        metavar="N",
+        help="also the N queries of lowest AP, each with its nearest wrong image")
+    by: list[str] | None = option(
+        "--by", action="append", choices=("identity", "camera"),
+        help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
+             "each query camera; may be given twice")
+
+
+class Plan(NamedTuple):
     """What is requested, read from the options before the work."""
 
     conventions: list[Convention]
@@ -98,45 +108,45 @@ class Request(NamedTuple):
     protocol: Protocol | None
 
 
-def run(args: argparse.Namespace) -> int:
-    request = _check(args)
+def run(request: EvaluateRequest) -> int:
+    plan = _check(request)
     # Several files of a protocol are its trials.
-    groups = ([list(map(Path, args.files))] if request.protocol is not None
-              else ranked_lists.groups_of(args, args.files))
-    several = len(groups) > 1 or args.names is not None
+    groups = ([list(map(Path, request.files))] if plan.protocol is not None
+              else ranked_lists.groups_of(request, request.files))
+    several = len(groups) > 1 or request.names is not None
     if several:
-        common.refuse(args, (*OF_ONE_RESULT, "--protocol"), "one result and no --name",
-                      f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
-                      "evaluate each in a call of its own")
-    answers = systems.of_each(args, groups, partial(_evaluated, args, request, several),
-                              request.protocol, later=True)
+        request.refuse((*OF_ONE_RESULT, "--protocol"), "one result and no --name",
+                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
+                       "evaluate each in a call of its own")
+    answers = systems.of_each(request, groups, partial(_evaluated, request, plan, several),
+                              plan.protocol, later=True)
     findings = [finding for answer in answers for finding in answer.findings]
-    status = answers[0].status or gates.of_findings(args, findings)
-    _print(args, request, [answer.method for answer in answers], answers[0].more, several)
+    status = answers[0].status or gates.of_findings(request, findings)
+    _print(request, plan, [answer.method for answer in answers], answers[0].more, several)
     return status
 
 
-def _warn_of(args: argparse.Namespace, data: ResultFile, results: Mapping[str, Result]) -> None:
+def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, Result]) -> None:
     """Warn of labels on which papers print other numbers than these of matlab."""
     own = next(iter(results.values()))
-    if args.convention is None and (hint := protocols.hint(data.query, data.gallery, own)):
+    if request.convention is None and (hint := protocols.hint(data.query, data.gallery, own)):
         warn(hint)
-    elif args.convention is None and (other := results.get(OTHER)):
+    elif request.convention is None and (other := results.get(OTHER)):
         warn(f"{unlike_market(data.query, data.gallery)}: mAP is {percent(own.mAP)} by the "
              f"trapezoid of matlab and {percent(other.mAP)} by the step rule of {OTHER}; name the "
              "one that you print")
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
-    for column in sorted(unused - {"video" if args.pool else ""}):
+    for column in sorted(unused - {"video" if request.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}")
 
 
-def _conventions(args: argparse.Namespace, request: Request,
+def _conventions(request: EvaluateRequest, plan: Plan,
                  data: ResultFile) -> list[Convention]:
     """Return the conventions requested, and by default `OTHER` on labels that are unlike Market's.
     """
-    default = args.convention is None and not args.choices
+    default = request.convention is None and not request.choices
     unlike = default and unlike_market(data.query, data.gallery)
-    return [*request.conventions, *([CONVENTIONS[OTHER]] if unlike else [])]
+    return [*plan.conventions, *([CONVENTIONS[OTHER]] if unlike else [])]
 
 
 class FileAnswer(NamedTuple):
@@ -148,39 +158,39 @@ class FileAnswer(NamedTuple):
     status: int
 
 
-def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: str,
+def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, name: str,
                files: list[str], made: Mapping[str, Result] | None) -> FileAnswer:
     """Evaluate the files of one result, or take what is `made`; write what is requested of one."""
     findings: gates.Findings = []
     if made is None:
-        data = ranked_lists.read(args, files)
-        results = evaluate_file(args, data, _conventions(args, request, data), request.lists)
-        findings = gates.examine(args, data, request.conventions)
-        _warn_of(args, data, results)
-        results = dict(list(results.items())[:len(request.conventions)])
+        data = ranked_lists.read(request, files)
+        results = evaluate_file(request, data, _conventions(request, plan, data), plan.lists)
+        findings = gates.examine(request, data, plan.conventions)
+        _warn_of(request, data, results)
+        results = dict(list(results.items())[:len(plan.conventions)])
         benchmark = common.recognised(data)
     else:
         data, results, benchmark = None, dict(made), None
-    common.check_measures(args, results.values())
+    common.check_measures(request, results.values())
     result, more, status = next(iter(results.values())), Details(), 0
     layout, sizes = tables.about(result, data)
     if not several:
-        status = gates.status(args, request.gates, result)
-        more = _details(args, data, result, request.lists)
-    results, intervals = confidence.find(args, results, request.intervals)
+        status = gates.status(request, plan.gates, result)
+        more = _details(request, data, result, plan.lists)
+    results, intervals = confidence.find(request, results, plan.intervals)
     if not several:
-        _write(args, result)
+        _write(request, result)
     method = Method(name, files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
         method = method._replace(also=made.also)
     return FileAnswer(method, findings, more, status)
 
 
-def _print(args: argparse.Namespace, request: Request, methods: list[Method],
+def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],
            more: Details, several: bool) -> None:
-    protocol, first = request.protocol, methods[0]
-    named, measures = common.named(args), common.measures(args)
-    chosen = "" if protocol is None else protocols.chosen(protocol, args, all(
+    protocol, first = plan.protocol, methods[0]
+    named, measures = common.named(request), common.measures(request)
+    chosen = "" if protocol is None else protocols.chosen(protocol, request, all(
         "metric" in result.signature for result in first.results.values()))
     by_convention = not several and len(first.results) > 1
     results, intervals = (
@@ -188,103 +198,102 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
         else (rows_of(methods), intervals_of(methods)))
 
     def as_json() -> Any:
-        length = common.cmc_length(args)
+        length = common.cmc_length(request)
         if protocol is not None:
             return parts.as_answer(protocol, first, length, more, chosen, named)
         values = evaluated(methods, length, more, named)
-        return Evaluations(values, request.left_out) if several or by_convention else values[0]
+        return Evaluations(values, plan.left_out) if several or by_convention else values[0]
 
     def as_text() -> str:
         if protocol is not None:
             return parts.as_text(protocol, first, measures, chosen)
         if several:
-            return tables.by_method(methods, request.left_out, measures)
+            return tables.by_method(methods, plan.left_out, measures)
         if by_convention:
             return tables.by_convention(
-                first, request.left_out, common.measures(args, (1, 5, 10)))
+                first, plan.left_out, common.measures(request, (1, 5, 10)))
         return tables.one_result(first, measures)
 
-    show_answer(args.format, json=as_json, table=as_text,
+    show_answer(request.format, json=as_json, table=as_text,
                 csv=lambda: rows.as_csv(results, measures=measures, intervals=intervals),
                 paper=lambda: rows.table(results, measures=measures, intervals=intervals))
-    if args.format == "table" and more != Details():
+    if request.format == "table" and more != Details():
         show(tables.details(more, named))
 
 
-def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
+def _details(request: EvaluateRequest, data: ResultFile | None, result: Result,
              lists: IndexLists | None) -> Details:
     """Return what --at, --worst and --by request; a saved result has no wrong images."""
-    worst, measures = None, common.named(args)
-    if args.worst is not None:
-        queries = worst_queries(result, args.worst)
-        how = common.how(args, [result.convention], lists)
+    worst, measures = None, common.named(request)
+    if request.worst is not None:
+        queries = worst_queries(result, request.worst)
+        how = common.how(request, [result.convention], lists)
         images = [None] * len(queries) if data is None else nearest_wrong(data, queries, how)
         worst = worst_rows(result, dict(zip(queries.tolist(), images)),
                            None if data is None else data.gallery, measures)
     return Details(
-        at=None if args.at is None else at_rows(result, args.at), worst=worst,
-        by=None if args.by is None else {
-            by: group_rows(result, by, measures) for by in dict.fromkeys(args.by)})
+        at=None if request.at is None else at_rows(result, request.at), worst=worst,
+        by=None if request.by is None else {
+            by: group_rows(result, by, measures) for by in dict.fromkeys(request.by)})
 
 
-def _write(args: argparse.Namespace, result: Result) -> None:
+def _write(request: EvaluateRequest, result: Result) -> None:
     """Write the files of --save and --per-query, where they are requested."""
-    is_json = args.per_query is not None and Path(args.per_query).suffix.lower() == ".json"
+    is_json = request.per_query is not None and Path(request.per_query).suffix.lower() == ".json"
     if is_json and len(result.trials) != 1:
         raise InputError("--per-query", "a name that ends in .csv where the numbers are no plain "
-                         "means over queries", args.per_query, "--save keeps all that they are "
+                         "means over queries", request.per_query, "--save keeps all that they are "
                          "made of")
-    if args.save is not None:
-        result.save(args.save)
-    if args.per_query is None:
+    if request.save is not None:
+        result.save(request.save)
+    if request.per_query is None:
         return
-    measures = common.named(args)
+    measures = common.named(request)
     text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, measures)}, indent=1)
             + "\n" if is_json else rows.per_query_csv(result, measures))
-    with whole_files(args.per_query) as (file,):
+    with whole_files(request.per_query) as (file,):
         file.write(text)
 
 
 # ---------------------------------------------------------------- before the work
 
-def _check(args: argparse.Namespace) -> Request:
+def _check(request: EvaluateRequest) -> Plan:
     """Return what is requested; what is wrong, or does not go together, is known before the work.
     """
-    common.cmc_length(args)
-    common.named(args)
-    saved = systems.is_saved(args, args.files)
+    common.cmc_length(request)
+    common.named(request)
+    saved = systems.is_saved(request, request.files)
     if saved:
-        systems.check_not_evaluated(args)
-    of_one = common.given(args, *OF_ONE_RESULT)
-    protocol = protocols.check_part(args) if of_one else protocols.check(args)
-    conventions, left_out = common.conventions_of(args)
+        systems.check_not_evaluated(request)
+    of_one = request.given(*OF_ONE_RESULT)
+    protocol = protocols.check_part(request) if of_one else protocols.check(request)
+    conventions, left_out = common.conventions_of(request)
     if len(conventions) > 1:
-        common.refuse(args, OF_ONE_RESULT, "one convention", f"{len(conventions)}; name one")
-    if args.format not in ("table", "json"):
-        common.refuse(args, ("--at", "--worst", "--by"), "a table or JSON",
-                      f"{args.format}; leave one of them out")
-    if args.worst is not None:
-        check_count(args.worst, "--worst")
+        request.refuse(OF_ONE_RESULT, "one convention", f"{len(conventions)}; name one")
+    if request.format not in ("table", "json"):
+        request.refuse(("--at", "--worst", "--by"), "a table or JSON",
+                       f"{request.format}; leave one of them out")
+    if request.worst is not None:
+        check_count(request.worst, "--worst")
     if saved:
-        common.refuse(args, (*OF_DISTANCES, "--strict"), "features or distances",
-                      "a saved result; evaluate the result file anew")
-    _check_written(args)
-    request = Request(conventions, left_out, confidence.check(args), gates.check(args),
-                      common.read_lists(args, conventions), protocol)
-    ranked_lists.check(args, *OF_DISTANCES, "--worst")
-    return request
+        request.refuse((*OF_DISTANCES, "--strict"), "features or distances",
+                       "a saved result; evaluate the result file anew")
+    _check_written(request)
+    plan = Plan(conventions, left_out, confidence.check(request), gates.check(request),
+                common.read_lists(request, conventions), protocol)
+    return plan
 
 
 #: Options that write a file, and how its name may end.
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {"--save": (".json",), "--per-query": (".csv", ".json")}
 
 
-def _check_written(args: argparse.Namespace) -> None:
+def _check_written(request: EvaluateRequest) -> None:
     """Refuse, before any work, a file that could not be written as its option says."""
-    written = {option: name for option, name in (
-        ("--save", args.save), ("--per-query", args.per_query)) if name is not None}
-    for option, name in written.items():
-        suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
+    written = {flag: name for flag, name in (
+        ("--save", request.save), ("--per-query", request.per_query)) if name is not None}
+    for flag, name in written.items():
+        suffix, suffixes = Path(name).suffix, _SUFFIXES[flag]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
-            raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
+            raise InputError(flag, f"a name that ends in {' or '.join(suffixes)}", name)
     check_targets(*written.values())

@@ -12,6 +12,7 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import UNMATCHED, find_convention
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.labels import Labels, count_distractors
@@ -23,45 +24,52 @@ from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExplainRequest(Request):
+    """What the command line requests."""
+
+    origin: str = option("--from", "matlab", metavar="NAME", help="a convention (default: matlab)")
+    target: str = option(
+        "--to", "torchreid", metavar="NAME", help="a convention (default: torchreid)")
+    query: int | None = option(
+        "--query", type=int, metavar="N",
+        help="show query N (from 0): the ranked list around its good images, with every image's "
+             "role, by the distances of --from")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Walk from one convention to another, one choice at a time: the effect of each on mAP and
     Rank-1, or the numbers of --measure, the queries affected, and those that moved most. The
     effects add up exactly.
     """
     common.add_files(command)
-    command.add_argument("--from", dest="origin", default="matlab", metavar="NAME",
-                         help="a convention (default: matlab)")
-    command.add_argument("--to", dest="target", default="torchreid", metavar="NAME",
-                         help="a convention (default: torchreid)")
-    common.add_options(command, "--set", "--metric", "--normalize", "--index-lists",
-                       "--max-memory", "--measure", formats=("table", "json"))
-    command.add_argument("--query", type=int, metavar="N",
-                         help="show query N (from 0): the ranked list around its good images, "
-                              "with every image's role, by the distances of --from")
+    ExplainRequest.add(command, "--from", "--to", "--set", "--metric", "--normalize",
+                       "--index-lists", "--max-memory", "--measure", "--query",
+                       formats=("table", "json"))
 
 
-def run(args: argparse.Namespace) -> None:
-    origin, target = common.with_choices(args, [
-        find_convention(args.origin, "--from"), find_convention(args.target, "--to")])
-    named = common.named(args)
-    data = common.read_files(args)
-    if args.query is not None and not 0 <= args.query < len(data.query):
-        raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", args.query)
-    lists = common.read_lists(args, [origin, target])
-    how = common.how(args, [origin])
+def run(request: ExplainRequest) -> None:
+    origin, target = common.with_choices(request, [
+        find_convention(request.origin, "--from"), find_convention(request.target, "--to")])
+    named = common.named(request)
+    data = common.read_files(request)
+    if request.query is not None and not 0 <= request.query < len(data.query):
+        raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", request.query)
+    lists = common.read_lists(request, [origin, target])
+    how = common.how(request, [origin])
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
-    common.check_measures(args, [walk.start, *(step.result for step in walk.steps)])
-    listed = [] if args.query is None else ranked_list(
-        next(data.input.exact_rows(np.array([args.query]), how)),
-        data.query[args.query:args.query + 1], data.gallery, [origin, target],
-        lists=lists and lists.of_queries(slice(args.query, args.query + 1)),
+    common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
+    listed = [] if request.query is None else ranked_list(
+        next(data.input.exact_rows(np.array([request.query]), how)),
+        data.query[request.query:request.query + 1], data.gallery, [origin, target],
+        lists=lists and lists.of_queries(slice(request.query, request.query + 1)),
         distractors=count_distractors(data.query, data.gallery) > 0)
     show_answer(
-        args.format, table=lambda: as_text(
-            walk, data.query, args.query, listed, named or METRICS),
+        request.format, table=lambda: as_text(
+            walk, data.query, request.query, listed, named or METRICS),
         json=lambda: as_answer(
-            walk, data.query, args.files, data.layout, args.query, listed, named))
+            walk, data.query, request.files, data.layout, request.query, listed, named))
 
 
 def as_text(walk: Explanation, query: Labels, number: int | None,

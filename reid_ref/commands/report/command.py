@@ -3,20 +3,36 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
-from reid_ref.console.files import add_images, check_images, groups_of, image_names
+from reid_ref.console.files import add_images, groups_of, image_names
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
-from reid_ref.conventions import find_convention
 from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import written
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(Request):
+    """What the command line requests."""
+
+    output: str = option(
+        "--output", short="-o", required=True, metavar="FILE",
+        help="the page to write, e.g. report.html")
+    queries: int = option(
+        "--queries", 60, type=int, metavar="N", help="rank lists in all (default: 60)")
+    top: int = option(
+        "--top", 10, type=int, metavar="K", help="images of each list (default: 10)")
+    seed: int = option(
+        "--seed", 12345, type=int, metavar="N", help="seed of the queries drawn (default: 12345)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -27,62 +43,53 @@ def add(command: argparse.ArgumentParser) -> None:
     needs them is left out. The same input and versions give the same bytes.
     """
     common.add_files(command)
-    command.add_argument("-o", "--output", required=True, metavar="FILE",
-                         help="the page to write, e.g. report.html")
-    command.add_argument("--convention", metavar="NAME",
-                         help="of the headline and the rank lists (default: matlab)")
-    common.add_options(command, "--metric", "--normalize", "--max-memory", "--threads",
-                       "--measure", "--name")
+    ReportRequest.add(command, "--output", "--convention", "--metric", "--normalize",
+                      "--max-memory", "--threads", "--measure", "--name")
     protocols.add(command)
-    command.add_argument("--queries", type=int, default=60, metavar="N",
-                         help="rank lists in all (default: 60)")
-    command.add_argument("--top", type=int, default=10, metavar="K",
-                         help="images of each list (default: 10)")
+    ReportRequest.add(command, "--queries", "--top")
     add_images(command)
-    command.add_argument("--seed", type=int, default=12345, metavar="N",
-                         help="seed of the queries drawn (default: 12345)")
+    ReportRequest.add(command, "--seed")
 
 
-def run(args: argparse.Namespace) -> None:
-    options, protocol = _options(args), protocols.check_part(args)
+def run(request: ReportRequest) -> None:
+    options, protocol = _options(request), protocols.check_part(request)
     check_libraries()
-    check_targets(args.output)
-    files = _read(args, protocol)
-    images = None if args.images is None else (args.images, {
-        name: image_names(args, paths, data) for name, (paths, data) in files.items()
+    check_targets(request.output)
+    files = _read(request, protocol)
+    images = None if request.images is None else (request.images, {
+        name: image_names(request, paths, data) for name, (paths, data) in files.items()
         if isinstance(data, ResultFile)})
     n_query = sum(len(data.query) for _, data in files.values() if isinstance(data, ResultFile))
     with common.progress_bar(n_query) as bar:
         content = gather(files, options, None if bar is None else bar.update)
     phase("drawing the page")
     text = page(content, images)
-    with whole_files(args.output) as (file,):
+    with whole_files(request.output) as (file,):
         file.write(text)
-    show(written(args.output))
+    show(written(request.output))
 
 
-def _options(args: argparse.Namespace) -> Options:
+def _options(request: ReportRequest) -> Options:
     """Return how the page is made; refuse what does not go together."""
-    convention = find_convention(args.convention or "matlab", "--convention")
+    convention = common.one_convention(request)
     if convention.needs_lists:
         raise InputError("--convention", got=f"{convention.name} takes lists of good and junk "
                          "images, which the report does not read", remedy="name another")
     for name, least in (("queries", 0), ("top", 1), ("seed", 0)):
-        check_count(getattr(args, name), f"--{name}", least, 2**32 - 1)
-    check_images(args)
-    if systems.is_saved(args, args.files):
-        common.refuse(
-            args, ("--convention", *common.OF_FEATURES, "--images", "--map", "--protocol"),
-            "features or distances", "saved results; leave it out, or name the result files")
-    return Options(common.how(args, [convention]), args.queries, args.top, args.seed,
-                   common.named(args))
+        check_count(getattr(request, name), f"--{name}", least, 2**32 - 1)
+    if systems.is_saved(request, request.files):
+        request.refuse(("--convention", *common.OF_FEATURES, "--images", "--map", "--protocol"),
+                       "features or distances", "saved results; leave it out, or name the result "
+                       "files")
+    return Options(common.how(request, [convention]), request.queries, request.top, request.seed,
+                   common.named(request))
 
 
-def _read(args: argparse.Namespace, protocol: Protocol | None,
+def _read(request: ReportRequest, protocol: Protocol | None,
           ) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
     def read(name: str, files: list[str], made: Mapping[str, Result] | None) -> Any:
-        return name, (files, common.read_files(args, files) if made is None
+        return name, (files, common.read_files(request, files) if made is None
                       else next(iter(made.values())))
 
-    return dict(systems.of_each(args, groups_of(args, args.files), read, protocol))
+    return dict(systems.of_each(request, groups_of(request, request.files), read, protocol))

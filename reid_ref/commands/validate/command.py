@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 from reid_ref.arrays import InputError
@@ -12,6 +13,7 @@ from reid_ref.commands.validate.show import (
     Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
+from reid_ref.console.request import Request, option
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
@@ -19,6 +21,25 @@ from reid_ref.datasets.published import (
     Figure, Published, by_key, is_figure, paper_figure, parse_figure, read_figures)
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import source
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidateRequest(Request):
+    """What the command line requests."""
+
+    dataset: str | None = option(
+        "--dataset", metavar="NAME",
+        help="instead of a file: tell whether the figure is possible on this benchmark, such as "
+             "Market-1501")
+    published: list[str] | None = option(
+        "--published", metavar="RANK1/MAP", nargs="+", action="extend",
+        help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ or /67.6; several "
+             "have a line each, and so have the rows of a .csv with columns name, dataset, Rank-1 "
+             "and mAP")
+    paper: str | None = option(
+        "--paper", metavar="KEY",
+        help="take the figure from the built-in table, and compare with its protocol alone: see "
+             "`reid-ref published`")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -30,101 +51,92 @@ def add(command: argparse.ArgumentParser) -> None:
     holds for all.
     """
     common.add_files(command, nargs="*")
-    command.add_argument("--dataset", metavar="NAME",
-                         help="instead of a file: say whether the figure is possible on this "
-                              "benchmark, such as Market-1501")
-    command.add_argument("--published", metavar="RANK1/MAP", nargs="+", action="extend",
-                         help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ "
-                              "or /67.6; several have a line each, and so have the rows of a .csv "
-                              "with columns name, dataset, Rank-1 and mAP")
-    command.add_argument("--paper", metavar="KEY",
-                         help="take the figure from the built-in table, and compare with its "
-                              "protocol alone: see `reid-ref published`")
-    common.add_options(command, "--convention", "--set", "--max-memory",
-                       formats=("table", "json"), conventions="all that are quick")
+    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--convention", "--set",
+                        "--max-memory", formats=("table", "json"),
+                        conventions="all that are quick")
 
 
-def run(args: argparse.Namespace) -> int:
-    if (args.published is None) == (args.paper is None):
+def run(request: ValidateRequest) -> int:
+    if (request.published is None) == (request.paper is None):
         raise InputError("--published, --paper", "one of them",
-                         "none" if args.paper is None else "both", "write --published 81.1/67.6, "
-                         "or --paper KEY")
-    figures = [text for k, text in enumerate(args.published or ()) if not k or is_figure(text)]
+                         "none" if request.paper is None else "both", "write --published "
+                         "81.1/67.6, or --paper KEY")
+    figures = [text for k, text in enumerate(request.published or ()) if not k or is_figure(text)]
     # "--published 81.1/67.6 FILE"
-    files = args.files = [*args.files, *(
-        text for text in args.published or () if text not in figures)]
+    files = [*request.files, *(
+        text for text in request.published or () if text not in figures)]
     if figures[:1] and figures[0].endswith(".csv"):
         if files:
             raise InputError("FILE", "none with a table of figures, which are of benchmarks",
                              ", ".join(files))
-        return _of_table(args, Path(figures[0]))
-    if bool(files) == (args.dataset is not None):
+        return _of_table(request, Path(figures[0]))
+    if bool(files) == (request.dataset is not None):
         raise InputError("FILE, --dataset", "one of them", "both" if files else "none",
                          "name a result file, or write --dataset market1501")
-    paper = None if args.paper is None else by_key(args.paper)
+    paper = None if request.paper is None else by_key(request.paper)
     numbers = [paper_figure(paper)] if paper else list(map(parse_figure, figures))
-    if args.dataset is None:
-        answers, layout = _of_file(args, files, numbers, paper)
+    if request.dataset is None:
+        answers, layout = _of_file(request, files, numbers, paper)
         name, heading = None, source(files, layout)
         good = all(answer.reproduced for answer in answers)
     else:
-        benchmark, answers = _of_dataset(args, numbers, paper)
+        benchmark, answers = _of_dataset(request, numbers, paper)
         name, heading = benchmark.name, known_counts(benchmark)
         layout, good = heading, all(answer.possible for answer in answers)
     if len(answers) > 1:
-        return _show_pairs(args, [as_pair(answer, "", name) for answer in answers], good)
-    show_answer(args.format, json=lambda: as_answer(answers[0], paper, files, layout),
+        return _show_pairs(request, [as_pair(answer, "", name) for answer in answers], good)
+    show_answer(request.format, json=lambda: as_answer(answers[0], paper, files, layout),
                 table=lambda: as_table(answers[0], heading, paper))
     return 0 if good else 1
 
 
-def _of_table(args: argparse.Namespace, path: Path) -> int:
+def _of_table(request: ValidateRequest, path: Path) -> int:
     """Say of each row of a table whether its figure is possible on its benchmark."""
-    _refuse_options_of_files(args)
+    _refuse_options_of_files(request)
     pairs = []
-    for name, dataset, figure in read_figures(path, args.dataset):
+    for name, dataset, figure in read_figures(path, request.dataset):
         answer = validate_dataset(dataset, figure)
         pairs.append(as_pair(answer, name, FINGERPRINTS[dataset].name))
-    return _show_pairs(args, pairs, all(pair.possible for pair in pairs))
+    return _show_pairs(request, pairs, all(pair.possible for pair in pairs))
 
 
-def _show_pairs(args: argparse.Namespace, pairs: list[Pair], good: bool) -> int:
-    show_answer(args.format, json=lambda: Pairs(pairs), table=lambda: as_lines(pairs))
+def _show_pairs(request: ValidateRequest, pairs: list[Pair], good: bool) -> int:
+    show_answer(request.format, json=lambda: Pairs(pairs), table=lambda: as_lines(pairs))
     return 0 if good else 1
 
 
-def _refuse_options_of_files(args: argparse.Namespace) -> None:
-    if args.convention is not None or args.choices or args.max_memory is not None or args.map:
+def _refuse_options_of_files(request: ValidateRequest) -> None:
+    if request.given("--convention", "--set", "--max-memory", "--map"):
         raise InputError("--convention, --set, --max-memory, --map", "a result file to evaluate",
-                         "--dataset" if args.dataset else "a table of figures",
+                         "--dataset" if request.dataset else "a table of figures",
                          "leave them out, or name a file")
 
 
-def _conventions(args: argparse.Namespace) -> list[Convention] | None:
+def _conventions(request: ValidateRequest) -> list[Convention] | None:
     """Return the conventions to try, with their choices changed; None: all that are quick."""
-    names = common.convention_names(args, "all")
+    names = common.convention_names(request, "all")
     for name in names or ():
         if CONVENTIONS[name].needs_lists:
             raise InputError("--convention", got=f"{name!r} needs lists of good and junk images, "
                              "which this command does not read", remedy="`reid-ref evaluate` does")
-    if names is None and args.choices:
+    if names is None and request.choices:
         raise InputError("--set", "--convention NAME with it",
-                         "all" if args.convention else "none", "name what to change")
+                         "all" if request.convention else "none", "name what to change")
     if names is None:
         return None
-    return common.with_choices(args, [CONVENTIONS[name] for name in names])
+    return common.with_choices(request, [CONVENTIONS[name] for name in names])
 
 
-def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
+def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
              paper: Published | None) -> tuple[list[Validation], str]:
     """Compare figures with what each convention gives on a file; return its layout, too."""
     by_protocol = paper is not None and paper.protocol in PROTOCOLS
-    if by_protocol and (args.convention is not None or args.choices):
+    if by_protocol and (request.convention is not None or request.choices):
         raise InputError("--convention, --set", "none with a figure of a protocol",
-                         ", ".join([*(args.convention or ()), *(args.choices or ())]),
+                         ", ".join([*(request.convention or ()), *(request.choices or ())]),
                          "write its digits after --published")
-    conventions = _conventions(args)
-    data, memory = common.read_files(args, files), common.max_memory(args)
+    conventions = _conventions(request)
+    data, memory = common.read_files(request, files), common.max_memory(request)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
@@ -138,11 +150,11 @@ def _of_file(args: argparse.Namespace, files: list[str], figures: list[Figure],
                              max_memory=memory, progress=progress), data.layout
 
 
-def _of_dataset(args: argparse.Namespace, figures: list[Figure],
+def _of_dataset(request: ValidateRequest, figures: list[Figure],
                 paper: Published | None) -> tuple[Fingerprint, list[Validation]]:
     """Say whether figures are possible on a benchmark, by its counts alone."""
-    dataset = counted_benchmark(args.dataset, "--dataset")
-    _refuse_options_of_files(args)
+    dataset = counted_benchmark(str(request.dataset), "--dataset")
+    _refuse_options_of_files(request)
     benchmark = FINGERPRINTS[dataset]
     if paper is not None:
         check_same_images(paper, dataset)

@@ -1,6 +1,8 @@
 """Checks for known mistakes in a result file."""
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from reid_ref.arrays import InputError
 from reid_ref.commands.doctor.compute.labels import SEVERITIES, Finding, check_labels
 from reid_ref.commands.doctor.compute.norms import raw_features
@@ -56,7 +58,11 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError("seed", "a whole number from 0", repr(seed))
     data.input.check(data.query, data.gallery)
-    findings = [*check_labels(data.query, data.gallery), *check_values(data, seed)]
+    return most_serious_first([*check_labels(data.query, data.gallery), *check_values(data, seed)])
+
+
+def most_serious_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings in the order of their severity."""
     return sorted(findings, key=lambda finding: -SEVERITIES.index(finding.severity))
 
 

@@ -1,0 +1,235 @@
+"""What a command line requests, as one frozen value, and the table of the options that set it.
+
+argparse, `--help-all`, the names of options in messages and the refusals are made from the fields.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from reid_ref.arrays import InputError
+from reid_ref.console.answers import add_format
+from reid_ref.console.values import decimals, numbers
+from reid_ref.datasets.pooling import POOLINGS
+from reid_ref.measures import names as measure_names
+
+Own = TypeVar("Own", bound="Request")
+METHODS = ("bootstrap-t", "analytic")
+
+
+#: Why two options do not go together.
+_BRINGS = {"--protocol": "which brings what is counted, and ranks a selection of the images"}
+_LISTS = {"--labels": "for ranked lists have no distances"}
+
+
+def option(flag: str, default: Any = None, *, short: str = "", more: bool = False,
+           needs: tuple[str, ...] = (), without: Mapping[str, str] = MappingProxyType({}),
+           **how: Any) -> Any:
+    """Return a field that an option sets.
+
+    Parameters
+    ----------
+    flag, default
+    short : str
+        A second flag.
+    more : bool
+        `--help` leaves it out, and `--help-all` shows it.
+    needs : tuple of str
+        Options of which one must be given with it, as far as the command takes them.
+    without : mapping of str to str
+        Options that must not be given with it, and why.
+    how
+        As argparse takes it.
+    """
+    return field(default=default, metadata={
+        "flag": flag, "flags": [short, flag] if short else [flag], "more": more, "needs": needs,
+        "without": without, "how": how})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The options that commands share; None is not given.
+
+    A command with further options has a class of its own, with a field for each.
+    """
+
+    files: list[str] = field(default_factory=list)
+    format: str = "table"
+    map: list[str] = option(
+        "--map", (), without=_LISTS, action="append", metavar="ROLE=NAME[,...]",
+        help="which array has which role, if its name does not tell: "
+             "query_features=A,gallery_features=B; docs/files.md lists the roles")
+    convention: list[str] | None = option(
+        "--convention", without=_BRINGS, action="append", metavar="NAME",
+        help="one that `reid-ref conventions` lists (default: matlab)")
+    choices: list[str] = option(
+        "--set", (), without=_BRINGS, action="append", metavar="KEY=VALUE",
+        help="change choices of each convention, e.g. ap=step,top_k=100; `reid-ref conventions "
+             "NAME --json` shows the keys, and an error lists the values")
+    metric: str | None = option(
+        "--metric", without=_LISTS, metavar="NAME",
+        help="the distance between features: euclidean, cosine or dot (default: as the "
+             "convention's toolbox has it; euclidean under matlab)")
+    normalize: bool | None = option(
+        "--normalize", without=_LISTS, action=argparse.BooleanOptionalAction,
+        help="divide features by their 2-norm, or do not (default: as the convention's toolbox "
+             "does; matlab divides, torchreid does not)")
+    pool: str | None = option(
+        "--pool", without=_LISTS, more=True, choices=list(POOLINGS),
+        help="the rows are frames: take the mean or the maximum over each tracklet; "
+             "query_tracklet and gallery_tracklet in the file give that of each frame")
+    index_lists: list[str] | None = option(
+        "--index-lists", without=_BRINGS, nargs=2, metavar=("GOOD", "JUNK"),
+        help="good and junk gallery images of each query, for veri and oxford: text, one line per "
+             "query, numbers from 1")
+    max_memory: str | None = option(
+        "--max-memory", metavar="SIZE",
+        help="memory to work in besides the file's arrays, e.g. 512M; the numbers do not depend "
+             "on it")
+    threads: int | None = option(
+        "--threads", more=True, metavar="N", type=int,
+        help="threads to work with (default: the cores that the process may use); the numbers do "
+             "not depend on it")
+    names: list[str] | None = option(
+        "--name", action="append", metavar="NAME[,NAME]",
+        help="names of the rows, one per result (default: the name of its file, or of its folder "
+             "if files have the same name)")
+    measure: str | None = option(
+        "--measure", metavar="NAME[,NAME]",
+        help=f"print these numbers in place of the usual ones: {measure_names()}, k a number")
+    ranks: list[int] | None = option(
+        "--ranks", without={"--measure": "which names each Rank-k"}, metavar="K[,K]", type=numbers,
+        help="which Rank-k tables and rows show (default: 1,5,10,20)")
+    cmc: str | None = option(
+        "--cmc", more=True, metavar="RANKS",
+        help="ranks of the CMC curve in JSON: a number, or all; default 50")
+    labels: list[str] | None = option(
+        "--labels", more=True, nargs="+", metavar="FILE",
+        help="FILE holds ranked lists, text, .json or .npy; their labels: a table of the queries "
+             "and one of the gallery (.npy, csv or image names), or files that `reid-ref doctor` "
+             "reads")
+    numbers_from: int | None = option(
+        "--numbers-from", needs=("--labels",), more=True, type=int, choices=(0, 1),
+        help="number of the first gallery image in the lists (default: 1 in text, 0 in .json and "
+             ".npy)")
+    n_good: str | None = option(
+        "--n-good", needs=("--labels",), more=True, metavar="FILE",
+        help="with --labels: how many good images exist for each query, if the gallery lacks some")
+    protocol: str | None = option(
+        "--protocol", metavar="NAME",
+        help="evaluate a benchmark as its own code does, with its trials: a name that `reid-ref "
+             "protocols` lists, or a .toml or .json file of your own")
+    part: str | None = option(
+        "--part", needs=("--protocol",), more=True, metavar="NAME",
+        help="one part of the protocol (default: all)")
+    trials: str | None = option(
+        "--trials", needs=("--protocol",), more=True, metavar="FILE",
+        help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or .json")
+    shots: int | None = option(
+        "--shots", needs=("--protocol",), more=True, type=int, metavar="N",
+        help="images of each identity and camera in the gallery: 1 or 10 for SYSU-MM01")
+    min_score: list[float] | None = option(
+        "--min-score", needs=("--protocol",), more=True, type=decimals, metavar="S[,S]",
+        help="person search: keep detections of at least this score, a row for each (default: "
+             "0.5; prw-matlab keeps all)")
+    boxes_per_image: list[float] | None = option(
+        "--boxes-per-image", needs=("--protocol",), more=True, type=decimals, metavar="N[,N]",
+        help="person search: keep this many detections of an image, those of the highest scores, "
+             "a row for each")
+    images: str | None = option(
+        "--images", without=_BRINGS, metavar="ROOT",
+        help="folder of the images: names are those in the result file, else those in its "
+             "folders, in sorted order or in that of torchvision's ImageFolder; they must give "
+             "the identity and camera of the labels")
+    query_names: str | None = option(
+        "--query-names", needs=("--images",), metavar="FILE",
+        help="names of the query images below ROOT, one per line, in the order of the features")
+    gallery_names: str | None = option(
+        "--gallery-names", needs=("--images",), metavar="FILE",
+        help="names of the gallery images below ROOT, one per line, in the order of the features")
+    confidence: bool = option(
+        "--confidence", False, action="store_true",
+        help="also the confidence interval and the standard error of each number; queries of one "
+             "identity are not independent")
+    level: float | None = option(
+        "--level", needs=("--confidence",), more=True, type=float, metavar="PERCENT",
+        help="confidence level of the intervals (default: 95)")
+    unit: str | None = option(
+        "--unit", needs=("--confidence",), more=True, metavar="UNIT",
+        help="what is independent: identity (default), query, or a file with the group of each "
+             "query on its line")
+    resamples: int | None = option(
+        "--resamples", needs=("--confidence",), more=True, type=int, metavar="N",
+        help="number of resamples (default: 10000)")
+    seed: int | None = option(
+        "--seed", needs=("--confidence",), more=True, type=int, metavar="N",
+        help="seed of the resamples (default: 12345)")
+    confidence_method: str | None = option(
+        "--confidence-method", needs=("--confidence",), more=True, choices=METHODS,
+        help="bootstrap-t (default), or analytic: without random numbers")
+
+    @classmethod
+    def of(cls: type[Own], args: object) -> Own:
+        """Return the request of a command line; refuse options that do not go together."""
+        request = cls(**{each.name: getattr(args, each.name) for each in fields(cls)
+                         if hasattr(args, each.name)})
+        table = cls.table()
+        for given in request.given(*table):
+            flag = given.replace("--no-", "--")
+            needs = [each for each in table[flag].metadata["needs"]
+                     if each in table and hasattr(args, table[each].name)]
+            if needs and not request.given(*needs):
+                raise InputError(given, f"{' or '.join(needs)} with it", "none",
+                                 "add it, or leave it out")
+            for other, why in table[flag].metadata["without"].items():
+                if request.given(other):
+                    raise InputError(given, got=f"does not go with {other}, {why}",
+                                     remedy="leave one of them out")
+        return request
+
+    @classmethod
+    def table(cls) -> dict[str, Any]:
+        """Return the field of each option, by its flag."""
+        return {each.metadata["flag"]: each for each in fields(cls) if "flag" in each.metadata}
+
+    @classmethod
+    def add(cls, command: Any, *flags: str, formats: Iterable[str] = (),
+            conventions: str = "") -> None:
+        """Let a command take these options, and --format and --json if there are formats.
+
+        `conventions`: the default of --convention, if it takes several names.
+        """
+        table = cls.table()
+        for flag in flags:
+            how = dict(table[flag].metadata["how"])
+            if flag == "--convention" and conventions:
+                how |= {"metavar": "NAME[,NAME]", "help": (
+                    "one or more that `reid-ref conventions` lists, or all: every one that "
+                    f"applies (default: {conventions})")}
+            default = table[flag].default
+            action = command.add_argument(
+                *table[flag].metadata["flags"], dest=table[flag].name,
+                default=list(default) if default == () else default, **how)
+            if flag == "--normalize":
+                action.default = None  # given at once, some Pythons would print it in the help
+        if formats:
+            add_format(command, formats)
+
+    def given(self, *flags: str) -> list[str]:
+        """Return which options are given: a value that is not None, False or empty."""
+        table, names = self.table(), []
+        for flag in flags:
+            value = getattr(self, table[flag].name) if flag in table else None
+            if flag == "--normalize" and value is False:
+                names.append("--no-normalize")
+            elif not (value is None or value is False or value in ([], ())):  # 0 is given
+                names.append(flag)
+        return names
+
+    def refuse(self, flags: Iterable[str], expected: str, got: str) -> None:
+        """Refuse those of some options that are given."""
+        if names := self.given(*flags):
+            raise InputError(", ".join(names), expected, got)

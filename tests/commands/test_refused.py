@@ -156,12 +156,11 @@ REFUSED = {
     "validate --dataset mars --paper mars/rnn-resnet50":
         "--paper: .*rnn-resnet50, over 1,840 of MARS",
     # Published figures, and tables of them.
-    "published mars/rnn-resnet50 --dataset mars":
-        "KEY: 'mars/rnn-resnet50' names one figure alre",
-    "published --dataset x": "dataset: unknown 'x'; known: ",
-    "published mars --dataset mars": "BENCHMARK, --dataset: .*both",
-    "published mars --protocol torchreid":
-        "--protocol: .*published figures .*: mars, mars-torchreid",
+    "published": "COMMAND: .*did you mean validate\\?",
+    "validate --dataset x": "--dataset: unknown 'x'; known: ",
+    "validate --dataset mars --convention matlab": "--convention.*: .*result file",
+    "validate --paper mars/rnn-resnet50 --max-memory 1G": "--max-memory.*: .*result file",
+    "validate --paper mars/x": "KEY: unknown 'mars/x'",
     "check-table missing.md":
         "missing.md: .*No such file.*Markdown",
     "check-table MARKET": "market_like.mat: .*not text.*Markdown",

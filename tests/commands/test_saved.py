@@ -38,7 +38,7 @@ WORDS = {
     "evaluate FILE --no-normalize": "--no-normalize: expected features",
     "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features"}
 #: Commands that take no result file; `check-table` reads rows of Markdown in any text.
-OF_OTHER_FILES = {"conventions", "protocols", "published", "oxford", "check-table"}
+OF_OTHER_FILES = {"conventions", "protocols", "oxford", "check-table"}
 
 
 @pytest.fixture(scope="module")

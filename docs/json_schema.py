@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.commands.baseline.command import DriverLines
 from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.compute import Compared
 from reid_ref.commands.conventions import Record, Records
@@ -23,7 +22,7 @@ from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
-from reid_ref.commands.scripts import Scripts
+from reid_ref.commands.scripts.show import DriverLines, Scripts
 from reid_ref.commands.table import MainTable
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
@@ -61,7 +60,7 @@ SHAPES = {
     "validate_pairs": (Pairs, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
-    "baseline": (DriverLines, "reid-ref baseline FILE --driver NAME"),
+    "scripts_driver": (DriverLines, "reid-ref scripts FILE --driver NAME"),
 }
 #: Shapes of files that commands write; nothing is warned of in them.
 FILES = ("per_query",)

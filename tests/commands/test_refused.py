@@ -168,10 +168,16 @@ REFUSED = {
     "check-table README --dataset SYSU":
         "--dataset: the good images of SYSU-MM01 are not on record; known: .*market1501",
     # Lines of the drivers.
-    "baseline x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
-    "baseline x.npz --driver ide --seed -1": "--seed: .*whole number",
-    "baseline missing.npz --driver ide": "missing.npz: No such file",
-    "baseline TIES --driver ide": "ties.mat: .*features",
+    "scripts x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
+    "scripts x.npz --driver ide --seed -1": "--seed: .*whole number",
+    "scripts missing.npz --driver ide": "missing.npz: No such file",
+    "scripts TIES --driver ide": "ties.mat: .*features",
+    "scripts MARKET --seed 0": "--seed: .*--driver",
+    "scripts MARKET --driver ide --only port --metric dot --ranks 1":
+        "--metric, --ranks, --only: .*--driver",
+    "scripts MARKET --driver ide --matlab-dir . --convention mars":
+        "--convention, --matlab-dir: .*--driver",
+    "baseline MARKET": "COMMAND: .*did you mean scripts --driver",
     # Figures.
     "plot cameras MARKET -o x.png --no-title":
         "--no-title: .*one panel",

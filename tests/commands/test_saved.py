@@ -26,7 +26,7 @@ WORDS = {
         "plot distances FILE -o OUT.svg", "plot rank-lists FILE -o OUT.svg", "camera-pairs FILE",
         "explain FILE", "validate FILE --published 45/40",
         "crosscheck FILE --evaluator fastreid", "export FILE --to trec --output OUT",
-        "baseline FILE --driver market1501", "doctor FILE", "rerank FILE",
+        "scripts FILE --driver market1501", "doctor FILE", "rerank FILE",
         "ties FILE", "thresholds FILE", "scripts FILE --only port"), NO_ARRAYS),
     **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
         "evaluate FILE --metric dot",

@@ -238,7 +238,7 @@ def no_control_characters(text):
 
 @pytest.mark.parametrize("arguments", [
     ["evaluate"], ["evaluate", "--convention", "all"], ["camera-pairs"], ["explain"],
-    ["doctor"], ["baseline", "--driver", "market1501"], ["validate", "--published", "45.8/"],
+    ["doctor"], ["scripts", "--driver", "market1501"], ["validate", "--published", "45.8/"],
     ["rerank"], ["ties"], ["thresholds"],
     ["evaluate", "--json"], ["export", "--to", "trec", "--output", "p\x1b[1m\nq"]])
 def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.commands.baseline.command import DriverLines
 from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.compute import Compared
 from reid_ref.commands.compare.show.benchmarks import MainTable
@@ -22,16 +21,15 @@ from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryF
 from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
 from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
-from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank import Rerank
 from reid_ref.commands.runs import Spread
-from reid_ref.commands.scripts import Scripts
+from reid_ref.commands.scripts.show import DriverLines, Scripts
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
+from reid_ref.commands.validate.compute.figures import Figures
 from reid_ref.commands.validate.show import Pairs, Validated
 from reid_ref.console.answers import SCHEMA
 from reid_ref.conventions import Convention
-from reid_ref.datasets.published import Published
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import Counts, Fingerprints, Means, PerQuery, Ranks
 from reid_ref.result.means import AVERAGES
@@ -58,13 +56,11 @@ SHAPES = {
     "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
+    "validate_figures": (Figures, "reid-ref validate --dataset NAME or --paper KEY"),
     "validate_pairs": (Pairs, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
-    "published": (Figures, "reid-ref published"),
-    "published_key": (Published, "reid-ref published KEY"),
-    "published_check": (Checked, "reid-ref published --check"),
-    "baseline": (DriverLines, "reid-ref baseline FILE --driver NAME"),
+    "scripts_driver": (DriverLines, "reid-ref scripts FILE --driver NAME"),
 }
 #: Shapes of files that commands write; nothing is warned of in them.
 FILES = ("per_query",)

@@ -135,7 +135,8 @@ def figures(name):
             for each in sorted(load(), key=lambda each: each.year, reverse=True)
             if each.protocol == name]
     return ["## Published\n",
-            f"Percent, as printed. `reid-ref published --protocol {name}` lists them.\n",
+            "Percent, as printed. `reid-ref validate --dataset "
+            f"{PROTOCOLS[name].benchmark}` lists them.\n",
             *table(["method", "part", "Rank-1", "mAP", "mINP", "year", "source"], rows), ""
             ] if rows else []
 

@@ -14,7 +14,7 @@ ROOMS = (
     "metric_learning", "files", "datasets", "protocols", "compat", "drawing", "console",
     "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.
-USES_THE_PORT = {"commands.scripts"}
+USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.
 STAGES = ("compute", "show", "command")
 #: Commands that take another one's room: gates take what they test by; a split is a run of its

@@ -54,18 +54,19 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("doctor.command",
                    "known mistakes in labels and features, and of which benchmark")},
     "check": {
-        "validate": ("validate.command", "which convention gives a published figure"),
-        "published": ("published", "figures that others published, with their sources"),
+        "validate": ("validate.command",
+                     "which convention gives a published figure; all of a benchmark"),
         "check-table": ("check_table", "rows of printed tables that cannot be right"),
         "crosscheck": ("crosscheck.command", "another evaluator on the same arrays"),
-        "scripts": ("scripts", "the MATLAB scripts, run in GNU Octave, and their port")},
+        "scripts": ("scripts.command",
+                    "the MATLAB scripts in GNU Octave, their port and their drivers")},
     "more": {
-        "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
         "export": ("export", "write the ranking of a result file for trec_eval")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 #: Names that these commands had before, for "did you mean".
-FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor"}
+FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor",
+          "published": "validate", "baseline": "scripts --driver"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:

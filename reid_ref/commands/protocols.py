@@ -10,8 +10,9 @@ from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocols import chosen, is_file, named, option_of_trials
 from reid_ref.console.request import Request
 from reid_ref.conventions import UNMATCHED
-from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import FINGERPRINTS
+from reid_ref.datasets.published import Published, load
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.record import Later
 from reid_ref.protocols.records import every_protocol
@@ -36,6 +37,7 @@ class ProtocolRecord(NamedTuple):
     chosen: str
     later: Later | None
     save: str
+    published: int
 
 
 class ProtocolRecords(NamedTuple):
@@ -51,7 +53,14 @@ def record_of(protocol: Protocol) -> ProtocolRecord:
         {part.name: words_of(protocol, part) for part in protocol.parts}, trials_of(protocol)[1],
         list(protocol.shots), list(protocol.needs), protocol.convention.name,
         {name: list(counts) for name, counts in protocol.counts.items()}, protocol.note,
-        chosen(protocol), protocol.later, protocol.save)
+        chosen(protocol), protocol.later, protocol.save,
+        len(_published(protocol)))
+
+
+def _published(protocol: Protocol) -> list[Published]:
+    """Return the published figures of a protocol's benchmark."""
+    return [figure for figure in load() if protocol.benchmark
+            and benchmark_named(figure.dataset) == protocol.benchmark]
 
 
 def _benchmark(protocol: Protocol) -> str:
@@ -128,6 +137,11 @@ def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tu
         yield "also", f"{protocol.later.words}: --protocol {protocol.later.protocol}"
     yield "", ""
     yield "command", f"reid-ref evaluate FILE --protocol {given}{option_of_trials(protocol)}"
+    if figures := _published(protocol):
+        same = sum(figure.protocol == protocol.name for figure in figures)
+        yield "published", (f"{len(figures)} figures of this benchmark" + (
+            f", {same} of them by this protocol" if same else "")
+            + f"; reid-ref validate --dataset {protocol.benchmark} lists them")
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -31,7 +31,8 @@ class Method:
     Parameters
     ----------
     space : str
-        In which distances are measured: a key of `reid_ref.commands.baseline.compute.SPACES`.
+        In which distances are measured: a key of `SPACES` of
+        `reid_ref.commands.scripts.compute.drivers`.
     reranked : bool
         Whether k-reciprocal re-ranking follows.
     """

@@ -503,7 +503,7 @@ def nearest(counts: HitCounts) -> str:
     return " and ".join(f"{k:,} ({100 * k / counts.n_query:.4f})" for k in counts.nearest)
 
 
-ALL = "reid_ref.published.load() and `reid-ref published` list all"
+ALL = "`reid-ref validate --dataset NAME` and reid_ref.published.load() list the known ones"
 #: Fields that are a Rank-k.
 RANKS = {"rank1": "Rank-1", "rank5": "Rank-5", "rank10": "Rank-10", "rank20": "Rank-20"}
 

@@ -79,7 +79,7 @@ def test_over_100(tmp_path, capsys):
 
 
 def test_map_out_of_reach(tmp_path, capsys):
-    """`validate` and `published --check` called it impossible, and this did not."""
+    """`validate` called it impossible, and this did not."""
     for options, heading in ((["--dataset", "Market-1501"], ""), ([], "Market-1501")):
         text = f"# {heading}\n" + table("| swapped | 10.0 | 99.0 |", "| a | 90.1 | 75.0 |",
                                         "| b | 10.0 ± 0.1 | 99.0 |")

@@ -16,7 +16,7 @@ from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.files import read_result
 from tests.cases import save, save_features
 from tests.documents import ROOT
-from tests.commands.test_baseline import FILES
+from tests.commands.test_drivers import FILES
 from tests.nightly import cases
 
 SCHEMA = json.loads((ROOT / "docs/schema.json").read_text())
@@ -76,16 +76,16 @@ COMMANDS = [
     ("doctor", f"doctor {MARKET}", 0),
     ("explain", f"explain {MARKET}", 0),
     ("explain", f"explain {MARKET} --query 3", 0),
-    ("published", "published --dataset VehicleID", 0),
-    ("published_check", "published --check --dataset Market-1501", 1),
-    ("published_key", "published market1501/ide-resnet50-euclidean-zhong", 0),
+    ("validate_figures", "validate --dataset VehicleID", 0),
+    ("validate_figures", "validate --dataset Market-1501", 1),
+    ("validate_figures", "validate --paper market1501/ide-resnet50-euclidean-zhong", 0),
     ("validate", f"validate {MARKET} --published 45.83/40.16", 0),
     ("validate", f"validate {MARKET} --published /99.9 --convention matlab,mars", 1),
     ("validate", f"validate {MARKET} --paper market1501/ide-resnet50-euclidean-zhong", 1),
     ("validate", "validate --dataset market1501 --published 94.43/86.1", 1),
     ("validate_pairs", f"validate {MARKET} --published 45.83/40.16 /44.91", 0),
-    ("baseline", f"baseline {MARKET} --driver market1501", 0),
-    ("baseline", "baseline {}/mars/* --driver mars", 0)]
+    ("scripts_driver", f"scripts {MARKET} --driver market1501", 0),
+    ("scripts_driver", "scripts {}/mars/* --driver mars", 0)]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 The collected figures that it was made from are read where they are: see `tests.shared`.
 """
 import csv
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -12,11 +11,12 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import CONVENTIONS
-from reid_ref.commands.published import as_doubts, benchmark_of, check, check_all
+from reid_ref.commands.validate.compute.figures import benchmark_of, check, check_all
+from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.published import by_key, find, load
 from reid_ref.protocols import PROTOCOLS
-from tests.commands.common import command
+from tests.commands.common import answer, command, table
 from tests.refusals import refused
 from tests.shared import shared
 
@@ -36,9 +36,14 @@ PERSON_SEARCH = {"cuhk-sysu": {"100"}, "prw": {"all"}}
 OPEN_REID_QUERIES = {"Market-1501": 16483, "DukeMTMC-reID": 16426}
 
 
-def run(*arguments):
-    done = command("published", *arguments)
-    return done.returncode, done.stdout, done.stderr
+def listed(dataset):
+    """The list of a benchmark's figures as the command prints it."""
+    return command("validate", "--dataset", dataset).stdout
+
+
+def page(key):
+    """One figure in full."""
+    return as_page(check_all([by_key(key)]))
 
 
 def test_every_row_has_a_unique_key_figure_evaluator_and_source():
@@ -165,7 +170,7 @@ def test_nothing_was_changed_or_lost():
     ("market1501/bagtrick-resnet5", "nearest: market1501/bagtricks-resnet50, "),
     ("MARKET1501/BagTricks-ResNet50", "nearest: market1501/bagtricks-resnet50, "),
     ("spcl", "nearest: market1501/spcl-gom, dukemtmc/spcl-gom; "),
-    ("qqqq", "unknown 'qqqq'; reid_ref.published"), ("", "unknown ''; reid_ref.published")])
+    ("qqqq", "unknown 'qqqq'; "), ("", "unknown ''; ")])
 def test_an_unknown_key_names_the_nearest(key, noun):
     refused("key", noun, by_key, key)
 
@@ -191,8 +196,7 @@ def test_nothing_found_is_said(arguments, argument, noun):
 
 
 def test_the_list_fits_80_columns_and_stars_what_cannot_be():
-    status, out, err = run()
-    assert (status, err) == (0, "")
+    out = as_list(check_all(load()))
     lines = out.splitlines()
     # One repository's name alone is longer.
     assert max(len(line) for line in lines if " " in line) <= 80
@@ -201,31 +205,25 @@ def test_the_list_fits_80_columns_and_stars_what_cannot_be():
         assert line.endswith(" *") == row.is_suspect
         if len(row.mAP) <= 7:
             assert line.split()[1:2 + bool(row.mAP)] == [row.rank1] + [row.mAP] * bool(row.mAP)
-    assert lines[-1] == "907 published figures, percent, as printed; * 16 whose Rank-k is not k/N"
+    assert lines[-2].startswith("907 published figures, percent, as printed; checked: ")
 
 
 def test_the_list_names_evaluator_and_source_once_a_block():
-    status, out, _ = run("mars", "--protocol", "MARS_torchreid")
-    first, head, *rows, _, last = out.splitlines()
-    counts = rows.index("")
-    assert "".join(rows[counts:]).startswith(
-        "1,980 queries, 11,310 in the gallery (with its queries): ")
-    rows = rows[:counts]
+    first, head, *rows = listed("mars").splitlines()
+    assert any(row.startswith("1,980 queries, 11,310 in the gallery (with its queries): ")
+               for row in rows)
     assert first == "jiyanggao/Video-Person-ReID README.md: eval_metrics.py: rectangular AP"
-    assert (status, head.split(), last) == (
-        0, ["protocol", "mars-torchreid", "Rank-1", "mAP"],
-        "5 published figures, percent, as printed")
-    assert [row.split()[0] for row in rows] == [
+    assert head.split() == ["protocol", "mars-torchreid", "Rank-1", "mAP"]
+    assert [row.split()[0] for row in rows[:rows.index("")]] == [
         row.key for row in find("mars", protocol="mars-torchreid")]
 
 
 def test_the_list_names_a_protocol_wherever_it_changes():
-    _, out, _ = run("sysu", "--method", "DDAG")
-    lines = out.splitlines()
+    lines = as_list(check_all(find("sysu", "DDAG"))).splitlines()
     assert [line.split()[:3] for line in lines[2:lines.index("")]] == [
         ["protocol", "sysu-mm01-python,", "all"], ["sysu-mm01/ddag-all", "54.75", "53.02"],
         ["protocol", "sysu-mm01-python,", "indoor"], ["sysu-mm01/ddag-indoor", "61.02", "67.98"]]
-    assert "  protocol not stated  " in run("--dataset", "cargo")[1]
+    assert "  protocol not stated  " in listed("cargo")
 
 
 def test_person_search_has_the_score_of_the_detections():
@@ -242,35 +240,39 @@ def test_person_search_has_the_score_of_the_detections():
         **{("munjalbharti/Query-guided-End-to-End-Person-Search", name): {""}
            for name in ("cuhk-sysu", "prw")}}
     heading = ""
-    for line in run("--protocol", "prw")[1].splitlines():
+    for line in listed("prw").splitlines():
         if line.startswith("  protocol "):
             heading = line
         elif line.startswith("  prw/"):
             score = by_key(line.split()[0]).min_score or "not stated"
             assert heading.startswith(f"  protocol prw, score {score} "), line
-    assert re.search(r"^least score 0.15$", run("prw/alignps")[1], re.M)
+    assert re.search(r"^least score 0.15$", page("prw/alignps"), re.M)
 
 
 def test_figures_with_many_decimals_are_shortened_in_the_list_only():
-    line = next(line for line in run("--method", "spcl")[1].splitlines() if "  market" in line)
+    line = next(line for line in listed("market1501").splitlines() if "/spcl-gom " in line)
     assert line.split() == ["market1501/spcl-gom", "89.5190", "76.0478"]
-    assert re.search(r"^mAP +76.0478415258$", run("market1501/spcl-gom")[1], re.M)
+    assert re.search(r"^mAP +76.0478415258$", page("market1501/spcl-gom"), re.M)
 
 
 def test_json():
-    rows = json.loads(run("vehicleid", "--method", "bot", "--json")[1])["published"]
-    assert [row["rank1"] for row in rows] == ["86.6", "82.9", "80.6"]
-    assert {(row["protocol"], row["part"]) for row in rows} == {("vehicleid-draws", "all")}
-    assert rows[0]["mAP"] == ""
-    one = json.loads(run("mars/rnn-resnet50", "--json")[1])
-    assert one == {"schema": 1, "warnings": [], **vars(by_key("mars/rnn-resnet50"))}
+    rows = answer("validate", "--dataset", "vehicleid")["figures"]
+    assert rows == [vars(row) for row in find("vehicleid")]
+    one = answer("validate", "--paper", "mars/rnn-resnet50")
+    assert one == {"schema": 1, "warnings": [], "figures": [vars(by_key("mars/rnn-resnet50"))],
+                   "checked": 1, "doubts": []}
+
+
+def test_a_protocol_has_the_number_of_its_figures():
+    assert answer("protocols", "mars")["published"] == len(find("mars"))
+    assert "validate --dataset mars lists" in table("protocols", "mars-torchreid")
+    assert "published" not in table("protocols", "viper")
 
 
 # Which are impossible.
 
 def test_check_names_exactly_the_rows_that_no_count_gives():
-    status, out, _ = run("--check", "--json")
-    answer = json.loads(out)
+    found = check_all(load())
     impossible, truncated = set(), set()
     for row in load():
         said = {prints_as(value, int(row.n_query)) for name, value in printed(row)
@@ -281,21 +283,25 @@ def test_check_names_exactly_the_rows_that_no_count_gives():
             truncated.add(row.key)
     padded = {"dukemtmc/deep-person", "veri776/reference-6"}  # 80.90 and 89.70
     assert (len(impossible), len(truncated), padded <= impossible) == (13, 3, True)
-    found = {name: {doubt["key"] for doubt in answer["doubts"] if doubt["verdict"] == name}
-             for name in ("impossible", "truncated", "padded")}
-    assert found == {"impossible": impossible - padded, "truncated": truncated, "padded": padded}
-    assert status == 1 and answer["rows"] == len(load()) > answer["checked"] > 400
+    doubts = {name: {doubt.key for doubt in found.doubts if doubt.verdict == name}
+              for name in ("impossible", "truncated", "padded")}
+    assert doubts == {"impossible": impossible - padded, "truncated": truncated, "padded": padded}
+    assert not found.possible and len(load()) > found.checked > 400
+    for dataset, status in (("VeRi", 1), ("market1501", 1), ("MARS", 0)):
+        done = command("validate", "--dataset", dataset)
+        starred = re.findall(r"^  (\S+) .* \*$", done.stdout, re.M)
+        assert done.returncode == status
+        assert {*starred} == {row.key for row in find(dataset) if row.is_suspect}
 
 
-def test_zeros_added_are_no_accusation():
-    status, out, _ = run("dukemtmc/deep-person", "--check")
-    assert status == 0 and "80.90 of 2,228 queries; possible as 80.9;" in " ".join(out.split())
-
-
-def test_check_of_a_dataset():
-    status, out, _ = run("--check", "--dataset", "mars")
-    assert (status, out) == (0, "19 of 30 published figures checked: those whose number of "
-                                "queries is known\n")
+@pytest.mark.parametrize(("key", "status", "verdict"), [
+    ("dukemtmc/deep-person", 0, "possible only if zeros were added .* possible as 80.9;"),
+    ("market1501/densenet121-news", 1, "impossible; Rank-1 89.91 of 3,368 queries; nearest: "),
+    ("mars/rnn-resnet50", 0, "possible$"), ("mars/lstrl", 0, "not checked: the number of")])
+def test_one_figure_in_full_has_a_verdict(key, status, verdict):
+    done = command("validate", "--paper", key)
+    assert done.returncode == status
+    assert re.search(f" verdict {verdict}", " ".join(done.stdout.split()))
 
 
 def test_check_holds_map_against_the_bounds_that_rank_1_leaves():
@@ -304,10 +310,10 @@ def test_check_holds_map_against_the_bounds_that_rank_1_leaves():
     # With one hit in ten no ranking of these images has an mAP of 99, nor one of 1 with all hits.
     for rank1, mAP in (("10.0", "99.0"), ("100.0", "1.0")):
         changed = replace(row, rank1=rank1, mAP=mAP)
-        answer = check_all([changed])
-        doubt, = answer.doubts
+        found = check_all([changed])
+        doubt, = found.doubts
         assert doubt.verdict == "impossible" and doubt.ranks == {} and len(doubt.mAP) == 2
-        assert f"mAP {mAP}; step with that Rank-1: " in as_doubts(answer, [changed])
+        assert f"mAP {mAP}; step with that Rank-1: " in as_list(found)
     # Where the images are not known, neither are bounds.
     assert check(replace(row, rank1="10.0", mAP="99.0", dataset="another")) is None
 

@@ -131,19 +131,26 @@ REFUSED = {
     # The same benchmark, but without the queries in the gallery.
     "validate --dataset mars --paper mars/rnn-resnet50": "--paper: .*over 1,840 of MARS",
     # Published figures, and tables of them.
-    "published mars/rnn-resnet50 --dataset mars": "KEY: 'mars/rnn-resnet50' names one figure alre",
-    "published --dataset x": "dataset: unknown 'x'; known: ",
-    "published mars --dataset mars": "BENCHMARK, --dataset: .*both",
-    "published mars --protocol torchreid": "--protocol: .*: mars, mars-torchreid",
+    "published": "COMMAND: .*did you mean validate\\?",
+    "validate --dataset x": "--dataset: unknown 'x'; known: ",
+    "validate --dataset mars --convention matlab": "--convention.*: .*result file",
+    "validate --paper mars/rnn-resnet50 --max-memory 1G": "--max-memory.*: .*result file",
+    "validate --paper mars/x": "KEY: unknown 'mars/x'",
     "check-table missing.md": "missing.md: .*No such file.*Markdown",
     "check-table MARKET": "market_like.mat: .*not text.*Markdown",
     "check-table README --dataset markt": "--dataset: unknown 'markt'; known: .*market1501",
     "check-table README --dataset SYSU": "--dataset: .*SYSU-MM01 are not on record",
     # Lines of the drivers.
-    "baseline x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
-    "baseline x.npz --driver ide --seed -1": "--seed: .*whole number",
-    "baseline missing.npz --driver ide": "missing.npz: No such file",
-    "baseline TIES --driver ide": "ties.mat: .*features",
+    "scripts x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
+    "scripts x.npz --driver ide --seed -1": "--seed: .*whole number",
+    "scripts missing.npz --driver ide": "missing.npz: No such file",
+    "scripts TIES --driver ide": "ties.mat: .*features",
+    "scripts MARKET --seed 0": "--seed: .*--driver",
+    "scripts MARKET --driver ide --only port --metric dot --ranks 1":
+        "--metric, --ranks, --only: .*--driver",
+    "scripts MARKET --driver ide --matlab-dir . --convention mars":
+        "--convention, --matlab-dir: .*--driver",
+    "baseline MARKET": "COMMAND: .*did you mean scripts --driver",
     # Figures.
     "plot cameras MARKET -o x.png --no-title": "--no-title: .*one panel",
     "plot rank-lists MARKET -o x.png --title x": "rank-lists have no title",

@@ -27,7 +27,7 @@ WORDS = {
         "plot distances FILE -o OUT.svg", "plot rank-lists FILE -o OUT.svg", "camera-pairs FILE",
         "explain FILE", "validate FILE --published 45/40",
         "crosscheck FILE --evaluator fastreid", "export FILE --to trec --output OUT",
-        "baseline FILE --driver market1501", "doctor FILE", "rerank FILE",
+        "scripts FILE --driver market1501", "doctor FILE", "rerank FILE",
         "ties FILE", "thresholds FILE", "scripts FILE --only port"), NO_ARRAYS),
     **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
         "evaluate FILE --metric dot",
@@ -39,7 +39,7 @@ WORDS = {
     "evaluate FILE --no-normalize": "--no-normalize: expected features",
     "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features"}
 #: Commands that take no result file; `check-table` reads rows of Markdown in any text.
-OF_OTHER_FILES = {"conventions", "protocols", "published", "oxford", "check-table"}
+OF_OTHER_FILES = {"conventions", "protocols", "oxford", "check-table"}
 
 
 @pytest.fixture(scope="module")

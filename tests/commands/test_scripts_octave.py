@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.commands.scripts import run_octave, run_port
+from reid_ref.commands.scripts.compute.programs import run_octave, run_port
 from tests.cases import market_like, special
 from tests.nightly import cases
 from tests.refusals import refused

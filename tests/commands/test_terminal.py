@@ -92,7 +92,7 @@ def test_help_on_any_terminal(name, columns, monkeypatch, capsys):
 @full
 @pytest.mark.parametrize("buffered", ["", "PYTHONUNBUFFERED=1 "])
 @pytest.mark.parametrize("arguments", cases(["--version", f"evaluate {MARKET} --json"], [
-    "--version", "evaluate --help", "published", f"evaluate {MARKET} --json"]))
+    "--version", "evaluate --help", "protocols", f"evaluate {MARKET} --json"]))
 def test_a_full_disk_behind_standard_output(tmp_path, arguments, buffered):
     done = shell(f"unset PYTHONUNBUFFERED; {buffered}$R {arguments} >/dev/full", tmp_path)
     lines = [line for line in done.stderr.splitlines() if "warning" not in line]
@@ -106,7 +106,8 @@ def test_a_standard_error_that_is_closed_changes_no_result(tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "status"), [
-    ("--help", 0), ("evaluate --help", 0), ("conventions --json", 141), ("published", 141),
+    ("--help", 0), ("evaluate --help", 0), ("conventions --json", 141),
+    ("validate --dataset market1501", 141),
     (f"evaluate {MARKET} --json", 141), (f"evaluate {MARKET} --quiet --fail-under mAP=99", 141),
     (f"doctor {MARKET}", 141)])
 def test_a_reader_that_leaves_never_makes_a_failure_a_success(tmp_path, arguments, status):
@@ -236,7 +237,7 @@ def no_control_characters(text):
 
 @pytest.mark.parametrize("arguments", [
     ["evaluate"], ["evaluate", "--convention", "all"], ["camera-pairs"], ["explain"],
-    ["doctor"], ["baseline", "--driver", "market1501"], ["validate", "--published", "45.8/"],
+    ["doctor"], ["scripts", "--driver", "market1501"], ["validate", "--published", "45.8/"],
     ["rerank"], ["ties"], ["thresholds"],
     ["evaluate", "--json"], ["export", "--to", "trec", "--output", "p\x1b[1m\nq"]])
 def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):
@@ -255,7 +256,8 @@ def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):
 
 @pytest.mark.parametrize("arguments", [
     ["evaluate", ODD], ["evaluate", MARKET, "--convention", ODD], ["evaluate", MARKET, ODD],
-    ["evaluate", MARKET, "--format", ODD], ["published", ODD], [ODD], ["conventions", ODD],
+    ["evaluate", MARKET, "--format", ODD], ["validate", "--dataset", ODD], [ODD],
+    ["conventions", ODD],
     ["evaluate", MARKET, f"--{ODD}"], ["evaluate", MARKET, "--per-query", ODD],
     ["oxford", ODD, ODD], ["validate", MARKET, "--paper", ODD]])
 def test_names_in_messages_are_text_and_stay_on_one_line(tmp_path, arguments):

@@ -45,7 +45,7 @@ GALLERY = Labels([3, 5, 9, 0, -1], [2, 1, 2, 3, 1], view=[1, 0, 1, 0, 1])
 DISTANCES = FIELDS["distances"]
 #: Commands that read a file and answer at once; no word of theirs may name another folder.
 COMMANDS = ("evaluate", "compare", "thresholds", "explain", "protocols", "conventions",
-            "ties", "camera-pairs", "doctor", "validate", "published", "check-table",
+            "ties", "camera-pairs", "doctor", "validate", "check-table",
             "rerank", "runs", "splits")
 
 
@@ -323,7 +323,7 @@ _CALLS = (
     "evaluate in.npz --expect mAP=40.16,Rank-1=45.8 --tolerance 0.01 --at 1,2 --worst 3",
     "evaluate in.npz --protocol market1501 --json", "thresholds in.npz --far 0.01,0.1 --json",
     "evaluate in.npz --map query_features=A,gallery_features=B --max-memory 1.5G",
-    "validate in.npz --published 48.89/44.91", "published market1501 --json",
+    "validate in.npz --published 48.89/44.91", "validate --dataset market1501 --json",
     "check-table page.md --dataset market1501", "rerank in.npz --k1 2 --k2 1 --lambda 0.3",
     "compare in.npz saved.json --seed 3 --level 90", "explain in.npz --query 1",
     "compare a=saved.json,saved.json in.npz --format latex", "ties in.npz --json",

@@ -9,8 +9,10 @@ from reid_ref.arrays import InputError
 from reid_ref.commands.validate.compute import (
     Validation, check_same_images, validate_dataset, validate_file, validate_protocol,
     warn_other_queries)
+from reid_ref.commands.validate.compute.figures import check_all
 from reid_ref.commands.validate.show import (
     Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
+from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
 from reid_ref.console.request import Request, option
@@ -18,7 +20,7 @@ from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
-    Figure, Published, by_key, is_figure, paper_figure, parse_figure, read_figures)
+    Figure, Published, by_key, find, is_figure, paper_figure, parse_figure, read_figures)
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import source
 
@@ -29,8 +31,9 @@ class ValidateRequest(Request):
 
     dataset: str | None = option(
         "--dataset", metavar="NAME",
-        help="instead of a file: tell whether the figure is possible on this benchmark, such as "
-             "Market-1501")
+        help="instead of a file: is the figure possible on this benchmark, such as Market-1501? "
+             "Without a figure: list those published of it, percent, as printed, and mark the "
+             "impossible")
     published: list[str] | None = option(
         "--published", metavar="RANK1/MAP", nargs="+", action="extend",
         help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ or /67.6; several "
@@ -38,16 +41,17 @@ class ValidateRequest(Request):
              "and mAP")
     paper: str | None = option(
         "--paper", metavar="KEY",
-        help="take the figure from the built-in table, and compare with its protocol alone: see "
-             "`reid-ref published`")
+        help="take the figure from the built-in table, whose keys --dataset lists, and compare "
+             "with its protocol alone; without a file: show it in full")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Say which conventions and metrics reproduce a published Rank-1 and mAP on a result file,
-    which come closest, and whether the figure is possible at all.
+    which come closest, and whether the figure is possible at all; or show figures that others
+    published.
 
     Exit code 0: some convention reproduces the printed digits (rounded); 1: none does; 2: wrong
-    input. With --dataset, 0: the figure is possible; 1: it is not. Of several figures, 0: that
+    input. Without a file, 0: the figure is possible; 1: it is not. Of several figures, 0: that
     holds for all.
     """
     common.add_files(command, nargs="*")
@@ -57,6 +61,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: ValidateRequest) -> int:
+    without_file = not request.files and request.published is None
+    if without_file and (request.paper is None) != (request.dataset is None):
+        return _of_built_in(request)
     if (request.published is None) == (request.paper is None):
         raise InputError("--published, --paper", "one of them",
                          "none" if request.paper is None else "both", "write --published "
@@ -90,6 +97,20 @@ def run(request: ValidateRequest) -> int:
     return 0 if good else 1
 
 
+def _of_built_in(request: ValidateRequest) -> int:
+    """List the published figures of a benchmark, or show one in full."""
+    _refuse_options_of_files(request)
+    if request.paper is not None:
+        answer = check_all([by_key(request.paper)])
+    else:
+        dataset = str(request.dataset)
+        part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
+        answer = check_all(find(part_of.name.partition(" ")[0] if part_of else dataset))
+    show_answer(request.format, json=lambda: answer,
+                table=lambda: (as_page if request.paper else as_list)(answer))
+    return 0 if answer.possible else 1
+
+
 def _of_table(request: ValidateRequest, path: Path) -> int:
     """Say of each row of a table whether its figure is possible on its benchmark."""
     _refuse_options_of_files(request)
@@ -108,7 +129,7 @@ def _show_pairs(request: ValidateRequest, pairs: list[Pair], good: bool) -> int:
 def _refuse_options_of_files(request: ValidateRequest) -> None:
     if request.given("--convention", "--set", "--max-memory", "--map"):
         raise InputError("--convention, --set, --max-memory, --map", "a result file to evaluate",
-                         "--dataset" if request.dataset else "a table of figures",
+                         "--dataset" if request.dataset else "figures alone",
                          "leave them out, or name a file")
 
 

@@ -1,4 +1,4 @@
-"""`reid-ref baseline` against what the unmodified drivers print of the same files."""
+"""`reid-ref scripts --driver` against what the unmodified drivers print of the same files."""
 import dataclasses
 import functools
 import json
@@ -11,8 +11,8 @@ import pytest
 from scipy.io import loadmat, savemat
 
 from reid_ref import Labels, cli, matlab
-from reid_ref.commands.baseline.compute import as_roots, baseline, random_choices
-from reid_ref.commands.baseline.command import published_lines
+from reid_ref.commands.scripts.compute.drivers import as_roots, random_choices, run_driver
+from reid_ref.commands.scripts.show import published_lines
 from reid_ref.datasets import FINGERPRINTS, Recognised
 from reid_ref.datasets.driver_files import DRIVERS, Images, Inputs, read_inputs
 from reid_ref.metric_learning import xqda_pairs
@@ -128,7 +128,7 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
 def run(capsys, *arguments):
     """Return exit code, stdout and stderr of the command."""
-    status = cli.main(["baseline", *map(str, arguments)])
+    status = cli.main(["scripts", *map(str, arguments)])
     return status, *capsys.readouterr()
 
 
@@ -200,7 +200,7 @@ def test_scripts_of_matlab_ref_give_the_same_lines(octave, tmp_path):
           theirs(k, 1) = CMC(1);
         end
         assert(isa(dist{1}, 'single') && isa(dist{3}, 'single'));""")
-    ours = baseline("market1501", read_inputs("market1501", *market_files(tmp_path)))
+    ours = run_driver("market1501", read_inputs("market1501", *market_files(tmp_path)))
     np.testing.assert_allclose([(line.Rank_1, line.mAP) for line in ours.lines.values()],
                                octave.session.pull("theirs"), rtol=0, atol=TOLERANCE["float32"])
 
@@ -294,7 +294,7 @@ def test_published_line(driver, dataset, files, method, expected):
 
 
 def test_published_line_in_table_and_json(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("reid_ref.commands.baseline.command.recognise",
+    monkeypatch.setattr("reid_ref.commands.scripts.show.recognise",
                         lambda *labels: Recognised(FINGERPRINTS["market1501"], ()))
     files = ide_files(tmp_path)
     out = run(capsys, *files, "--driver", "ide")[1]
@@ -318,7 +318,7 @@ def inputs_of(random, n_query, n_gallery, n_train, d, dtype=np.float64):
 
 def test_small_set_is_not_re_ranked():
     inputs, told = inputs_of(np.random.RandomState(0), 4, 12, 40, 8), []
-    answer = baseline("cuhk03", inputs, progress=lambda *what: told.append(what))
+    answer = run_driver("cuhk03", inputs, progress=lambda *what: told.append(what))
     assert sum(n for name, n in told if name == "Euclidean") == 4
     assert list(answer.lines) == ["Euclidean", "XQDA"]
     reason = answer.left_out["XQDA + re-ranking"]
@@ -338,11 +338,11 @@ def trained_on(inputs, **changes):
 def test_kissme_that_cannot_be_learnt(n_train, d, why):
     inputs = inputs_of(np.random.RandomState(0), 20, 60, n_train, d)
     inputs = trained_on(inputs, identity=np.arange(n_train) // 2)
-    answer = baseline("ide", inputs)
+    answer = run_driver("ide", inputs)
     assert list(answer.lines) == ["Euclidean", "XQDA"]
     assert why in answer.left_out["KISSME"]
     one_camera = trained_on(inputs, camera=np.ones(n_train, int))
-    assert "a person with images of two cameras" in baseline("ide", one_camera).left_out["XQDA"]
+    assert "a person with images of two cameras" in run_driver("ide", one_camera).left_out["XQDA"]
 
 
 # ---------------------------------------------------------------- bad input

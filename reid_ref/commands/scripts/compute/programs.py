@@ -1,4 +1,4 @@
-"""`reid-ref scripts`: the fast path, the line-faithful port, and the scripts in Octave.
+"""The fast path, the line-faithful port, and the scripts in Octave.
 
 All take the same distance matrix; the port and Octave share no code with the fast path. Octave
 starts in a private, empty folder, without start-up files and without the search path of the
@@ -8,13 +8,10 @@ trusted: Octave runs what is in it (`PKG_ADD`, files that replace its own functi
 """
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -24,14 +21,9 @@ import numpy.typing as npt
 
 from reid_ref import matlab
 from reid_ref.arrays import Doubles, InputError, scipy_module
-from reid_ref.console import options as common
-from reid_ref.console.answers import (
-    NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
-from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels
-from reid_ref.measures import RANKS
 
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {
@@ -185,7 +177,7 @@ def script_folder(matlab_dir: str | None, functions: Iterable[str]) -> Path:
     InputError
         A function is missing in the folder.
     """
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[3]
     packaged = package / "matlab_ref"  # in a wheel; in a checkout it is next to the package
     named = matlab_dir or os.environ.get(MATLAB_DIR)
     folder = (Path(named).resolve() if named else packaged if packaged.is_dir()
@@ -245,69 +237,3 @@ def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labe
     except OSError as error:
         raise InputError(path.parent, f"room for {distances.nbytes:,} bytes of distances, got: "
                          f"{error.strerror}", remedy="TMPDIR names another folder") from None
-
-
-@dataclass(frozen=True)
-class Scripts(OfFiles):
-    """The answers as JSON has them."""
-
-    convention: str
-    results: list[NamedCurve]
-    largest_difference: float
-
-
-def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
-             ranks: Sequence[int] = RANKS) -> str:
-    """Return one column per program, and their largest difference."""
-    text = table_of_curves("", answers, ranks, repr)
-    verdict = "equal to the last bit" if difference == 0 else "NOT equal"
-    length = len(next(iter(answers.values())).cmc)
-    return "\n".join([*text, "", f"largest difference of mAP and {length:,} entries of CMC: "
-                                 f"{difference!r} ({verdict})"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScriptsRequest(Request):
-    """What the command line requests."""
-
-    only: str | None = option(
-        "--only", choices=("port", "octave"),
-        help="run this one next to the fast path; port needs no Octave")
-    matlab_dir: str | None = option(
-        "--matlab-dir", metavar="DIR",
-        help="your own checkout of the MATLAB scripts (or REID_REF_MATLAB_DIR)")
-
-
-def add(command: argparse.ArgumentParser) -> None:
-    """Run the MATLAB scripts in GNU Octave and the line-faithful Python port on a result file, and
-    print their numbers next to those of the fast path.
-
-    Exit code: 0 where all numbers are equal to the last bit, 1 where one differs, 2 for wrong
-    input. FILE is any that reid-ref evaluate reads.
-    """
-    command.set_defaults(choices=[])
-    common.add_files(command)
-    Request.add(command, "--convention", "--metric", "--normalize", "--ranks", "--cmc",
-                formats=("table", "json"))
-    ScriptsRequest.add(command, "--only", "--matlab-dir")
-
-
-def run(request: ScriptsRequest) -> int:
-    length, ranks = common.cmc_length(request), common.ranks(request)
-    if request.only == "port":
-        request.refuse(("--matlab-dir",), "the scripts to be run in Octave",
-                       "--only port; leave one of them out")
-    convention = common.one_convention(request)
-    functions_of(convention)  # a convention without a script is known before the work
-    data = common.read_files(request)
-    distances = data.input.by_product(common.how(request, [convention]))
-    programs: dict[str, Callable[..., ScriptAnswer]] = {
-        "fast": run_fast, "port": run_port,
-        "octave": partial(run_octave, matlab_dir=request.matlab_dir)}
-    answers = {name: program(distances, data.query, data.gallery, convention)
-               for name, program in programs.items() if name in ("fast", request.only or name)}
-    difference = largest_difference(answers)
-    show_answer(request.format, table=lambda: as_table(answers, difference, ranks),
-                json=lambda: Scripts(request.files, data.layout, convention.name,
-                                     curves_of(answers, length), difference))
-    return 0 if difference == 0 else 1

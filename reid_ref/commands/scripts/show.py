@@ -1,64 +1,39 @@
-"""`reid-ref baseline`: every line that a MATLAB driver prints, next to its authors' figures."""
+"""What scripts, port and fast path answer, and the lines of a driver next to its authors' figures.
+"""
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from reid_ref.arrays import check_choice, check_count, each_warning_once
-from reid_ref.commands.baseline.compute import Baseline, LineNumbers, baseline
-from reid_ref.console import options as common
-from reid_ref.console.answers import Dataset, add_json, dataset_of, show_answer
-from reid_ref.console.request import Request, option
+from reid_ref.commands.scripts.compute.drivers import DriverAnswer, LineNumbers
+from reid_ref.commands.scripts.compute.programs import ScriptAnswer
+from reid_ref.console.answers import Dataset, NamedCurve, OfFiles, dataset_of, table_of_curves
 from reid_ref.datasets import Recognised, recognise
-from reid_ref.datasets.driver_files import DRIVERS, Driver, read_inputs
+from reid_ref.datasets.driver_files import DRIVERS, Driver
 from reid_ref.datasets.published import Published, load
+from reid_ref.measures import RANKS
 from reid_ref.text import NO_BENCHMARK, by_reason, named_rows, names, percent, signature_rows
 from reid_ref.text.table import lines as table_lines
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaselineRequest(Request):
-    """What the command line requests."""
+@dataclass(frozen=True)
+class Scripts(OfFiles):
+    """The answers as JSON has them."""
 
-    driver: str = option(
-        "--driver", required=True, metavar="NAME", help="market1501, cuhk03, mars or ide")
-    seed: int = option(
-        "--seed", 0, type=int, metavar="N", help="of the training pairs; default 0")
-
-
-def add(command: argparse.ArgumentParser) -> None:
-    """Print method, Rank-1 and mAP as a MATLAB driver does: Euclidean, re-ranking, XQDA, KISSME;
-    for MARS the means over pairs of cameras, too.
-
-    Files: those that the driver loads, in any order (train in the names of the training files), or
-    a result file as reid-ref evaluate reads it, which gives the lines that learn nothing. Exit
-    code: 0, also where training files are not given and the lines that learn from them are left
-    out; 1 when another line could not be computed; 2 for wrong input.
-    """
-    command.add_argument("files", nargs="+", metavar="FILE",
-                         help="files of the driver, or a result file")
-    BaselineRequest.add(command, "--driver", "--seed")
-    add_json(command)
+    convention: str
+    results: list[NamedCurve]
+    largest_difference: float
 
 
-def run(request: BaselineRequest) -> int:
-    check_choice(request.driver, "--driver", DRIVERS)
-    check_count(request.seed, "--seed", 0, 2**32 - 1)
-    inputs = read_inputs(request.driver, *request.files)
-    total = len(inputs.query) * len(DRIVERS[request.driver].methods)
-    with each_warning_once(), common.progress_bar(total) as bar:
-
-        def progress(method: str, queries: int) -> None:
-            bar.set_description(method)
-            bar.update(queries)
-
-        answer = baseline(request.driver, inputs, request.seed, None if bar is None else progress)
-    show_answer(request.format, json=lambda: as_answer(request.files, answer),
-                table=lambda: as_table(request.files, answer))
-    return int(any(why != DRIVERS[request.driver].without_training
-                   for why in answer.left_out.values()))
+def as_table(answers: Mapping[str, ScriptAnswer], difference: float,
+             ranks: Sequence[int] = RANKS) -> str:
+    """Return one column per program, and their largest difference."""
+    text = table_of_curves("", answers, ranks, repr)
+    verdict = "equal to the last bit" if difference == 0 else "NOT equal"
+    length = len(next(iter(answers.values())).cmc)
+    return "\n".join([*text, "", f"largest difference of mAP and {length:,} entries of CMC: "
+                                 f"{difference!r} ({verdict})"])
 
 
 def published_lines(driver: Driver, files: Iterable[str],
@@ -88,7 +63,8 @@ def published_lines(driver: Driver, files: Iterable[str],
             if row.method == f"{model} + {method}"}
 
 
-def _known(files: list[str], answer: Baseline) -> tuple[Recognised | None, dict[str, Published]]:
+def _known(files: list[str],
+           answer: DriverAnswer) -> tuple[Recognised | None, dict[str, Published]]:
     """Return the benchmark that the images are of, and its figures by method."""
     benchmark = recognise(answer.inputs.query.labels, answer.inputs.gallery.labels)
     return benchmark, published_lines(DRIVERS[answer.name], files, benchmark)
@@ -124,7 +100,7 @@ class DriverLines(NamedTuple):
     signature: str
 
 
-def as_answer(files: list[str], answer: Baseline) -> DriverLines:
+def driver_lines(files: list[str], answer: DriverAnswer) -> DriverLines:
     """Return what a driver prints, for JSON."""
     benchmark, figures = _known(files, answer)
     published = {method: PrintedRow(figure.key, figure.rank1, figure.mAP)
@@ -137,7 +113,7 @@ def as_answer(files: list[str], answer: Baseline) -> DriverLines:
         answer.signature)
 
 
-def as_table(files: list[str], answer: Baseline) -> str:
+def driver_table(files: list[str], answer: DriverAnswer) -> str:
     """Return the lines for a terminal of 80 columns, in percent."""
     driver, inputs = DRIVERS[answer.name], answer.inputs
     benchmark, figures = _known(files, answer)
@@ -170,7 +146,7 @@ def _cells(line: LineNumbers | None) -> list[str]:
             *(f"{100 * value:.4f}" for value in line.camera_pairs or ())]
 
 
-def _notes(driver: Driver, answer: Baseline,
+def _notes(driver: Driver, answer: DriverAnswer,
            figures: dict[str, Published]) -> list[tuple[str, str]]:
     notes = []
     if answer.imaginary:

@@ -1,4 +1,4 @@
-"""What the MATLAB drivers print of features: every line of a baseline.
+"""What the MATLAB drivers print of features, line by line.
 
 Aim: from features, each line (method, Rank-1, mAP) that `Market_1501_evaluation.m`,
 `CUHK03_evaluation.m`, `baseline_evaluation_IDE.m` or `test_mars.m` prints, or the reason why it is
@@ -65,7 +65,7 @@ class LineNumbers:
 
 
 @dataclass(frozen=True)
-class Baseline:
+class DriverAnswer:
     """What a driver prints of images.
 
     Parameters
@@ -139,8 +139,8 @@ def random_choices(n: int, seed: int = 0) -> tuple[Integers, Integers]:
     return order, random.randint(n, size=(metric_learning.N_DRAWS, 2)).astype(np.int64)
 
 
-def baseline(name: str, inputs: Inputs, seed: int = 0,
-             progress: Progress | None = None) -> Baseline:
+def run_driver(name: str, inputs: Inputs, seed: int = 0,
+               progress: Progress | None = None) -> DriverAnswer:
     """Compute every line of a driver.
 
     Parameters
@@ -155,7 +155,7 @@ def baseline(name: str, inputs: Inputs, seed: int = 0,
 
     Returns
     -------
-    Baseline
+    DriverAnswer
         What cannot be computed is in `left_out`.
 
     Warns
@@ -168,13 +168,13 @@ def baseline(name: str, inputs: Inputs, seed: int = 0,
     >>> from reid_ref import Labels
     >>> query = Images(np.eye(3, dtype=np.float32)[:1], Labels([7], [1]))
     >>> gallery = Images(np.eye(3, dtype=np.float32), Labels([7, 8, 9], [2, 2, 2]))
-    >>> answer = baseline("ide", Inputs(query, gallery, train=None))
+    >>> answer = run_driver("ide", Inputs(query, gallery, train=None))
     >>> answer.lines
     {'Euclidean': LineNumbers(Rank_1=1.0, mAP=1.0, camera_pairs=None)}
     >>> list(answer.left_out)
     ['XQDA', 'KISSME']
     """
-    driver, answer = DRIVERS[name], Baseline(name, inputs, seed, {}, {})
+    driver, answer = DRIVERS[name], DriverAnswer(name, inputs, seed, {}, {})
     learnt = cache(partial(_learnt, driver, inputs, seed))
     for title, method in driver.methods.items():
         report = partial(progress, title) if progress else lambda queries: None

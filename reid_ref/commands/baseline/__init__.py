@@ -1,1 +1,0 @@
-"""`reid-ref baseline`: every line that a MATLAB driver prints."""

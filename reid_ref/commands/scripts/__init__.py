@@ -1,0 +1,1 @@
+"""`reid-ref scripts`: the MATLAB scripts, their port and their drivers."""

@@ -146,10 +146,9 @@ REFUSED = {
     "scripts missing.npz --driver ide": "missing.npz: No such file",
     "scripts TIES --driver ide": "ties.mat: .*features",
     "scripts MARKET --seed 0": "--seed: .*--driver",
-    "scripts MARKET --driver ide --only port --metric dot --ranks 1":
-        "--metric, --ranks, --only: .*--driver",
-    "scripts MARKET --driver ide --matlab-dir . --convention mars":
-        "--convention, --matlab-dir: .*--driver",
+    "scripts MARKET --driver ide --only port": "--only: .*--driver",
+    "scripts MARKET --driver ide --matlab-dir .": "--matlab-dir: .*--driver",
+    "scripts MARKET --driver ide --metric dot --ranks 1": "--metric, --ranks: .*--driver",
     "baseline MARKET": "COMMAND: .*did you mean scripts --driver",
     # Figures.
     "plot cameras MARKET -o x.png --no-title": "--no-title: .*one panel",

@@ -19,7 +19,7 @@ from reid_ref.protocols.records import protocols_of
 from reid_ref.text import NO_BENCHMARK, row, source
 
 #: The layout of files without features and distances.
-LABELS = "labels alone"
+LABELS = "labels, without features or distances"
 
 
 @dataclass(frozen=True)

@@ -172,15 +172,15 @@ class Request:
         help="bootstrap-t (default), or analytic: without random numbers")
 
     @classmethod
-    def of(cls: type[Own], args: object) -> Own:
+    def of(cls: type[Own], parsed: object) -> Own:
         """Return the request of a command line; refuse options that do not go together."""
-        request = cls(**{each.name: getattr(args, each.name) for each in fields(cls)
-                         if hasattr(args, each.name)})
+        request = cls(**{each.name: getattr(parsed, each.name) for each in fields(cls)
+                         if hasattr(parsed, each.name)})
         table = cls.table()
         for given in request.given(*table):
             flag = given.replace("--no-", "--")
             needs = [each for each in table[flag].metadata["needs"]
-                     if each in table and hasattr(args, table[each].name)]
+                     if each in table and hasattr(parsed, table[each].name)]
             if needs and not request.given(*needs):
                 raise InputError(given, f"{' or '.join(needs)} with it", "none",
                                  "add it, or leave it out")

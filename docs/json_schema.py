@@ -25,7 +25,7 @@ from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.published import Checked, Figures
 from reid_ref.commands.rerank import Rerank
-from reid_ref.commands.runs import Spread
+from reid_ref.commands.evaluate.show.means import Spread
 from reid_ref.commands.scripts import Scripts
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
@@ -47,7 +47,7 @@ SHAPES = {
     "per_query": (PerQueryFile, "the file of reid-ref evaluate FILE --per-query OUT.json"),
     "compare": (Compared, "reid-ref compare FILE FILE"),
     "compare_benchmarks": (MainTable, "reid-ref compare NAME=FILE,FILE NAME=FILE,FILE"),
-    "runs": (Spread, "reid-ref runs FILE FILE and reid-ref splits FILE FILE"),
+    "mean": (Spread, "reid-ref evaluate FILE FILE --mean runs|splits"),
     "rerank": (Rerank, "reid-ref rerank FILE"),
     "explain": (Explained, "reid-ref explain FILE"),
     "conventions": (Records, "reid-ref conventions"),

@@ -37,8 +37,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "measure": {
         "evaluate": ("evaluate.command", "Rank-k, mAP and mINP of result files"),
         "compare": ("compare.command", "is one system better than another?"),
-        "runs": ("runs", "several training runs of one method: spread and interval"),
-        "splits": ("splits", "several query sets or trials: their mean and its interval"),
         "rerank": ("rerank", "the numbers after re-ranking, or with multiple queries"),
         "thresholds": (
             "thresholds", "TAR at FAR, EER, DIR: below which distance is it one person?")},

@@ -190,8 +190,11 @@ def add_options(command: Any) -> None:
 
 
 def check(args: argparse.Namespace) -> dict[str, Any] | None:
-    """Return the options of intervals, None without --confidence, where none may be given."""
-    if args.confidence:
+    """Return the options of intervals, None without --confidence, where none may be given.
+
+    The mean of several results has its interval without it.
+    """
+    if args.confidence or getattr(args, "mean", None):
         return {**read_options(args), "method": args.confidence_method or METHODS[0]}
     given = [args.level, args.unit, args.confidence_method, args.resamples, args.seed]
     if given != [None] * len(given):

@@ -54,8 +54,7 @@ COMMANDS = [
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99", 0),
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99 --all-pairs", 0),
     ("compare_benchmarks", f"compare a={{}}/saved.json,{MARS} b={{}}/saved.json", 0),
-    ("runs", f"runs {MARKET} {MARKET} --measure mAP,mINP --resamples 99", 0),
-    ("runs", f"splits {MARKET} {TIES} --resamples 99", 0),
+    ("mean", f"evaluate {MARKET} {TIES} --mean splits --measure mAP,mINP --resamples 99", 0),
     ("scripts", f"scripts {MARKET} --only port", 0),
     ("evaluate_protocol", f"evaluate {MARKET} --protocol msmt17", 0),
     ("evaluate_protocol", f"evaluate {MARKET} --protocol occluded-duke --confidence "

@@ -46,7 +46,7 @@ DISTANCES = FIELDS["distances"]
 #: Commands that read a file and answer at once; no word of theirs may name another folder.
 COMMANDS = ("evaluate", "compare", "thresholds", "explain", "protocols", "conventions",
             "ties", "camera-pairs", "doctor", "validate", "published", "check-table",
-            "rerank", "runs", "splits")
+            "rerank")
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ _CALLS = (
     "compare a=saved.json,saved.json in.npz --format latex", "ties in.npz --json",
     "camera-pairs in.npz --format csv", "doctor in.npz --seed 1", "protocols msmt17 --json",
     "conventions torchreid --json", "evaluate saved.json --confidence --unit query",
-    "runs in.npz saved.json", "splits in.npz saved.json")
+    "evaluate in.npz saved.json --mean runs", "evaluate in.npz saved.json --mean splits")
 
 
 def _calls(folder: Path) -> list[bytes]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
     worst_rows)
-from reid_ref.commands.evaluate.show import parts, rows
+from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
@@ -27,7 +27,10 @@ from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import IndexLists
 from reid_ref.protocols import Protocol, ProtocolResult
+from reid_ref.measures import printed
 from reid_ref.result import Result
+from reid_ref.result.runs import Runs, runs_of, splits_of
+from reid_ref.result.systems import METRICS
 from reid_ref.text import percent
 
 #: Columns that no convention counts by, and what that means.
@@ -42,10 +45,13 @@ OTHER = "fast-reid"
 #: Options that are about one result of one convention, and those that need features or distances.
 OF_ONE_RESULT = ("--per-query", "--save", "--at", "--worst", "--by", *gates.OF_ONE_RESULT)
 OF_DISTANCES = (*common.OF_FEATURES, "--map", "--pool")
+#: What sums up several results, by the value of --mean.
+MEANS: Mapping[str, Callable[..., dict[str, Runs]]] = {"runs": runs_of, "splits": splits_of}
 #: Options that `--help-all` shows, and `--help` leaves out.
 MORE = ("--cmc", "--level", "--unit", "--confidence-method", "--resamples", "--seed",
-        "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--part", "--trials",
-        "--shots", "--pool", "--threads", "--min-score", "--boxes-per-image")
+        "--tolerance", "--strict", "--labels", "--numbers-from", "--n-good", "--index-lists",
+        "--part", "--trials", "--shots", "--pool", "--threads", "--min-score",
+        "--boxes-per-image")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -72,6 +78,10 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def _add_output(group: Any) -> None:
     common.add_options(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
+    group.add_argument("--mean", choices=tuple(MEANS),
+                       help="also the mean of several results, its spread and its interval: of "
+                            "training runs on the same queries, or of splits, such as trials, "
+                            "which have their own; of mAP and Rank-1, or of --measure")
     group.add_argument("--per-query", metavar="FILE",
                        help="write one line per query to FILE, named .csv or .json")
     group.add_argument("--save", metavar="FILE",
@@ -100,11 +110,9 @@ class Request(NamedTuple):
 
 def run(args: argparse.Namespace) -> int:
     request = _check(args)
-    # Several files of a protocol are its trials.
-    groups = ([list(map(Path, args.files))] if request.protocol is not None
-              else ranked_lists.groups_of(args, args.files))
+    groups = _groups(args, request)
     several = len(groups) > 1 or args.names is not None
-    if several:
+    if several and not args.mean:
         common.refuse(args, (*OF_ONE_RESULT, "--protocol"), "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                       "evaluate each in a call of its own")
@@ -112,8 +120,26 @@ def run(args: argparse.Namespace) -> int:
                               request.protocol, later=True)
     findings = [finding for answer in answers for finding in answer.findings]
     status = answers[0].status or gates.of_findings(args, findings)
-    _print(args, request, [answer.method for answer in answers], answers[0].more, several)
+    methods = [answer.method for answer in answers]
+    if args.mean:
+        _print_mean(args, request, rows_of(methods))
+    else:
+        _print(args, request, methods, answers[0].more, several)
     return status
+
+
+def _groups(args: argparse.Namespace, request: Request) -> list[list[Path]]:
+    """Return the files of each result."""
+    if request.protocol is not None and not args.mean:  # several files are its trials
+        return [list(map(Path, args.files))]
+    groups = ranked_lists.groups_of(args, args.files)
+    if not args.mean:
+        return groups
+    if len(groups) == 1:  # what a file lacks is the error of that file
+        groups = [[path] for path in groups[0]]
+    if (n := len({path for path, in groups})) < max(2, len(groups)):
+        raise InputError("FILE", "at least 2 different results", n, "leave --mean out")
+    return groups
 
 
 def _warn_of(args: argparse.Namespace, data: ResultFile, results: Mapping[str, Result]) -> None:
@@ -167,7 +193,9 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     if not several:
         status = gates.status(args, request.gates, result)
         more = _details(args, data, result, request.lists)
-    results, intervals = confidence.find(args, results, request.intervals)
+    intervals = None
+    if not args.mean:
+        results, intervals = confidence.find(args, results, request.intervals)
     if not several:
         _write(args, result)
     method = Method(name, files, layout, sizes, benchmark, results, intervals)
@@ -209,6 +237,17 @@ def _print(args: argparse.Namespace, request: Request, methods: list[Method],
                 paper=lambda: rows.table(results, measures=measures, intervals=intervals))
     if args.format == "table" and more != Details():
         show(tables.details(more, named))
+
+
+def _print_mean(args: argparse.Namespace, request: Request, results: Mapping[str, Result]) -> None:
+    """Print the numbers of each result, and their mean, spread and interval."""
+    measures = common.named(args) or (printed(args.ranks) if args.ranks else METRICS)
+    answer = MEANS[args.mean](results, measures, **request.intervals or {})
+    signatures = {name: str(result.signature) for name, result in results.items()}
+    shown = answer, signatures, means.WORDS[args.mean]
+    show_answer(args.format, json=lambda: means.Spread(args.files, answer, signatures),
+                table=lambda: means.as_text(*shown), csv=lambda: means.as_csv(*shown),
+                paper=lambda: means.as_table(*shown))
 
 
 def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
@@ -255,11 +294,15 @@ def _check(args: argparse.Namespace) -> Request:
     saved = systems.is_saved(args, args.files)
     if saved:
         systems.check_not_evaluated(args)
-    of_one = common.given(args, *OF_ONE_RESULT)
+    of_one = common.given(args, *OF_ONE_RESULT, "--mean")
     protocol = protocols.check_part(args) if of_one else protocols.check(args)
     conventions, left_out = common.conventions_of(args)
     if len(conventions) > 1:
-        common.refuse(args, OF_ONE_RESULT, "one convention", f"{len(conventions)}; name one")
+        common.refuse(args, (*OF_ONE_RESULT, "--mean"), "one convention",
+                      f"{len(conventions)}; name one")
+    if args.mean:
+        common.refuse(args, (*OF_ONE_RESULT, "--cmc"), "numbers of one result",
+                      "a mean of several; evaluate each in a call of its own")
     if args.format not in ("table", "json"):
         common.refuse(args, ("--at", "--worst", "--by"), "a table or JSON",
                       f"{args.format}; leave one of them out")

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 from reid_ref.commands.baseline.command import DriverLines
-from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.compute import Compared
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
@@ -56,7 +55,6 @@ SHAPES = {
     "protocols_name": (ProtocolRecord, "reid-ref protocols NAME"),
     "thresholds": (ThresholdAnswer, "reid-ref thresholds FILE"),
     "ties": (TieAnswer, "reid-ref ties FILE"),
-    "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
     "validate_pairs": (Pairs, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),

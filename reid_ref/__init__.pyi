@@ -11,7 +11,6 @@ from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.evaluate.show import rows as formats
 from reid_ref.commands.explain.compute import explain
-from reid_ref.commands.export import export
 from reid_ref.commands.validate.compute import validate
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import oxford, published
@@ -26,6 +25,7 @@ from reid_ref.evaluation.groups import Groups, by_group
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
+from reid_ref.files.trec import export
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import average_trials, evaluate_protocol

@@ -48,7 +48,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "protocols": ("protocols", "benchmarks by their names: parts, trials, files"),
         "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
         "ties": ("ties", "how much the order of equal distances can change"),
-        "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
         "doctor": ("doctor.command", "known mistakes in labels, cameras and features"),
         "dataset": ("dataset", "which benchmark labels are from, and what is off")},
     "check": {
@@ -60,7 +59,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "more": {
         "baseline": ("baseline.command", "every line that a MATLAB driver prints"),
         "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
-        "export": ("export", "write the ranking of a result file for trec_eval"),
         "completion": ("completion", "a script for your shell's completion")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 

@@ -114,7 +114,7 @@ def test_a_result_named_as_an_argument_is_not_taken_for_an_option(tmp_path):
     assert refusal("compare", *names[::-1]).startswith("lists: expected 59 queries, as in seed")
 
 
-#: Words of compare and of evaluate --mean runs, the argument that the error names, and a word of it.
+#: Words of compare and of evaluate --mean, the argument that the error names, and a word of it.
 REFUSED = [
     ("matlab.json torchreid.json", "torchreid", "one convention"),
     (f"{MARKET} {MARS}", "mars_like", "48 queries"),
@@ -141,8 +141,8 @@ def test_bad_input(tmp_path, monkeypatch):
     value["labels"]["gallery"]["identity"] = "00000000"
     Path("gallery.json").write_text(json.dumps(value))
     for words, argument, word in REFUSED:
-        for command in (["compare"], ["evaluate", "--mean", "runs"]):
-            line = refusal(*command, *words.split())
+        for first in (["compare"], ["evaluate", "--mean", "runs"]):
+            line = refusal(*first, *words.split())
             assert line.startswith(f"{argument}: ") and word in line, line
     for words, argument, word in (("--convention matlab,mars", "--convention", "under one"),
                                   ("--metric mAP", "--metric", "--measure")):

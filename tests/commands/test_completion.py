@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(("line", "words"), [
     ("reid-ref ev", {"evaluate"}), ("reid-ref evaluate --resam", {"--resamples"}),
-    ("reid-ref c", {"camera-pairs", "check-table", "compare", "conventions", "crosscheck",
+    ("reid-ref c", {"check-table", "compare", "conventions", "crosscheck",
                     "completion"}),
     ("reid-ref --c", {"--cite"}),
     ("reid-ref evaluate mod", {"model_a.mat", "model_b.npz"}),

@@ -64,8 +64,7 @@ COMMANDS = [
     ("ties", f"ties {TIES}", 0),
     ("thresholds", f"thresholds {MARKET}", 0),
     ("thresholds", f"thresholds {MARKET} --confidence --far 0,1", 0),
-    ("camera_pairs", f"camera-pairs {MARKET}", 0),
-    ("camera_pairs", f"camera-pairs {MARS} --rule script", 0),
+    ("evaluate", f"evaluate {MARKET} --by camera-pair --by camera", 0),
     ("conventions", "conventions", 0),
     *(("conventions_name", f"conventions {name}", 0)
       for name in cases(["matlab", "veri", "sysu-mm01"], CONVENTIONS)),

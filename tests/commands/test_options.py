@@ -45,11 +45,9 @@ RANKING = {
                "--ranks"},
     "thresholds": {"--convention", "--set", *OF_FEATURES, "--index-lists", "--max-memory",
                    "--format", "--json"},
-    "camera-pairs": {*OF_FEATURES, "--max-memory", "--format", "--json"},
     "explain": {"--set", *OF_FEATURES, "--index-lists", "--max-memory", "--format", "--json"},
     "validate": {"--convention", "--set", "--max-memory", "--format", "--json"},
-    "crosscheck": {"--convention", *OF_FEATURES, "--format", "--json"},
-    "export": {*OF_FEATURES, "--max-memory"}}
+    "crosscheck": {"--convention", *OF_FEATURES, "--format", "--json"}}
 
 
 FORMATS = re.compile(r"--format \{([a-z,]+)\}")
@@ -113,7 +111,7 @@ def test_help_offers_several_conventions_where_they_are_taken(name):
     assert bool(re.search("--convention: .*one", done.stderr)) != several
 
 
-@pytest.mark.parametrize("name", sorted(RANKING.keys() - {"export"}))
+@pytest.mark.parametrize("name", sorted(RANKING))
 def test_help_of_format_names_formats_of_the_command(name):
     formats = FORMATS.findall(table(name, "--help"))[0].split(",")
     words = options_of(name)["--format"]

@@ -45,7 +45,7 @@ GALLERY = Labels([3, 5, 9, 0, -1], [2, 1, 2, 3, 1], view=[1, 0, 1, 0, 1])
 DISTANCES = FIELDS["distances"]
 #: Commands that read a file and answer at once; no word of theirs may name another folder.
 COMMANDS = ("evaluate", "compare", "thresholds", "explain", "protocols", "conventions",
-            "ties", "camera-pairs", "doctor", "validate", "published", "check-table",
+            "ties", "doctor", "validate", "published", "check-table",
             "rerank")
 
 
@@ -327,7 +327,7 @@ _CALLS = (
     "check-table page.md --dataset market1501", "rerank in.npz --k1 2 --k2 1 --lambda 0.3",
     "compare in.npz saved.json --seed 3 --level 90", "explain in.npz --query 1",
     "compare a=saved.json,saved.json in.npz --format latex", "ties in.npz --json",
-    "camera-pairs in.npz --format csv", "doctor in.npz --seed 1", "protocols msmt17 --json",
+    "evaluate in.npz --by camera-pair", "doctor in.npz --seed 1", "protocols msmt17 --json",
     "conventions torchreid --json", "evaluate saved.json --confidence --unit query",
     "evaluate in.npz saved.json --mean runs", "evaluate in.npz saved.json --mean splits")
 

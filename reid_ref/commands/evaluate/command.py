@@ -12,8 +12,8 @@ from reid_ref.arrays import InputError, check_count, warn
 from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
-    Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
-    worst_rows)
+    Details, Evaluations, Method, PairMatrices, at_rows, evaluated, group_rows, intervals_of,
+    pair_matrices, rows_of, worst_rows)
 from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
@@ -23,8 +23,10 @@ from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import check_targets, is_direct, whole_files
+from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files.trec import write_ranking
 from reid_ref.labels import IndexLists
 from reid_ref.protocols import Protocol, ProtocolResult
 from reid_ref.measures import printed
@@ -86,15 +88,17 @@ def _add_output(group: Any) -> None:
                        help="write one line per query to FILE, named .csv or .json")
     group.add_argument("--save", metavar="FILE",
                        help="write the whole result to FILE, named .json, which this and other "
-                            "commands read as they read a result file")
+                            "commands read as they read a result file; or the ranking to "
+                            "NAME.run, and who is good to NAME.qrels, the files of trec_eval")
     group.add_argument("--at", metavar="K[,K]", type=common.numbers,
                        help="also accuracy, precision, recall and mAP of the first K images, "
                             "e.g. 1,5,10")
     group.add_argument("--worst", type=int, metavar="N",
                        help="also the N queries of lowest AP, each with its nearest wrong image")
-    group.add_argument("--by", action="append", choices=("identity", "camera"),
+    group.add_argument("--by", action="append", choices=("identity", "camera", "camera-pair"),
                        help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each "
-                            "identity, or of each query camera; may be given twice")
+                            "identity, or of each query camera; or mAP and Rank-1 of each pair "
+                            "of a query's camera and one of the gallery; may be given again")
 
 
 class Request(NamedTuple):
@@ -125,6 +129,8 @@ def run(args: argparse.Namespace) -> int:
         _print_mean(args, request, rows_of(methods))
     else:
         _print(args, request, methods, answers[0].more, several)
+        if args.format == "table" and answers[0].ranking:
+            show(f"\n{answers[0].ranking}")
     return status
 
 
@@ -172,6 +178,7 @@ class FileAnswer(NamedTuple):
     findings: gates.Findings
     more: Details
     status: int
+    ranking: str
 
 
 def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: str,
@@ -188,7 +195,7 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     else:
         data, results, benchmark = None, dict(made), None
     common.check_measures(args, results.values())
-    result, more, status = next(iter(results.values())), Details(), 0
+    result, more, status, ranking = next(iter(results.values())), Details(), 0, ""
     layout, sizes = tables.about(result, data)
     if not several:
         status = gates.status(args, request.gates, result)
@@ -197,11 +204,11 @@ def _evaluated(args: argparse.Namespace, request: Request, several: bool, name: 
     if not args.mean:
         results, intervals = confidence.find(args, results, request.intervals)
     if not several:
-        _write(args, result)
+        ranking = _write(args, data, result)
     method = Method(name, files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
         method = method._replace(also=made.also)
-    return FileAnswer(method, findings, more, status)
+    return FileAnswer(method, findings, more, status, ranking)
 
 
 def _print(args: argparse.Namespace, request: Request, methods: list[Method],
@@ -263,25 +270,42 @@ def _details(args: argparse.Namespace, data: ResultFile | None, result: Result,
     return Details(
         at=None if args.at is None else at_rows(result, args.at), worst=worst,
         by=None if args.by is None else {
-            by: group_rows(result, by, measures) for by in dict.fromkeys(args.by)})
+            by: group_rows(result, by, measures) if data is None or by != "camera-pair" else
+            _pairs(args, data, result) for by in dict.fromkeys(args.by)})
 
 
-def _write(args: argparse.Namespace, result: Result) -> None:
-    """Write the files of --save and --per-query, where they are requested."""
+def _pairs(args: argparse.Namespace, data: ResultFile, result: Result) -> PairMatrices:
+    """Return the numbers of pairs of cameras, by the distances of the result."""
+    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, "plain",
+                                         common.how(args, [result.convention])))
+
+
+def _write(args: argparse.Namespace, data: ResultFile | None, result: Result) -> str:
+    """Write the files of --save and --per-query, where they are requested.
+
+    Return what is in the files of trec_eval, and how it reads them; empty without them.
+    """
+    ranking = ""
     is_json = args.per_query is not None and Path(args.per_query).suffix.lower() == ".json"
     if is_json and len(result.trials) != 1:
         raise InputError("--per-query", "a name that ends in .csv where the numbers are no plain "
                          "means over queries", args.per_query, "--save keeps all that they are "
                          "made of")
-    if args.save is not None:
+    if data is not None and _is_ranking(args.save):
+        qrels, run = _files_of_ranking(args.save)
+        with common.progress_bar(len(data.query)) as bar:
+            lines = write_ranking(data, qrels, run, common.how(args, [result.convention], bar=bar))
+        ranking = tables.ranking(qrels, run, len(data.query), lines)
+    elif args.save is not None:
         result.save(args.save)
     if args.per_query is None:
-        return
+        return ranking
     measures = common.named(args)
     text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, measures)}, indent=1)
             + "\n" if is_json else rows.per_query_csv(result, measures))
     with whole_files(args.per_query) as (file,):
         file.write(text)
+    return ranking
 
 
 # ---------------------------------------------------------------- before the work
@@ -311,6 +335,8 @@ def _check(args: argparse.Namespace) -> Request:
     if saved:
         common.refuse(args, (*OF_DISTANCES, "--strict"), "features or distances",
                       "a saved result; evaluate the result file anew")
+    if saved or protocol is not None or args.labels is not None:
+        _check_images(args, protocol, saved)
     _check_written(args)
     request = Request(conventions, left_out, confidence.check(args), gates.check(args),
                       common.read_lists(args, conventions), protocol)
@@ -318,8 +344,29 @@ def _check(args: argparse.Namespace) -> Request:
     return request
 
 
+def _check_images(args: argparse.Namespace, protocol: Protocol | None, saved: bool) -> None:
+    """Refuse what a saved result, parts of a protocol or ranked lists are not enough for."""
+    got = ("a saved result; evaluate the result file anew" if saved else
+           "ranked lists (--labels)" if protocol is None else f"--protocol {protocol.name}")
+    if "camera-pair" in (args.by or ()) and (saved or protocol is not None):
+        raise InputError("--by camera-pair", "features, distances or ranked lists", got)
+    if _is_ranking(args.save):
+        raise InputError("--save", "features or distances for a name that ends in .run", got,
+                         "--save NAME.json keeps the result")
+
+
+def _is_ranking(name: str | None) -> bool:
+    return name is not None and Path(name).suffix.lower() == ".run"
+
+
+def _files_of_ranking(name: str) -> tuple[str, str]:
+    """Return the names of qrels and run."""
+    return str(Path(name).with_suffix(".qrels")), name
+
+
 #: Options that write a file, and how its name may end.
-_SUFFIXES: Mapping[str, tuple[str, ...]] = {"--save": (".json",), "--per-query": (".csv", ".json")}
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "--save": (".json", ".run"), "--per-query": (".csv", ".json")}
 
 
 def _check_written(args: argparse.Namespace) -> None:
@@ -330,4 +377,5 @@ def _check_written(args: argparse.Namespace) -> None:
         suffix, suffixes = Path(name).suffix, _SUFFIXES[option]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
             raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
-    check_targets(*written.values())
+    check_targets(*(_files_of_ranking(args.save)[:1] if _is_ranking(args.save) else ()),
+                  *written.values())

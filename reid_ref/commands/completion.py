@@ -13,7 +13,7 @@ from reid_ref.reranking.k_reciprocal import VARIANTS
 
 SHELLS = ("bash", "zsh", "tcsh")
 #: The metavar of an option that takes a file or a folder.
-FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"),
+FILES = ("FILE", "DIR", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"),
          "METHOD")
 
 

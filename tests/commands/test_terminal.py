@@ -236,8 +236,8 @@ def no_control_characters(text):
 
 @pytest.mark.parametrize("arguments", [
     ["evaluate"], ["evaluate", "--convention", "all"], ["evaluate", "--by", "camera-pair"],
-    ["explain"], ["dataset"], ["baseline", "--driver", "market1501"], ["validate", "--published", "45.8/"],
-    ["rerank"], ["ties"], ["thresholds"],
+    ["explain"], ["dataset"], ["baseline", "--driver", "market1501"],
+    ["validate", "--published", "45.8/"], ["rerank"], ["ties"], ["thresholds"],
     ["evaluate", "--json"], ["evaluate", "--save", "p\x1b[1m\nq.run"]])
 def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):
     (tmp_path / ODD).write_bytes(Path(MARKET).read_bytes())

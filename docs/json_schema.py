@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.commands.camera_pairs import PairMatrices
 from reid_ref.commands.compare.compute import Compared
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
@@ -22,7 +21,7 @@ from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
 from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.rerank import Rerank
-from reid_ref.commands.runs import Spread
+from reid_ref.commands.evaluate.show.means import Spread
 from reid_ref.commands.scripts.show import DriverLines, Scripts
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
@@ -44,7 +43,7 @@ SHAPES = {
     "per_query": (PerQueryFile, "the file of reid-ref evaluate FILE --per-query OUT.json"),
     "compare": (Compared, "reid-ref compare FILE FILE"),
     "compare_benchmarks": (MainTable, "reid-ref compare NAME=FILE,FILE NAME=FILE,FILE"),
-    "runs": (Spread, "reid-ref runs FILE FILE and reid-ref splits FILE FILE"),
+    "mean": (Spread, "reid-ref evaluate FILE FILE --mean runs|splits"),
     "rerank": (Rerank, "reid-ref rerank FILE"),
     "explain": (Explained, "reid-ref explain FILE"),
     "conventions": (Records, "reid-ref conventions"),
@@ -53,7 +52,6 @@ SHAPES = {
     "protocols_name": (ProtocolRecord, "reid-ref protocols NAME"),
     "thresholds": (ThresholdAnswer, "reid-ref thresholds FILE"),
     "ties": (TieAnswer, "reid-ref ties FILE"),
-    "camera_pairs": (PairMatrices, "reid-ref camera-pairs FILE"),
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
     "validate_figures": (Figures, "reid-ref validate --dataset NAME or --paper KEY"),

@@ -11,9 +11,6 @@ from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.evaluate.show import rows as formats
 from reid_ref.commands.explain.compute import explain
-from reid_ref.commands.export import export
-from reid_ref.commands.runs import Runs, runs
-from reid_ref.commands.splits import splits
 from reid_ref.commands.validate.compute import validate
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import oxford, published
@@ -28,6 +25,7 @@ from reid_ref.evaluation.groups import Groups, by_group
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
+from reid_ref.files.trec import export
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import average_trials, evaluate_protocol
@@ -35,6 +33,7 @@ from reid_ref.protocols.person_search import evaluate_person_search
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
 from reid_ref.result import Counts, PerQuery, Result
 from reid_ref.result.saved import load
+from reid_ref.result.runs import Runs, runs, splits
 from reid_ref.statistics import Interval
 from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresholds_distances
 from reid_ref.thresholds.values import Thresholds

@@ -55,7 +55,7 @@ def test_every_module_imports(tmp_path):
 @pytest.mark.parametrize(("command", "shown"), [
     ("evaluate FILE --per-query q.json", "mAP"), ("scripts FILE --only port", "mAP"),
     ("compare FILE FILE --name A --name B", "mAP"), ("report FILE -o r.html", "r.html"),
-    ("export FILE --to trec --output r", "r.qrels"),
+    ("evaluate FILE --save r.run", "r.qrels"),
     ("crosscheck FILE --evaluator tests.commands.faulty:sound", "EQUAL to convention torchreid"),
     ("crosscheck FILE --evaluator hang.py:f --timeout 3", "gave no answer within 3 seconds")])
 def test_commands_run(tmp_path, command, shown):

@@ -17,11 +17,10 @@ ROOMS = (
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.
 STAGES = ("compute", "show", "command")
-#: Commands that take another one's room: gates take what they test by; a split is a run of its
-#: own queries; `plot` and `report` stand last and show what the others compute.
+#: Commands that take another one's room: gates take what they test by; `plot` and `report`
+#: stand last and show what the others compute.
 TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "gate": {"compare", "doctor"},
-         "splits": {"runs"}, "plot": {"evaluate"},
-         "report": {"camera_pairs", "compare", "doctor", "evaluate"}}
+         "plot": {"evaluate"}, "report": {"compare", "doctor", "evaluate"}}
 
 
 def modules(folder):

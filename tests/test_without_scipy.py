@@ -30,9 +30,11 @@ WORKS = [
     ["evaluate", "a.npz", "--expect", "mAP=40.1635298347", "--confidence", "--save", "a.json"],
     ["evaluate", "folder", "--expect", "mAP=40.1635298347", "--convention", "matlab"],
     ["evaluate", "a.npz", "--convention", "all"], ["evaluate", "a.json"],
-    ["compare", "a.npz", "a.json"], ["runs", "a.npz", str(MARKET)], ["ties", "a.npz"],
+    ["compare", "a.npz", "a.json"], ["evaluate", "a.npz", str(MARKET), "--mean", "splits"],
+    ["ties", "a.npz"],
     ["explain", "a.npz", "--from", "matlab", "--to", "torchreid"], ["doctor", "a.npz"],
-    ["validate", "a.npz", "--published", "45.83/40.16"], ["camera-pairs", "a.npz"],
+    ["validate", "a.npz", "--published", "45.83/40.16"],
+    ["evaluate", "a.npz", "--by", "camera-pair"],
     ["thresholds", "a.npz"],
     ["evaluate", "a.mat"], ["protocols"],
     ["evaluate", "a.npz", "--protocol", "cuhk03-classic"]]

@@ -37,8 +37,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "measure": {
         "evaluate": ("evaluate.command", "Rank-k, mAP and mINP of result files"),
         "compare": ("compare.command", "is one system better than another?"),
-        "runs": ("runs", "several training runs of one method: spread and interval"),
-        "splits": ("splits", "several query sets or trials: their mean and its interval"),
         "rerank": ("rerank", "the numbers after re-ranking, or with multiple queries"),
         "thresholds": (
             "thresholds", "TAR at FAR, EER, DIR: below which distance is it one person?")},
@@ -50,7 +48,6 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "protocols": ("protocols", "benchmarks by their names: parts, trials, files"),
         "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
         "ties": ("ties", "how much the order of equal distances can change"),
-        "camera-pairs": ("camera_pairs", "mAP and Rank-1 for each pair of cameras"),
         "doctor": ("doctor.command",
                    "known mistakes in labels and features, and of which benchmark")},
     "check": {
@@ -61,12 +58,13 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "scripts": ("scripts.command",
                     "the MATLAB scripts in GNU Octave, their port and their drivers")},
     "more": {
-        "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it"),
-        "export": ("export", "write the ranking of a result file for trec_eval")}}
+        "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it")}}
 COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 #: Names that these commands had before, for "did you mean".
 FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor",
-          "published": "validate", "baseline": "scripts --driver"}
+          "published": "validate", "baseline": "scripts --driver", "table": "compare",
+          "runs": "evaluate --mean runs", "splits": "evaluate --mean splits",
+          "camera-pairs": "evaluate --by camera-pair", "export": "evaluate --save NAME.run"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:

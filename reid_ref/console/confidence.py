@@ -175,9 +175,10 @@ def add_options(command: Any) -> None:
     Request.add(command, "--level", "--unit", "--resamples", "--seed")
 
 
-def check(request: Request) -> dict[str, Any] | None:
-    """Return the options of intervals, None without --confidence."""
-    if not request.confidence:
+def check(request: Request, always: bool = False) -> dict[str, Any] | None:
+    """Return the options of intervals, None without --confidence, unless they are `always` made.
+    """
+    if not (request.confidence or always):
         return None
     return {**read_options(request), "method": request.confidence_method or METHODS[0]}
 

@@ -22,6 +22,8 @@ METHODS = ("bootstrap-t", "analytic")
 
 #: Why two options do not go together.
 _BRINGS = {"--protocol": "which brings what is counted, and ranks a selection of the images"}
+#: What has intervals.
+_SURE = ("--confidence", "--mean")
 _LISTS = {"--labels": "for ranked lists have no distances"}
 
 
@@ -82,7 +84,7 @@ class Request:
         help="the rows are frames: take the mean or the maximum over each tracklet; "
              "query_tracklet and gallery_tracklet in the file give that of each frame")
     index_lists: list[str] | None = option(
-        "--index-lists", without=_BRINGS, nargs=2, metavar=("GOOD", "JUNK"),
+        "--index-lists", without=_BRINGS, more=True, nargs=2, metavar=("GOOD", "JUNK"),
         help="good and junk gallery images of each query, for veri and oxford: text, one line per "
              "query, numbers from 1")
     max_memory: str | None = option(
@@ -155,20 +157,20 @@ class Request:
         help="also the confidence interval and the standard error of each number; queries of one "
              "identity are not independent")
     level: float | None = option(
-        "--level", needs=("--confidence",), more=True, type=float, metavar="PERCENT",
+        "--level", needs=_SURE, more=True, type=float, metavar="PERCENT",
         help="confidence level of the intervals (default: 95)")
     unit: str | None = option(
-        "--unit", needs=("--confidence",), more=True, metavar="UNIT",
+        "--unit", needs=_SURE, more=True, metavar="UNIT",
         help="what is independent: identity (default), query, or a file with the group of each "
              "query on its line")
     resamples: int | None = option(
-        "--resamples", needs=("--confidence",), more=True, type=int, metavar="N",
+        "--resamples", needs=_SURE, more=True, type=int, metavar="N",
         help="number of resamples (default: 10000)")
     seed: int | None = option(
-        "--seed", needs=("--confidence",), more=True, type=int, metavar="N",
+        "--seed", needs=_SURE, more=True, type=int, metavar="N",
         help="seed of the resamples (default: 12345)")
     confidence_method: str | None = option(
-        "--confidence-method", needs=("--confidence",), more=True, choices=METHODS,
+        "--confidence-method", needs=_SURE, more=True, choices=METHODS,
         help="bootstrap-t (default), or analytic: without random numbers")
 
     @classmethod

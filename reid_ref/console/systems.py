@@ -1,4 +1,4 @@
-"""What compare, runs and splits take: result files, ranked lists, saved results."""
+"""What compare takes: result files, ranked lists, saved results."""
 from __future__ import annotations
 
 import argparse

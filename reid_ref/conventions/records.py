@@ -229,8 +229,8 @@ TOOLBOX_RECORDS = (
                   ("Its good and its ok list are good together: the same where one list holds "
                    "both",)),), measure=_NO_FEATURES),
     Toolbox("usnistgov/trec_eval f425365", (
-        Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref export "
-                  "--to trec`", {"ap": "step", "junk_match": "never"}),),
+        Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref "
+                  "evaluate --save NAME.run`", {"ap": "step", "junk_match": "never"}),),
             measure=_NO_FEATURES),
     Toolbox("zjykzj/SimpleIR 9bc420d", (
         Procedure("simpleir", "simpleir/metric/impl; the rule it documents",

@@ -157,11 +157,15 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
 
 def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
                     how: How) -> CameraPairs:
-    """Compute the scores of `camera_pairs` of an input; conventions of `how` do not count.
+    """Compute the scores of `camera_pairs` of what is ranked.
+
+    Of the conventions of `how` only the distance counts, that of the first.
     """
     check_labels(query, gallery)
     check_choice(rule, "rule", RULES)
-    convention = CONVENTIONS["matlab"].replace(ignored=IGNORED[rule])
+    metric, normalize = how.distance()
+    convention = CONVENTIONS["matlab"].replace(
+        ignored=IGNORED[rule], metric=metric, normalize=normalize)
     cameras = _cameras(query, gallery, rule)
     ranks = ranked.ranks(query, gallery, replace(how, conventions=(convention,)))
     return pairs_of_ranks(ranks.of(convention), query, gallery, cameras, rule, ranks.provenance)

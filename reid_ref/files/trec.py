@@ -23,6 +23,7 @@ Source: usnistgov/trec_eval, form_res_rels.c, m_map.c, m_success.c; Zheng et al.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
@@ -31,6 +32,9 @@ import numpy.typing as npt
 
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError, Integers, check_real_distances, warn
+from reid_ref.disk import whole_files
+from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK, Labels, check_distances, check_labels
 
 #: Whole numbers beyond this are not all exact in single precision.
@@ -141,3 +145,51 @@ def _write_query(name: str, images: list[int], roles: list[int], qrels: TextIO,
     qrels.writelines(f"{name} 0 g{image} {role}\n" for image, role in zip(images, roles))
     run.writelines(f"{name} Q0 g{image} {place} {n + 1 - place} reid-ref-{__version__}\n"
                    for place, image in enumerate(images, 1))
+
+
+def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str | None = None,
+           normalize: bool | None = None, max_memory: int | str | None = None,
+           progress: Progress | None = None) -> int:
+    """Write a ranking as PREFIX.qrels and PREFIX.run, the two files of trec_eval.
+
+    Parameters
+    ----------
+    data : ResultFile
+        As for `reid_ref.explain`.
+    prefix : str or path
+        The beginning of both names. Files of these names are replaced, when both are whole.
+    metric, normalize, max_memory, progress
+        As for `reid_ref.evaluate`; the first two are for features.
+
+    Returns
+    -------
+    int
+        Lines in each of the two files.
+
+    Raises
+    ------
+    InputError
+        As `reid_ref.evaluate`; files that cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, reid_ref
+    >>> data = reid_ref.ResultFile(
+    ...     "arrays", reid_ref.Labels([7], [1]), reid_ref.Labels([-1, 8, 7, 8], [1, 1, 2, 2]),
+    ...     distances=np.array([[.1, .2, .3, .4]]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export(data, os.path.join(folder, "result"))
+    3
+    """
+    check_result_file(data)
+    if (name := os.fspath(prefix)) == "-" or not os.path.basename(name) or os.path.isdir(name):
+        raise InputError("prefix", "the beginning of two file names", repr(name), "e.g. result")
+    return write_ranking(data, f"{name}.qrels", f"{name}.run", How(
+        metric=metric, normalize=normalize, max_memory=max_memory, progress=progress))
+
+
+def write_ranking(data: ResultFile, qrels: str, run: str, how: How) -> int:
+    """As `export`, to files of these names, with the distance of the first convention."""
+    blocks = data.input.exact_blocks(data.query, data.gallery, how)
+    with whole_files(qrels, run) as (of_qrels, of_run):
+        return write_trec(blocks, data.query, data.gallery, of_qrels, of_run, how.progress)

@@ -1,7 +1,8 @@
-"""`reid-ref compare`, `runs`, `splits`: real lists, files of each query, and what is refused."""
+"""`reid-ref compare`, `evaluate --mean`: real lists, files of each query, and what is refused."""
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -113,53 +114,64 @@ def test_a_result_named_as_an_argument_is_not_taken_for_an_option(tmp_path):
     assert refusal("compare", *names[::-1]).startswith("lists: expected 59 queries, as in seed")
 
 
-#: Words of compare and runs, the argument that the error names, and a word of it.
+#: Words of compare and of evaluate --mean, the argument that the error names, and a word of it.
 REFUSED = [
     ("matlab.json torchreid.json", "torchreid", "one convention"),
     (f"{MARKET} {MARS}", "mars_like", "48 queries"),
     (f"{MARS} {TIES}", "ties", "of 30 queries differ"),
     (MARKET, "FILE", "at least 2"),
     ("matlab.json gallery.json", "gallery", "00000000"),
-    ("mars.json mars.json", "--measure", "NaN under convention 'mars'"),
-    (f"{MARKET} {MARKET} --convention mars", "--measure", "NaN under convention 'mars'"),
+    ("mars.json mars2.json", "--measure", "NaN under convention 'mars'"),
+    (f"{MARKET} again.mat --convention mars", "--measure", "NaN under convention 'mars'"),
     ("matlab.json broken.json", "broken.json", "--save"),
-    ("matlab.json matlab.json --metric mAP", "--metric", "--measure"),
-    ("matlab.json matlab.json --measure map", "--measure", "'map'"),
-    ("matlab.json matlab.json --convention mars", "--convention", "evaluated already"),
-    (f"{MARKET} {MARKET} --convention matlab,mars", "--convention", "under one"),
-    ("matlab.json matlab.json --seed -1", "--seed", "from 0"),
-    ("matlab.json matlab.json --unit nowhere", "nowhere", "cannot be read")]
+    ("matlab.json torchreid.json --measure map", "--measure", "'map'"),
+    ("matlab.json torchreid.json --convention mars", "--convention", "evaluated already"),
+    (f"{MARKET} again.mat --unit nowhere", "nowhere", "cannot be read"),
+    ("matlab.json torchreid.json --seed -1", "--seed", "from 0")]
 
 
 def test_bad_input(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("matlab", "torchreid", "mars"):
         table("evaluate", MARKET, "--convention", name, "--save", f"{name}.json")
+    shutil.copy(MARKET, "again.mat")
+    shutil.copy("mars.json", "mars2.json")
     Path("broken.json").write_text('{"queries": [{"query": 0}]}')
     value = json.loads(Path("matlab.json").read_text())
     value["labels"]["gallery"]["identity"] = "00000000"
     Path("gallery.json").write_text(json.dumps(value))
     for words, argument, word in REFUSED:
-        for name in ("compare", "runs"):
-            line = refusal(name, *words.split())
+        for first in (["compare"], ["evaluate", "--mean", "runs"]):
+            line = refusal(*first, *words.split())
             assert line.startswith(f"{argument}: ") and word in line, line
+    for words, argument, word in (("--convention matlab,mars", "--convention", "under one"),
+                                  ("--metric mAP", "--metric", "--measure")):
+        line = refusal("compare", MARKET, MARKET, *words.split())
+        assert line.startswith(f"{argument}: ") and word in line, line
+    for words, argument in (("--convention matlab,mars", "--mean"), ("--save x.json", "--save"),
+                            ("--by camera --json --cmc all", "--by, --cmc")):
+        line = refusal("evaluate", MARKET, "again.mat", "--mean", "runs", *words.split())
+        assert line.startswith(f"{argument}: "), line
 
 
-# ---------------------------------------------------------------- runs and splits
+# ---------------------------------------------------------------- runs, splits
+
+
+SPLITS = "--mean", "splits"
 
 
 def test_splits_have_queries_of_their_own():
-    found = answer("splits", MARKET, TIES, "--measure", "mAP")["metrics"]["mAP"]
+    found = answer("evaluate", MARKET, TIES, *SPLITS, "--measure", "mAP")["metrics"]["mAP"]
     assert found["queries"] == {"market_like": 48, "ties": 30}
     both = np.concatenate([reid_ref.read(name).query.identity for name in (MARKET, TIES)])
     assert found["interval"]["units"] == len(np.unique(both))
-    out = " ".join(table("splits", MARKET, TIES).split())
+    out = " ".join(table("evaluate", MARKET, TIES, *SPLITS).split())
     assert "sd how much the number changes from one query set to another" in out
     assert "market_like 48 40.16" in out
 
 
 def test_splits_in_every_format():
-    words = ["splits", MARKET, TIES, "--measure", "mAP,mINP", "--format"]
+    words = ["evaluate", MARKET, TIES, *SPLITS, "--measure", "mAP,mINP", "--format"]
     rows = list(csv.DictReader(io.StringIO(table(*words, "csv"))))
     assert [(row["metric"], row["split"], row["queries"]) for row in rows] == [
         ("mAP", "market_like", "48"), ("mAP", "ties", "30"),
@@ -171,12 +183,12 @@ def test_splits_in_every_format():
 def test_splits_refuse_groups_and_other_conventions(tmp_path):
     groups = tmp_path / "groups.txt"
     groups.write_text("a\n")
-    assert refusal("splits", MARKET, TIES, "--unit", groups) == (
+    assert refusal("evaluate", MARKET, TIES, *SPLITS, "--unit", groups) == (
         "--unit: expected identity or query, for splits have queries of their own, got groups")
     for name in ("matlab", "torchreid"):
         table("evaluate", MARKET, "--convention", name, "--save", tmp_path / f"{name}.json")
     assert "evaluate both under one convention" in refusal(
-        "splits", tmp_path / "matlab.json", tmp_path / "torchreid.json")
+        "evaluate", tmp_path / "matlab.json", tmp_path / "torchreid.json", *SPLITS)
 
 
 # ---------------------------------------------------------------- all pairs

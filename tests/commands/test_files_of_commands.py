@@ -9,8 +9,8 @@ from tests.commands.common import assert_one_line_error, command
 #: Words of each command after its files; it reads one, or two where it compares.
 COMMANDS = {
     "evaluate": 1, "explain": 1, "doctor": 1, "validate --published 40/20": 1, "ties": 1,
-    "camera-pairs": 1, "crosscheck --evaluator numpy:linalg": 1, "rerank": 1, "compare": 2,
-    "runs": 2, "splits": 2, "scripts --only port": 1}
+    "evaluate --by camera-pair": 1, "crosscheck --evaluator numpy:linalg": 1, "rerank": 1,
+    "compare": 2, "evaluate --mean runs": 2, "scripts --only port": 1}
 LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
 
 

@@ -54,8 +54,7 @@ COMMANDS = [
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99", 0),
     ("compare", f"compare {MARKET} {MARKET} {MARKET} --resamples 99 --all-pairs", 0),
     ("compare_benchmarks", f"compare a={{}}/saved.json,{MARS} b={{}}/saved.json", 0),
-    ("runs", f"runs {MARKET} {MARKET} --measure mAP,mINP --resamples 99", 0),
-    ("runs", f"splits {MARKET} {TIES} --resamples 99", 0),
+    ("mean", f"evaluate {MARKET} {TIES} --mean splits --measure mAP,mINP --resamples 99", 0),
     ("scripts", f"scripts {MARKET} --only port", 0),
     ("evaluate_protocol", f"evaluate {MARKET} --protocol msmt17", 0),
     ("evaluate_protocol", f"evaluate {MARKET} --protocol occluded-duke --confidence "
@@ -65,8 +64,7 @@ COMMANDS = [
     ("ties", f"ties {TIES}", 0),
     ("thresholds", f"thresholds {MARKET}", 0),
     ("thresholds", f"thresholds {MARKET} --confidence --far 0,1", 0),
-    ("camera_pairs", f"camera-pairs {MARKET}", 0),
-    ("camera_pairs", f"camera-pairs {MARS} --rule script", 0),
+    ("evaluate", f"evaluate {MARKET} --by camera-pair --by camera", 0),
     ("conventions", "conventions", 0),
     *(("conventions_name", f"conventions {name}", 0)
       for name in cases(["matlab", "veri", "sysu-mm01"], CONVENTIONS)),

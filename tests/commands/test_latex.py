@@ -26,7 +26,7 @@ def tables(folder):
     ours, baseline = (folder / name / "MSMT17.json" for name in ("ours", "baseline"))
     return [table(*words, "--format", "latex") for words in (
         ["evaluate", *of_lists, "--confidence"], ["compare", *of_lists],
-        ["compare", *of_lists, "--all-pairs"], ["runs", *of_lists],
+        ["compare", *of_lists, "--all-pairs"], ["evaluate", *of_lists, "--mean", "runs"],
         ["compare", baseline, ours], ["evaluate", MARKET], ["evaluate", MARKET, "--ranks", "1"],
         ["compare", folder / "baseline", folder / "ours"])]
 

@@ -84,11 +84,9 @@ RANKING = {
                "--ranks"},
     "thresholds": {"--convention", "--set", *OF_FEATURES, "--index-lists", "--max-memory",
                    "--format", "--json"},
-    "camera-pairs": {*OF_FEATURES, "--max-memory", "--format", "--json"},
     "explain": {"--set", *OF_FEATURES, "--index-lists", "--max-memory", "--format", "--json"},
     "validate": {"--convention", "--set", "--max-memory", "--format", "--json"},
-    "crosscheck": {"--convention", *OF_FEATURES, "--format", "--json"},
-    "export": {*OF_FEATURES, "--max-memory"}}
+    "crosscheck": {"--convention", *OF_FEATURES, "--format", "--json"}}
 
 
 FORMATS = re.compile(r"--format \{([a-z,]+)\}")
@@ -140,19 +138,19 @@ def test_an_option_means_the_same_in_every_command(command):
 
 
 @pytest.mark.parametrize("name", [
-    "rerank", "ties", "compare", "runs", "splits", "thresholds", "scripts", "evaluate", "plot",
+    "rerank", "ties", "compare", "thresholds", "scripts", "evaluate", "plot",
     "validate"])
 def test_help_offers_several_conventions_where_they_are_taken(name):
     several = name in ("evaluate", "plot", "validate")
     assert ("one or more" in options_of(name)["--convention"]) == several
     files = {"plot": ["cmc", MARKET, "--output", "no.format"],
              "validate": [MARKET, "--published", "81.1/67.6"],
-             **dict.fromkeys(["compare", "runs", "splits"], [MARKET, MARKET])}.get(name, [MARKET])
+             "compare": [MARKET, MARKET]}.get(name, [MARKET])
     done = command(name, *files, "--convention", "matlab,torchreid", "--quiet")
     assert bool(re.search("--convention: .*one", done.stderr)) != several
 
 
-@pytest.mark.parametrize("name", sorted(RANKING.keys() - {"export"}))
+@pytest.mark.parametrize("name", sorted(RANKING))
 def test_help_of_format_names_formats_of_the_command(name):
     formats = FORMATS.findall(table(name, "--help"))[0].split(",")
     words = options_of(name)["--format"]
@@ -163,10 +161,11 @@ def test_help_of_format_names_formats_of_the_command(name):
 
 
 @pytest.mark.parametrize("kind", RECORDS)
-@pytest.mark.parametrize("words", [["evaluate"], ["compare", MARKET], ["runs", MARKET],
-                                   ["splits", MARKET]], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [
+    ["evaluate"], ["compare", MARKET], ["evaluate", TIES, "--mean", "splits"]],
+    ids=lambda words: words[-1])
 def test_a_command_of_every_format_prints_each(words, kind):
-    done = command(*words, MARKET, "--quiet", "--format", kind)
+    done = command(words[0], MARKET, *words[1:], "--quiet", "--format", kind)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout
 
 

@@ -143,9 +143,10 @@ class TestLikeAnyResult:
     def saved(self, files):
         return [path.with_suffix(".json") for path in files]
 
-    @pytest.mark.parametrize("command", ["compare", "runs"])
-    def test_saved_is_the_same_as_on_the_fly(self, files, command):
-        options = "--measure", "mAP,Rank-1,P@3", "--resamples", "199", "--json"
+    @pytest.mark.parametrize(("command", "more"), [("compare", ()),
+                                                   ("evaluate", ("--mean", "runs"))])
+    def test_saved_is_the_same_as_on_the_fly(self, files, command, more):
+        options = "--measure", "mAP,Rank-1,P@3", "--resamples", "199", "--json", *more
         fresh = json.loads(run(command, *files, *self.PART, *options).stdout)
         saved = json.loads(run(command, *self.saved(files), *options).stdout)
         assert {**fresh, "files": 0, "warnings": 0} == {**saved, "files": 0, "warnings": 0}

@@ -17,16 +17,17 @@ WORDS = {
         "evaluate FILE --at 1,5 --by identity --by camera",
         "evaluate FILE --baseline FILE --expect mAP=40.16 --fail-under mAP=40",
         "evaluate FILE --worst 3", "evaluate FILE FILE2 --json",
-        "compare FILE FILE2 --measure mAP,Rank-7,P@5 --json", "runs FILE FILE2 --measure R@5,mINP",
-        "splits FILE FILE2 --format csv", "compare FILE FILE2 --format latex",
+        "compare FILE FILE2 --measure mAP,Rank-7,P@5 --json",
+        "evaluate FILE FILE2 --mean runs --measure R@5,mINP",
+        "evaluate FILE FILE2 --mean splits --format csv", "compare FILE FILE2 --format latex",
         "plot cmc FILE -o OUT.svg",
         "plot pr FILE FILE2 -o OUT.svg", "plot ap FILE -o OUT.svg",
         "report FILE -o OUT.html", "report FILE FILE2 --name a,b -o OUT.html"), ""),
     **dict.fromkeys((
         "plot conventions FILE -o OUT.svg", "plot cameras FILE -o OUT.svg",
-        "plot distances FILE -o OUT.svg", "plot rank-lists FILE -o OUT.svg", "camera-pairs FILE",
+        "plot distances FILE -o OUT.svg", "plot rank-lists FILE -o OUT.svg",
         "explain FILE", "validate FILE --published 45/40",
-        "crosscheck FILE --evaluator fastreid", "export FILE --to trec --output OUT",
+        "crosscheck FILE --evaluator fastreid",
         "scripts FILE --driver market1501", "doctor FILE", "rerank FILE",
         "ties FILE", "thresholds FILE", "scripts FILE --only port"), NO_ARRAYS),
     **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
@@ -35,6 +36,8 @@ WORDS = {
         "compare FILE FILE2 --convention mars", "plot cmc FILE -o OUT.svg --set ap=step",
         "report FILE -o OUT.html --metric dot", "report FILE -o OUT.html --convention mars",
         "report FILE -o OUT.html --images .")},
+    "evaluate FILE --by camera-pair": "--by camera-pair: expected features, distances",
+    "evaluate FILE --save OUT.run": "--save: expected features or distances",
     "evaluate FILE --strict": "--strict: expected features or distances, got a saved",
     "evaluate FILE --no-normalize": "--no-normalize: expected features",
     "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features"}
@@ -70,13 +73,15 @@ def test_a_saved_result_in_the_place_of_a_file(words, sentence, saved, tmp_path)
 @pytest.mark.parametrize("words", [
     "evaluate FILE --format csv", "evaluate FILE --format latex --ranks 1,3",
     "evaluate FILE --at 1,5 --by identity --by camera --confidence --json --cmc all",
-    "compare FILE FILE --measure P@5,R@10,mINP --json", "runs FILE FILE --format markdown",
+    "compare FILE FILE --measure P@5,R@10,mINP --json",
+    "evaluate FILE FILE2 --mean runs --format csv",
     "plot cmc FILE -o OUT.svg", "plot pr FILE -o OUT.svg", "plot ap FILE -o OUT.svg"])
 def test_it_gives_what_the_file_gives(words, saved, tmp_path):
     """To the last digit, but for the names of files and layouts."""
     answers = []
     for file in (MARKET, saved / "market_like.json"):
-        given = [{"FILE": str(file), "OUT.svg": str(tmp_path / "out.svg")}.get(word, word)
+        given = [{"FILE": str(file), "FILE2": str(saved / "raw.json"),
+                  "OUT.svg": str(tmp_path / "out.svg")}.get(word, word)
                  for word in words.split()]
         out = table(*given)
         if "--json" in given:

@@ -236,10 +236,10 @@ def no_control_characters(text):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["evaluate"], ["evaluate", "--convention", "all"], ["camera-pairs"], ["explain"],
-    ["doctor"], ["scripts", "--driver", "market1501"], ["validate", "--published", "45.8/"],
-    ["rerank"], ["ties"], ["thresholds"],
-    ["evaluate", "--json"], ["export", "--to", "trec", "--output", "p\x1b[1m\nq"]])
+    ["evaluate"], ["evaluate", "--convention", "all"], ["evaluate", "--by", "camera-pair"],
+    ["explain"], ["doctor"], ["scripts", "--driver", "market1501"],
+    ["validate", "--published", "45.8/"], ["rerank"], ["ties"], ["thresholds"],
+    ["evaluate", "--json"], ["evaluate", "--save", "p\x1b[1m\nq.run"]])
 def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):
     (tmp_path / ODD).write_bytes(Path(MARKET).read_bytes())
     first, *rest = arguments
@@ -248,8 +248,8 @@ def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):
     assert no_control_characters(done.stdout + done.stderr)
     if "--json" in arguments:
         assert json.loads(done.stdout)["files"] == [ODD]
-    elif first == "export":
-        assert done.stdout.startswith(r"wrote p\x1b[1m\nq.qrels and p\x1b[1m\nq.run")
+    elif "--save" in arguments:
+        assert r"wrote p\x1b[1m\nq.qrels and p\x1b[1m\nq.run" in done.stdout
     elif first not in ("ties", "explain"):
         assert SHOWN in done.stdout
 

@@ -114,11 +114,11 @@ def small_disk():
 
 
 @pytest.mark.parametrize("words", [
-    "evaluate FILE --quiet --per-query x.csv", "camera-pairs FILE --plot x.png",
-    "export FILE --to trec --output x"])
+    "evaluate FILE --quiet --per-query x.csv", "plot cameras FILE --quiet --output x.png",
+    "evaluate FILE --quiet --save x.run"])
 def test_a_file_beyond_the_limit_leaves_the_old_one(tmp_path, many, words, monkeypatch,
                                                     small_disk):
-    if "--plot" in words:
+    if "plot" in words:
         pytest.importorskip("matplotlib")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
@@ -137,7 +137,8 @@ def test_a_signal_while_writing_leaves_nothing(market):
             "    os.kill(os.getpid(), 15)\n"
             "trec._write_query = stop\nsys.exit(cli.main())")
     done = subprocess.run(
-        [sys.executable, "-c", code, "export", "in.mat", "--to", "trec", "--output", "x"],
+        [sys.executable, "-c", code, "evaluate", "in.mat", "--quiet", "--save",
+         "x.run"],
         capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (
         128 + 15, "", "reid-ref: ended by SIGTERM\n")

@@ -19,7 +19,7 @@ from reid_ref.matlab import compute_AP, draw_confusion_matrix, evaluation_mars
 from reid_ref.ranking.ranked_lists import RankedLists
 from tests import nightly
 from tests.cases import market_like, save, special
-from tests.commands.common import answer, assert_one_line_error, command, table
+from tests.commands.common import MARKET, answer, table
 from tests.octave import col
 from tests.refusals import refused
 
@@ -261,12 +261,11 @@ def test_one_camera(rule):
 
 # ---------------------------------------------------------------- the command
 
-@pytest.mark.parametrize("rule", ["plain", "script"])
-def test_command(rule):
-    out = table("camera-pairs", "mars_like.mat", "--rule", rule, cwd=MARS.parent)
+def test_command():
+    out = table("evaluate", "mars_like.mat", "--by", "camera-pair", cwd=MARS.parent)
     lines = out.splitlines()
     assert max(map(len, lines)) <= 80
-    pairs = camera_pairs(*mars(), rule=rule)
+    pairs = camera_pairs(*mars())
     for name, matrix in (("mAP", pairs.ap_matrix), ("Rank-1", pairs.rank1_matrix)):
         start = next(k for k, line in enumerate(lines) if line.startswith(f"{name}, percent"))
         shown = [line.split() for line in lines[start + 1:start + 8]]
@@ -274,7 +273,7 @@ def test_command(rule):
         assert shown[1:] == [[str(c + 1), *(f"{100 * value:.2f}" for value in matrix[c])]
                              for c in range(6)]
     assert ["mAP", f"{100 * pairs.mAP:.2f}", repr(pairs.mAP)] in map(str.split, lines)
-    assert f"signature rule:{rule} | distances:float64" in out
+    assert "signature rule:plain | distances:float64" in out
 
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
@@ -328,16 +327,31 @@ def many_cameras(tmp_path, monkeypatch):
 
 
 def test_command_with_many_cameras(many_cameras):
-    pytest.importorskip("matplotlib")
-    out = table("camera-pairs", "many.npz", "--plot", "pairs.svg")
-    assert "<svg" in Path("pairs.svg").read_text()
+    out = table("evaluate", "many.npz", "--by", "camera-pair")
     assert max(map(len, out.splitlines())) <= 80
     columns = [line.split() for line in out.splitlines()
                if line.split() and line.split()[0] in ("1", "10") and "." not in line]
     assert columns == 2 * [[*map(str, range(1, 10))], [*map(str, range(10, 16))]]
     assert "14 in mAP, 14 in Rank-1; they are left out of the mean" in " ".join(out.split())
-    assert answer("camera-pairs", "many.npz")["matrix"]["mAP"][0][14] is None
+    found = answer("evaluate", "many.npz", "--by", "camera-pair")["by"]["camera-pair"]
+    assert found["matrix"]["mAP"][0][14] is None
 
 
-def test_command_refuses_the_script_with_many_cameras(many_cameras):
-    assert_one_line_error(command("camera-pairs", "many.npz", "--rule", "script"), "1 to 6")
+def test_pairs_are_by_the_distances_of_the_convention():
+    for name in ("matlab", "torchreid"):
+        found = answer("evaluate", MARKET, "--convention", name, "--by", "camera-pair")
+        how = f"metric:euclidean|normalize:{'yes' if name == 'matlab' else 'no'}|"
+        assert how in found["signature"] and how in found["by"]["camera-pair"]["signature"]
+
+
+def test_pairs_of_ranked_lists(tmp_path):
+    """Lists of all images give what distances of the same order give."""
+    distances, query, gallery = market_like(3, n_query=20, n_gallery=60)
+    lists = np.argsort(distances, axis=1, kind="stable")
+    np.save(tmp_path / "lists.npy", lists)
+    for side, labels in (("query", query), ("gallery", gallery)):
+        np.save(tmp_path / f"{side}.npy", np.stack([labels.camera, labels.identity], axis=1))
+    found = answer("evaluate", "lists.npy", "--labels", "query.npy", "gallery.npy", "--by",
+                   "camera-pair", cwd=tmp_path)["by"]["camera-pair"]
+    expected = camera_pairs(distances, query, gallery)
+    assert found["mean"] == {"Rank-1": expected.mean_rank1, "mAP": expected.mAP}

@@ -153,15 +153,15 @@ def test_a_list_too_long_for_single_precision(monkeypatch):
 
 def test_the_command(tmp_path, pytrec_eval):
     prefix = tmp_path / "market.v1"
-    done = command("export", MARKET, "--to", "trec", "--output", prefix)
+    done = command("evaluate", MARKET, "--quiet", "--save", f"{prefix}.run")
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["market.v1.qrels", "market.v1.run"]
     with open(f"{prefix}.qrels") as qrels, open(f"{prefix}.run") as ranking:
         lines = len(qrels.readlines())
         qrels.seek(0)
         answers = judge(pytrec_eval, qrels, ranking, 48, {"map", "success.1"})
-    assert done.stdout == (
-        f"wrote {prefix}.qrels and {prefix}.run: 48 queries, {lines:,} lines each\n"
+    assert done.stdout.endswith(
+        f"\n\nwrote {prefix}.qrels and {prefix}.run: 48 queries, {lines:,} lines each\n"
         f"next  trec_eval -J -c -m map -m success.1,5,10,20 {prefix}.qrels {prefix}.run\n")
     recorded = json.loads((FIXTURES / "market_like.json").read_text())
     assert sum(answer["success_1"] for answer in answers) / 48 == recorded["CMC"][0]

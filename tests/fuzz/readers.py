@@ -45,8 +45,7 @@ GALLERY = Labels([3, 5, 9, 0, -1], [2, 1, 2, 3, 1], view=[1, 0, 1, 0, 1])
 DISTANCES = FIELDS["distances"]
 #: Commands that read a file and answer at once; no word of theirs may name another folder.
 COMMANDS = ("evaluate", "compare", "thresholds", "explain", "protocols", "conventions",
-            "ties", "camera-pairs", "doctor", "validate", "check-table",
-            "rerank", "runs", "splits")
+            "ties", "doctor", "validate", "check-table", "rerank")
 
 
 @dataclass(frozen=True)
@@ -327,9 +326,9 @@ _CALLS = (
     "check-table page.md --dataset market1501", "rerank in.npz --k1 2 --k2 1 --lambda 0.3",
     "compare in.npz saved.json --seed 3 --level 90", "explain in.npz --query 1",
     "compare a=saved.json,saved.json in.npz --format latex", "ties in.npz --json",
-    "camera-pairs in.npz --format csv", "doctor in.npz --seed 1", "protocols msmt17 --json",
+    "evaluate in.npz --by camera-pair", "doctor in.npz --seed 1", "protocols msmt17 --json",
     "conventions torchreid --json", "evaluate saved.json --confidence --unit query",
-    "runs in.npz saved.json", "splits in.npz saved.json")
+    "evaluate in.npz saved.json --mean runs", "evaluate in.npz saved.json --mean splits")
 
 
 def _calls(folder: Path) -> list[bytes]:

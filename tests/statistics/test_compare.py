@@ -8,7 +8,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, InputError, Labels
-from reid_ref.commands.splits import splits_of_scores
+from reid_ref.result.runs import splits_of_scores
 from reid_ref.result import QueryValues
 from reid_ref.statistics import differences, holm, paired
 from tests import cases

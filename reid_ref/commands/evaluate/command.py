@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,9 @@ from reid_ref.arrays import InputError, check_count, warn
 from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
-    Details, Evaluations, Method, at_rows, evaluated, group_rows, intervals_of, rows_of,
-    worst_rows)
-from reid_ref.commands.evaluate.show import parts, rows
+    Details, Evaluations, Method, PairMatrices, at_rows, evaluated, group_rows, intervals_of,
+    pair_matrices, rows_of, worst_rows)
+from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols, systems
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
@@ -26,11 +26,16 @@ from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import check_targets, is_direct, whole_files
+from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.rank_lists import nearest_wrong, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.files.trec import write_ranking
 from reid_ref.labels import IndexLists
 from reid_ref.protocols import Protocol, ProtocolResult
+from reid_ref.measures import printed
 from reid_ref.result import Result
+from reid_ref.result.runs import Runs, runs_of, splits_of
+from reid_ref.result.systems import METRICS
 from reid_ref.text import percent
 
 #: Columns that no convention counts by, and what that means.
@@ -45,6 +50,8 @@ OTHER = "fast-reid"
 #: Options that are about one result of one convention, and those that need features or distances.
 OF_ONE_RESULT = ("--per-query", "--save", "--at", "--worst", "--by", *gates.OF_ONE_RESULT)
 OF_DISTANCES = (*common.OF_FEATURES, "--map", "--pool")
+#: What sums up several results, by the value of --mean.
+MEANS: Mapping[str, Callable[..., dict[str, Runs]]] = {"runs": runs_of, "splits": splits_of}
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -70,20 +77,26 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def _add_output(group: Any) -> None:
     Request.add(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
-    EvaluateRequest.add(group, "--per-query", "--save", "--at", "--worst", "--by")
+    EvaluateRequest.add(group, "--mean", "--per-query", "--save", "--at", "--worst", "--by")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateRequest(gates.GateRequest):
     """What the command line requests."""
 
+    mean: str | None = option(
+        "--mean", choices=tuple(MEANS),
+        help="also the mean of several results, its spread and its interval: of training runs on "
+             "the same queries, or of splits, such as trials, which have their own; of mAP and "
+             "Rank-1, or of --measure")
     per_query: str | None = option(
         "--per-query", metavar="FILE",
         help="write one line per query to FILE, named .csv or .json")
     save: str | None = option(
         "--save", metavar="FILE",
         help="write the whole result to FILE, named .json, which this and other commands read as "
-             "they read a result file")
+             "they read a result file; or the ranking to NAME.run, and who is good to NAME.qrels, "
+             "the files of trec_eval")
     at: list[int] | None = option(
         "--at", metavar="K[,K]", type=numbers,
         help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
@@ -92,9 +105,10 @@ class EvaluateRequest(gates.GateRequest):
         metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
-        "--by", action="append", choices=("identity", "camera"),
+        "--by", action="append", choices=("identity", "camera", "camera-pair"),
         help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
-             "each query camera; may be given twice")
+             "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
+             "the gallery; may be given again")
 
 
 class Plan(NamedTuple):
@@ -110,11 +124,9 @@ class Plan(NamedTuple):
 
 def run(request: EvaluateRequest) -> int:
     plan = _check(request)
-    # Several files of a protocol are its trials.
-    groups = ([list(map(Path, request.files))] if plan.protocol is not None
-              else ranked_lists.groups_of(request, request.files))
+    groups = _groups(request, plan)
     several = len(groups) > 1 or request.names is not None
-    if several:
+    if several and not request.mean:
         request.refuse((*OF_ONE_RESULT, "--protocol"), "one result and no --name",
                        f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                        "evaluate each in a call of its own")
@@ -122,8 +134,28 @@ def run(request: EvaluateRequest) -> int:
                               plan.protocol, later=True)
     findings = [finding for answer in answers for finding in answer.findings]
     status = answers[0].status or gates.of_findings(request, findings)
-    _print(request, plan, [answer.method for answer in answers], answers[0].more, several)
+    methods = [answer.method for answer in answers]
+    if request.mean:
+        _print_mean(request, plan, request.mean, rows_of(methods))
+    else:
+        _print(request, plan, methods, answers[0].more, several)
+        if request.format == "table" and answers[0].ranking:
+            show(f"\n{answers[0].ranking}")
     return status
+
+
+def _groups(request: EvaluateRequest, plan: Plan) -> list[list[Path]]:
+    """Return the files of each result."""
+    if plan.protocol is not None and not request.mean:  # several files are its trials
+        return [list(map(Path, request.files))]
+    groups = ranked_lists.groups_of(request, request.files)
+    if not request.mean:
+        return groups
+    if len(groups) == 1:  # what a file lacks is the error of that file
+        groups = [[path] for path in groups[0]]
+    if (n := len({path for path, in groups})) < max(2, len(groups)):
+        raise InputError("FILE", "at least 2 different results", n, "leave --mean out")
+    return groups
 
 
 def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, Result]) -> None:
@@ -156,6 +188,7 @@ class FileAnswer(NamedTuple):
     findings: gates.Findings
     more: Details
     status: int
+    ranking: str
 
 
 def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, name: str,
@@ -172,18 +205,20 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, name: str,
     else:
         data, results, benchmark = None, dict(made), None
     common.check_measures(request, results.values())
-    result, more, status = next(iter(results.values())), Details(), 0
+    result, more, status, ranking = next(iter(results.values())), Details(), 0, ""
     layout, sizes = tables.about(result, data)
     if not several:
         status = gates.status(request, plan.gates, result)
         more = _details(request, data, result, plan.lists)
-    results, intervals = confidence.find(request, results, plan.intervals)
+    intervals = None
+    if not request.mean:
+        results, intervals = confidence.find(request, results, plan.intervals)
     if not several:
-        _write(request, result)
+        ranking = _write(request, data, result)
     method = Method(name, files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
         method = method._replace(also=made.also)
-    return FileAnswer(method, findings, more, status)
+    return FileAnswer(method, findings, more, status, ranking)
 
 
 def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],
@@ -221,6 +256,18 @@ def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],
         show(tables.details(more, named))
 
 
+def _print_mean(request: EvaluateRequest, plan: Plan, of: str,
+                results: Mapping[str, Result]) -> None:
+    """Print the numbers of each result, and their mean, spread and interval."""
+    measures = common.named(request) or (printed(request.ranks) if request.ranks else METRICS)
+    answer = MEANS[of](results, measures, **plan.intervals or {})
+    signatures = {name: str(result.signature) for name, result in results.items()}
+    shown = answer, signatures, means.WORDS[of]
+    show_answer(request.format, json=lambda: means.Spread(request.files, answer, signatures),
+                table=lambda: means.as_text(*shown), csv=lambda: means.as_csv(*shown),
+                paper=lambda: means.as_table(*shown))
+
+
 def _details(request: EvaluateRequest, data: ResultFile | None, result: Result,
              lists: IndexLists | None) -> Details:
     """Return what --at, --worst and --by request; a saved result has no wrong images."""
@@ -234,25 +281,43 @@ def _details(request: EvaluateRequest, data: ResultFile | None, result: Result,
     return Details(
         at=None if request.at is None else at_rows(result, request.at), worst=worst,
         by=None if request.by is None else {
-            by: group_rows(result, by, measures) for by in dict.fromkeys(request.by)})
+            by: group_rows(result, by, measures) if data is None or by != "camera-pair" else
+            _pairs(request, data, result) for by in dict.fromkeys(request.by)})
 
 
-def _write(request: EvaluateRequest, result: Result) -> None:
-    """Write the files of --save and --per-query, where they are requested."""
+def _pairs(request: EvaluateRequest, data: ResultFile, result: Result) -> PairMatrices:
+    """Return the numbers of pairs of cameras, by the distances of the result."""
+    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, "plain",
+                                         common.how(request, [result.convention])))
+
+
+def _write(request: EvaluateRequest, data: ResultFile | None, result: Result) -> str:
+    """Write the files of --save and --per-query, where they are requested.
+
+    Return what is in the files of trec_eval, and how it reads them; empty without them.
+    """
+    ranking = ""
     is_json = request.per_query is not None and Path(request.per_query).suffix.lower() == ".json"
     if is_json and len(result.trials) != 1:
         raise InputError("--per-query", "a name that ends in .csv where the numbers are no plain "
                          "means over queries", request.per_query, "--save keeps all that they are "
                          "made of")
-    if request.save is not None:
+    if data is not None and (paths := _files_of_ranking(request.save)):
+        qrels, run = paths
+        with common.progress_bar(len(data.query)) as bar:
+            how = common.how(request, [result.convention], bar=bar)
+            lines = write_ranking(data, qrels, run, how)
+        ranking = tables.ranking(qrels, run, len(data.query), lines)
+    elif request.save is not None:
         result.save(request.save)
     if request.per_query is None:
-        return
+        return ranking
     measures = common.named(request)
     text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, measures)}, indent=1)
             + "\n" if is_json else rows.per_query_csv(result, measures))
     with whole_files(request.per_query) as (file,):
         file.write(text)
+    return ranking
 
 
 # ---------------------------------------------------------------- before the work
@@ -265,11 +330,15 @@ def _check(request: EvaluateRequest) -> Plan:
     saved = systems.is_saved(request, request.files)
     if saved:
         systems.check_not_evaluated(request)
-    of_one = request.given(*OF_ONE_RESULT)
+    of_one = request.given(*OF_ONE_RESULT, "--mean")
     protocol = protocols.check_part(request) if of_one else protocols.check(request)
     conventions, left_out = common.conventions_of(request)
     if len(conventions) > 1:
-        request.refuse(OF_ONE_RESULT, "one convention", f"{len(conventions)}; name one")
+        request.refuse((*OF_ONE_RESULT, "--mean"), "one convention",
+                       f"{len(conventions)}; name one")
+    if request.mean:
+        request.refuse((*OF_ONE_RESULT, "--cmc"), "numbers of one result",
+                       "a mean of several; evaluate each in a call of its own")
     if request.format not in ("table", "json"):
         request.refuse(("--at", "--worst", "--by"), "a table or JSON",
                        f"{request.format}; leave one of them out")
@@ -278,14 +347,35 @@ def _check(request: EvaluateRequest) -> Plan:
     if saved:
         request.refuse((*OF_DISTANCES, "--strict"), "features or distances",
                        "a saved result; evaluate the result file anew")
+    if saved or protocol is not None or request.labels is not None:
+        _check_images(request, protocol, saved)
     _check_written(request)
-    plan = Plan(conventions, left_out, confidence.check(request), gates.check(request),
+    intervals = confidence.check(request, always=request.mean is not None)
+    return Plan(conventions, left_out, intervals, gates.check(request),
                 common.read_lists(request, conventions), protocol)
-    return plan
+
+
+def _check_images(request: EvaluateRequest, protocol: Protocol | None, saved: bool) -> None:
+    """Refuse what a saved result, parts of a protocol or ranked lists are not enough for."""
+    got = ("a saved result; evaluate the result file anew" if saved else
+           "ranked lists (--labels)" if protocol is None else f"--protocol {protocol.name}")
+    if "camera-pair" in (request.by or ()) and (saved or protocol is not None):
+        raise InputError("--by camera-pair", "features, distances or ranked lists", got)
+    if _files_of_ranking(request.save):
+        raise InputError("--save", "features or distances for a name that ends in .run", got,
+                         "--save NAME.json keeps the result")
+
+
+def _files_of_ranking(name: str | None) -> tuple[str, ...]:
+    """Return the names of qrels and run; nothing of a name for another file."""
+    if name is None or Path(name).suffix.lower() != ".run":
+        return ()
+    return str(Path(name).with_suffix(".qrels")), name
 
 
 #: Options that write a file, and how its name may end.
-_SUFFIXES: Mapping[str, tuple[str, ...]] = {"--save": (".json",), "--per-query": (".csv", ".json")}
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "--save": (".json", ".run"), "--per-query": (".csv", ".json")}
 
 
 def _check_written(request: EvaluateRequest) -> None:
@@ -295,5 +385,5 @@ def _check_written(request: EvaluateRequest) -> None:
     for flag, name in written.items():
         suffix, suffixes = Path(name).suffix, _SUFFIXES[flag]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
-            raise InputError(flag, f"a name that ends in {' or '.join(suffixes)}", name)
-    check_targets(*written.values())
+            raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
+    check_targets(*_files_of_ranking(request.save)[:1], *written.values())

@@ -9,6 +9,7 @@ from numpy import ma
 
 from reid_ref.console.answers import Origin, dataset_of
 from reid_ref.datasets import Recognised
+from reid_ref.evaluation.camera_pairs import CameraPairs
 from reid_ref.evaluation.groups import BY_DEFAULT, by_group
 from reid_ref.labels import Labels
 from reid_ref.measures import COLUMNS, measure
@@ -131,13 +132,25 @@ class GroupRow:
         return {key(name): value for name, value in vars(self).items()} | self.further
 
 
+@dataclass(frozen=True)
+class PairMatrices:
+    """Pairs of cameras as JSON has them: each number by its name, Rank-1 or mAP."""
+
+    rule: str
+    cameras: list[int]
+    mean: dict[str, float]
+    matrix: dict[str, list[list[float]]]
+    queries: dict[str, list[list[int]]]
+    signature: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Details:
     """More of one result than its headline, where it is requested."""
 
     at: list[AtRow] | None = None
     worst: list[WorstRow] | None = None
-    by: dict[str, list[GroupRow]] | None = None
+    by: dict[str, list[GroupRow] | PairMatrices] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,3 +231,13 @@ def group_rows(result: Result, by: str, measures: Sequence[str] = ()) -> list[Gr
         rows.append(GroupRow(**{by: value}, queries=queries, counted=counted,
                              **as_fields(means, BY_DEFAULT)))
     return rows if by == "camera" else sorted(rows, key=lambda row: (row.mAP != row.mAP, row.mAP))
+
+
+def pair_matrices(pairs: CameraPairs) -> PairMatrices:
+    """Return pairs of cameras for JSON."""
+    return PairMatrices(
+        pairs.rule, pairs.cameras.tolist(),
+        {"Rank-1": pairs.mean_rank1, "mAP": pairs.mAP},
+        {"Rank-1": pairs.rank1_matrix.tolist(), "mAP": pairs.ap_matrix.tolist()},
+        {"Rank-1": pairs.rank1_count.tolist(), "mAP": pairs.ap_count.tolist()},
+        str(pairs.signature))

@@ -133,7 +133,8 @@ def _no_match(query: Labels, gallery: Labels,
             "doctor:same-camera-only", severity,
             f"{counts}, {evidence['only_same_camera']:,} of them because the gallery has their "
             "identity on the query's own camera alone, and those images are ignored.", evidence,
-            "Check the camera of each image; `reid-ref camera-pairs FILE` shows what is there.")
+            "Check the camera of each image; `reid-ref evaluate FILE --by camera-pair` shows what "
+            "is there.")
 
 
 def _offset(query: Integers, gallery: Integers) -> int | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reid_ref.commands.evaluate.compute import (
-    AtRow, Details, GroupRow, Method, WorstRow, intervals_of, rows_of)
+    AtRow, Details, GroupRow, Method, PairMatrices, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
-from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.evaluation.camera_pairs import RULES
 from reid_ref.evaluation.groups import BY_DEFAULT
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import HEADLINE, Counts, Result, headline, sd_of, values_of
 from reid_ref.text import (
-    by_reason, named_rows, percent, row, signature_lines, signed_percent, source, tied_queries,
-    wrap)
+    by_reason, named_rows, percent, row, signature_lines, signature_rows, signed_percent, source,
+    tied_queries, visible, wrap)
 from reid_ref.text.table import lines as table_lines
 
 #: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
@@ -228,7 +229,8 @@ def details(more: Details, measures: Sequence[str] = ()) -> str:
     text = _at(more.at) if more.at else []
     text += _worst(more.worst) if more.worst is not None else []
     for by, rows in (more.by or {}).items():
-        text += _groups(by, rows, measures or BY_DEFAULT)
+        text += (_pairs(rows) if isinstance(rows, PairMatrices) else
+                 _groups(by, rows, measures or BY_DEFAULT))
     return "\n".join(text)
 
 
@@ -260,3 +262,37 @@ def _groups(by: str, rows: Sequence[GroupRow], measures: Sequence[str]) -> list[
         for group in shown for numbers in [group.numbers]], indent=10)]
     return text + ([f"and {len(rows) - len(shown):,} more; --json has all"]
                    if len(shown) < len(rows) else [])
+
+
+def _pairs(pairs: PairMatrices) -> list[str]:
+    """Return both matrices and their means, in percent."""
+    cameras = list(map(str, pairs.cameras))
+    text = ["", *row("rule", f"{pairs.rule}: {RULES[pairs.rule]}")]
+    for name in ("mAP", "Rank-1"):
+        text += ["", f"{name}, percent; down: camera of the query, across: of the gallery"]
+        text += table_lines(["", *cameras], [
+            [camera, *(f"{percent(value):>6}" for value in values)]
+            for camera, values in zip(cameras, pairs.matrix[name])], left=(), indent=8)
+    text += ["", *table_lines(["mean over different cameras", "percent", "full precision"], [
+        [name, percent(value), repr(value)] for name, value in (
+            ("mAP", pairs.mean["mAP"]), ("Rank-1", pairs.mean["Rank-1"]))],
+        left=(0, 2), indent=30)]
+    blank = ", ".join(f"{n} in {name}" for name in ("mAP", "Rank-1")
+                      if (n := _without_score(pairs.matrix[name])))
+    if blank:
+        text += ["", *row("no score", f"pairs of different cameras: {blank}; they are left out of "
+                                      "the mean")]
+    return [*text, "", *signature_rows(pairs.signature)]
+
+
+def _without_score(matrix: Sequence[Sequence[float]]) -> int:
+    """Return how many pairs of different cameras have no score."""
+    return sum(value != value for row_of, values in enumerate(matrix)
+               for column, value in enumerate(values) if row_of != column)
+
+
+def ranking(qrels: str, run: str, queries: int, lines: int) -> str:
+    """Return both file names, what is in them, and how trec_eval reads them."""
+    qrels, run = map(visible, (qrels, run))
+    return (f"wrote {qrels} and {run}: {queries:,} queries, {lines:,} lines each\n"
+            f"next  trec_eval -J -c -m map -m success.1,5,10,20 {qrels} {run}")

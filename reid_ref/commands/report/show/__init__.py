@@ -19,10 +19,10 @@ import numpy as np
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError, ignored, warnings_to
-from reid_ref.commands import camera_pairs
 from reid_ref.commands.compare.compute import (
     SIGNIFICANT, Comparison, Comparisons, shown_columns, too_few)
 from reid_ref.commands.evaluate import show as evaluate
+from reid_ref.commands.evaluate.compute import pair_matrices
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
 from reid_ref.commands.report.show.cards import Cards, Images
@@ -283,7 +283,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
         return {**numbers, "note": NO_DISTANCES}
     return {
         **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
-        "camera_pairs": more.pairs and camera_pairs.as_answer(more.pairs, files, more.data.layout),
+        "camera_pairs": more.pairs and pair_matrices(more.pairs),
         "conventions": {name: result.to_dict(1, measures)
                         for name, result in more.conventions.items()},
         "left_out": more.left_out, "causes": more.causes}

@@ -160,7 +160,7 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
     shown, whole = (set(re.findall("^ +(?:-h, )?(--[a-z-]+)", table("evaluate", option), re.M))
                     for option in ("--help", "--help-all"))
     assert shown == {
-        "--map", "--convention", "--set", "--metric", "--normalize", "--index-lists",
+        "--map", "--convention", "--set", "--metric", "--normalize", "--mean",
         "--max-memory", "--protocol", "--format", "--json", "--measure", "--ranks", "--name",
         "--confidence", "--save", "--per-query", "--at", "--worst", "--by", "--expect",
         "--fail-under", "--baseline", "--quiet", "--help", "--help-all"}

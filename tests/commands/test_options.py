@@ -70,7 +70,7 @@ def test_options_that_do_not_go_together(name, flag, other):
 @pytest.mark.parametrize("name, flag, other", list(pairs_of_options("needs")))
 def test_options_that_need_another(name, flag, other):
     table = SUBPARSERS[name].get_default("request").table()
-    refused(flag, f"{other} with it", requested, name, **{table[flag].name: ["x"]})
+    refused(flag, other, requested, name, **{table[flag].name: ["x"]})
     requested(name, **{table[each].name: ["x"] for each in (flag, other)})
 
 

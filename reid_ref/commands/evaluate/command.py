@@ -385,5 +385,5 @@ def _check_written(request: EvaluateRequest) -> None:
     for flag, name in written.items():
         suffix, suffixes = Path(name).suffix, _SUFFIXES[flag]
         if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
-            raise InputError(option, f"a name that ends in {' or '.join(suffixes)}", name)
+            raise InputError(flag, f"a name that ends in {' or '.join(suffixes)}", name)
     check_targets(*_files_of_ranking(request.save)[:1], *written.values())

@@ -165,7 +165,7 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
         "--confidence", "--save", "--per-query", "--at", "--worst", "--by", "--expect",
         "--fail-under", "--baseline", "--quiet", "--help", "--help-all"}
     assert whole == shown | {flag for flag, each in EvaluateRequest.table().items()
-                             if each.metadata["more"]}
+                             if each.metadata["more"]} and len(shown) <= 25
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def _notes(driver: Driver, answer: DriverAnswer,
     if driver.camera_pairs and "nan" in cells:
         notes.append(("nan", "as in the driver: one query without a match makes mAP NaN; one pair "
                       "of cameras without a score makes the means over pairs NaN. reid-ref "
-                      "evaluate and camera-pairs show which, and count the others"))
+                      "evaluate --by camera-pair shows which, and counts the others"))
     notes += [("left out", f"{', '.join(methods)}: {reason}")
               for reason, methods in by_reason(answer.left_out).items()]
     for figure in list(figures.values())[:1]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
-from reid_ref.console import options as common, systems
+from reid_ref.console import options as common
 from reid_ref.console.files import (
     add_images, evaluate_file, groups_of, image_names)
+from reid_ref.console.given import check_not_evaluated, is_saved, opened
 from reid_ref.console.request import Request, option
 from reid_ref.console.values import numbers
 from reid_ref.console.terminal import phase, show
@@ -183,15 +184,13 @@ def _of_each(request: PlotRequest, groups: list[list[Path]],
              work: Callable[[ResultFile, list[str]], Any],
              takes_saved: bool = False) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
-    if takes_saved and systems.is_saved(request, request.files):
-        systems.check_not_evaluated(request)
-
-    def read(name: str, files: list[str], saved: Any) -> tuple[str, Any]:
-        if saved is None or not takes_saved:
-            return name, work(common.read_files(request, files), files)
-        return name, saved
-
-    answers = dict(systems.of_each(request, groups, read))
+    if takes_saved and is_saved(request, request.files):
+        check_not_evaluated(request)
+    answers = {}
+    for given in opened(request, groups):
+        with given.told():
+            answers[given.name] = (work(given.data, given.files) if given.has_data
+                                   or not takes_saved else given.results([]))
     phase("drawing")
     return answers
 

@@ -2,8 +2,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,14 +9,12 @@ from reid_ref.arrays import InputError
 from reid_ref.console import (
     confidence, files as ranked_lists, options as common, protocols)
 from reid_ref.console.answers import FORMATS
-from reid_ref.console.files import evaluate_file, names_of_results, said_of
+from reid_ref.console.files import names_of_results
+from reid_ref.console.given import check_not_evaluated, is_saved, open_one
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase
-from reid_ref.conventions import Convention
-from reid_ref.protocols import Protocol
 from reid_ref.measures import names
 from reid_ref.result import Result
-from reid_ref.result.saved import load
 from reid_ref.result.systems import METRICS
 from reid_ref.statistics.units import RESAMPLES
 
@@ -72,17 +68,18 @@ class Read(NamedTuple):
 def read(request: Request) -> dict[str, list[Read]]:
     """Read the files of every system; evaluate those that are no saved results."""
     systems = _files(request)
-    saved = {file: is_saved(request, [file]) for files in systems.values() for file in files}
-    if all(saved.values()):
+    if all(is_saved(request, files) for files in systems.values()):
         check_not_evaluated(request)
     protocol = protocols.check_part(request)
     convention = common.one_convention(request, ", since systems are compared under one")
     results: dict[str, list[Read]] = {name: [] for name in systems}
     for name, files in systems.items():
         for file in files:
-            with said_of(name, [file]):
-                results[name].append(Read(file, load(file) if saved[file] else _evaluated(
-                    request, file, convention, protocol)))
+            given = open_one(request, name, [file], False, protocol)
+            with given.told():
+                lists = common.read_lists(request, [convention])
+                result, = given.results([convention], lists).values()
+                results[name].append(Read(file, result))
     phase(f"tests and intervals from {request.resamples or RESAMPLES:,} resamples")
     return results
 
@@ -112,51 +109,3 @@ def _named(text: str) -> tuple[str, list[str]]:
     if not name or not files_of_name:
         raise InputError(text, "NAME=FILE[,FILE...]")
     return name, files_of_name.split(",")
-
-
-def check_not_evaluated(request: Request) -> None:
-    """Refuse options of an evaluation, where every file holds what an evaluation gave."""
-    request.refuse(("--convention", "--set", "--index-lists", "--map", "--protocol"),
-                   "features or distances", "values of each query, which are evaluated already; "
-                   "name the result file")
-
-
-def of_each(request: Request, groups: Sequence[Sequence[Path]],
-            work: Callable[[str, list[str], Mapping[str, Result] | None], Any],
-            protocol: Protocol | None = None, later: bool = False) -> list[Any]:
-    """Return what `work` makes of each result: of its name, its files, and the result that is
-    saved in them, by its convention, or those that a protocol makes of them, by part.
-
-    `later` is that of `protocols.evaluated`. Of several results, warnings and errors say which
-    one they are about.
-    """
-    answers = []
-    for name, paths in zip(names_of_results(request.names, groups), groups):
-        files = list(map(str, paths))
-        made: Mapping[str, Result] | None = None
-        with said_of(name, files) if len(groups) > 1 or request.names else nullcontext():
-            if is_saved(request, files):
-                result = load(files[0])
-                made = {result.convention.name: result}
-            elif protocol is not None:
-                made = protocols.evaluated(request, protocol, files, later=later)
-            answers.append(work(name, files, made))
-    return answers
-
-
-def is_saved(request: Request, files: Sequence[str]) -> bool:
-    """Return whether all files are saved results, by their names; ranked lists are not."""
-    return not request.labels and not protocols.takes_boxes(request) and all(
-        Path(file).suffix.lower() == ".json" for file in files)
-
-
-def _evaluated(request: Request, file: str, convention: Convention,
-               protocol: Protocol | None) -> Result:
-    results: Mapping[str, Result]
-    if protocol is not None:
-        results = protocols.evaluated(request, protocol, [file])
-    else:
-        data, lists = ranked_lists.read(request, [file]), common.read_lists(request, [convention])
-        results = evaluate_file(request, data, [convention], lists)
-    result, = results.values()
-    return result

@@ -5,7 +5,6 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +16,9 @@ from reid_ref.commands.evaluate.compute import (
     pair_matrices, rows_of, worst_rows)
 from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
-from reid_ref.console import protocols, systems
+from reid_ref.console import protocols
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
-from reid_ref.console.files import evaluate_file
+from reid_ref.console.given import Given, check_not_evaluated, is_saved, opened
 from reid_ref.console.request import Request, option
 from reid_ref.console.values import numbers
 from reid_ref.console.terminal import show
@@ -130,8 +129,10 @@ def run(request: EvaluateRequest) -> int:
         request.refuse((*OF_ONE_RESULT, "--protocol"), "one result and no --name",
                        f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}; "
                        "evaluate each in a call of its own")
-    answers = systems.of_each(request, groups, partial(_evaluated, request, plan, several),
-                              plan.protocol, later=True)
+    answers = []
+    for given in opened(request, groups, plan.protocol, later=True):
+        with given.told():
+            answers.append(_evaluated(request, plan, several, given))
     findings = [finding for answer in answers for finding in answer.findings]
     status = answers[0].status or gates.of_findings(request, findings)
     methods = [answer.method for answer in answers]
@@ -191,19 +192,21 @@ class FileAnswer(NamedTuple):
     ranking: str
 
 
-def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, name: str,
-               files: list[str], made: Mapping[str, Result] | None) -> FileAnswer:
-    """Evaluate the files of one result, or take what is `made`; write what is requested of one."""
+def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given) -> FileAnswer:
+    """Return what is known of one result; write what is requested of it."""
     findings: gates.Findings = []
-    if made is None:
-        data = ranked_lists.read(request, files)
-        results = evaluate_file(request, data, _conventions(request, plan, data), plan.lists)
+    data: ResultFile | None = None
+    benchmark = made = None
+    if given.has_data:
+        data = given.data
+        results = dict(given.results(_conventions(request, plan, data), plan.lists))
         findings = gates.examine(request, data, plan.conventions)
         _warn_of(request, data, results)
         results = dict(list(results.items())[:len(plan.conventions)])
         benchmark = common.recognised(data)
     else:
-        data, results, benchmark = None, dict(made), None
+        made = given.results(plan.conventions)
+        results = dict(made)
     common.check_measures(request, results.values())
     result, more, status, ranking = next(iter(results.values())), Details(), 0, ""
     layout, sizes = tables.about(result, data)
@@ -215,7 +218,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, name: str,
         results, intervals = confidence.find(request, results, plan.intervals)
     if not several:
         ranking = _write(request, data, result)
-    method = Method(name, files, layout, sizes, benchmark, results, intervals)
+    method = Method(given.name, given.files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
         method = method._replace(also=made.also)
     return FileAnswer(method, findings, more, status, ranking)
@@ -327,9 +330,9 @@ def _check(request: EvaluateRequest) -> Plan:
     """
     common.cmc_length(request)
     common.named(request)
-    saved = systems.is_saved(request, request.files)
+    saved = is_saved(request, request.files)
     if saved:
-        systems.check_not_evaluated(request)
+        check_not_evaluated(request)
     of_one = request.given(*OF_ONE_RESULT, "--mean")
     protocol = protocols.check_part(request) if of_one else protocols.check(request)
     conventions, left_out = common.conventions_of(request)

@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
-from reid_ref.console import options as common, protocols, systems
+from reid_ref.console import options as common, protocols
 from reid_ref.console.files import add_images, groups_of, image_names
+from reid_ref.console.given import is_saved, opened
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
@@ -77,7 +76,7 @@ def _options(request: ReportRequest) -> Options:
                          "images, which the report does not read", remedy="name another")
     for name, least in (("queries", 0), ("top", 1), ("seed", 0)):
         check_count(getattr(request, name), f"--{name}", least, 2**32 - 1)
-    if systems.is_saved(request, request.files):
+    if is_saved(request, request.files):
         request.refuse(("--convention", *common.OF_FEATURES, "--images", "--map", "--protocol"),
                        "features or distances", "saved results; leave it out, or name the result "
                        "files")
@@ -88,8 +87,9 @@ def _options(request: ReportRequest) -> Options:
 def _read(request: ReportRequest, protocol: Protocol | None,
           ) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
-    def read(name: str, files: list[str], made: Mapping[str, Result] | None) -> Any:
-        return name, (files, common.read_files(request, files) if made is None
-                      else next(iter(made.values())))
-
-    return dict(systems.of_each(request, groups_of(request, request.files), read, protocol))
+    answers: dict[str, tuple[list[str], ResultFile | Result]] = {}
+    for given in opened(request, groups_of(request, request.files), protocol):
+        with given.told():
+            answers[given.name] = given.files, (
+                given.data if given.has_data else next(iter(given.results([]).values())))
+    return answers

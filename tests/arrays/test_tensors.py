@@ -104,7 +104,7 @@ def test_rerank(torch, sides):
 def test_tensors_that_numpy_cannot_read(torch):
     labels = Labels([1, 2], [1, 1]), Labels([1, 2, 3], [2, 2, 2])
     for tensor, noun in ((torch.empty(2, 3, device="meta"), "Tensor on device meta"),
-                         (torch.ones(2, 3).to_sparse(), "Tensor that numpy cannot read")):
+                         (torch.ones(2, 3).to_sparse(), "that numpy cannot read")):
         refused("distances", noun, evaluate_distances, tensor, *labels)
 
 

@@ -16,6 +16,7 @@ from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
 from reid_ref.console.request import Request, option
+from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
@@ -83,7 +84,10 @@ def run(request: ValidateRequest) -> int:
     paper = None if request.paper is None else by_key(request.paper)
     numbers = [paper_figure(paper)] if paper else list(map(parse_figure, figures))
     if request.dataset is None:
-        answers, layout = _of_file(request, files, numbers, paper)
+        try:
+            answers, layout = _of_file(request, files, numbers, paper)
+        except InputError as error:  # the files may stand behind the figures
+            raise error.renamed(names_of_arguments(files)) from None
         name, heading = None, source(files, layout)
         good = all(answer.reproduced for answer in answers)
     else:

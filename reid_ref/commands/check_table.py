@@ -1,6 +1,6 @@
 """`reid-ref check-table`: rows of printed tables of results whose numbers are impossible.
 
-Tables are Markdown, HTML or LaTeX (`reid_ref.text.pages`), and a header says what a cell is
+Tables are Markdown, HTML or LaTeX (`reid_ref.text.pages`), and a header names what a cell is
 (`reid_ref.datasets.printed`). A signature is in a cell of its row, or in a line of its own as
 `reid-ref evaluate --format markdown` and `latex` write it, after the name of the row.
 """

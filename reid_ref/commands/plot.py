@@ -80,7 +80,7 @@ def add(command: argparse.ArgumentParser) -> None:
     title.add_argument("--title", metavar="TEXT",
                        help="title in the place of the usual one; above several panels")
     title.add_argument("--no-title", dest="title", action="store_const", const="",
-                       help="no title, for a figure whose caption says it")
+                       help="no title, for a figure with a caption that has it")
     Request.add(command, "--convention", "--set", "--metric", "--normalize", "--index-lists",
                 "--max-memory", "--measure", "--name", conventions="matlab")
     PlotRequest.add(command, "--last-rank")

@@ -384,7 +384,7 @@ class Result(Value):
             ("signature:", words.spaced(str(self.signature)))], 11))
 
     def _repr_html_(self) -> str:
-        """Return what `__str__` says as a table, which notebooks show."""
+        """Return what `__str__` has as a table, which notebooks show."""
         values = headline(self)
         return as_html(Table(
             ["", *values, "queries"],

@@ -156,8 +156,8 @@ def add(command: argparse.ArgumentParser) -> None:
     FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery lacks
     the identity of some queries.
 
-    FILE is any that reid-ref evaluate reads, with features or distances. The convention defines which
-    pairs are genuine, and which are ignored.
+    FILE is any that reid-ref evaluate reads, with features or distances. The convention defines
+    which pairs are genuine, and which are ignored.
     """
     common.add_files(command)
     ThresholdsRequest.add(command, "--far", "--convention", "--set", "--metric", "--normalize",

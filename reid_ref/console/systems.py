@@ -117,7 +117,8 @@ def _named(text: str) -> tuple[str, list[str]]:
 
 def check_not_evaluated(request: Request) -> None:
     """Refuse options of an evaluation, where every file holds what an evaluation gave."""
-    request.refuse(("--convention", "--set", "--index-lists", "--map", "--protocol"),
+    request.refuse(("--convention", "--set", "--metric", "--normalize", "--index-lists", "--map",
+                    "--protocol"),
                    "features or distances", "values of each query, which are evaluated already; "
                    "name the result file")
 

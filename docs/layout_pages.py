@@ -12,7 +12,11 @@ SHAPES = {
     "query_identity": ("queries", "np.array([1, 2])"),
     "query_camera": ("queries", "np.array([1, 1])"),
     "gallery_identity": ("gallery", "np.array([2, 1, 0])"),
-    "gallery_camera": ("gallery", "np.array([2, 2, 3])")}
+    "gallery_camera": ("gallery", "np.array([2, 2, 3])"),
+    "features": ("images x dimensions", "np.eye(4)[[0, 1, 1, 0, 2]]"),
+    "identity": ("images", "np.array([1, 2, 2, 1, 0])"),
+    "camera": ("images", "np.array([1, 1, 2, 2, 3])"),
+    "is_query": ("images", 'np.repeat(["query", "gallery"], [2, 3])')}
 #: The files of `SEPARATE`: names that are recognised.
 FILES = {
     "features": "IDE_query.mat IDE_test.mat queryID.mat queryCAM.mat testID.mat testCAM.mat",

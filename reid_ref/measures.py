@@ -183,11 +183,11 @@ def measure(name: str) -> Measure:
     --------
     >>> measure("mINP").column, measure("Rank-10").k
     ('inp', 10)
-    >>> measure("F1")
+    >>> measure("F1")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    reid_ref.arrays.errors.InputError: measure: expected mAP, Rank-k, mINP, P@k, R@k, AP@k, \
-R-Prec, MRR or nDCG@k with a number from 1 for k, such as 'Rank-1', got 'F1'
+    reid_ref.arrays.errors.InputError: measure: expected mAP, Rank-k, mINP, ... with a \
+number from 1 for k, such as 'Rank-1', got 'F1'
     """
     record = _record(name, MEASURES.get) or _record(name, _installed)
     if record is None:

@@ -17,7 +17,7 @@ from scipy.io import savemat
 import reid_ref
 from reid_ref.cli.parser import make_parser
 from reid_ref.commands.compare.compute import COLUMNS
-from reid_ref.files import LAYOUTS, SEPARATE
+from reid_ref.files import LAYOUTS, SEPARATE, Layout
 from reid_ref.files.layouts import role_of
 from tests.documents import ROOT, command, run_page
 from tests.nightly import cases
@@ -153,7 +153,7 @@ def test_the_page_of_a_command_has_all_options_and_an_example(name):
     options = re.findall(r"--?[a-z][a-z0-9-]*", page)
     assert set(COMMANDS[name]._option_string_actions) <= set(options)
     shown = re.findall(r"^\$ reid-ref (.*) ", page, re.MULTILINE)
-    assert shown[0].startswith(name)
+    assert shown and shown[0].startswith(name), f"no guide shows a screen of {name}"
     for guide in re.findall(r"\(\.\./(.*?)\)", page):
         assert f"reid-ref {name}" in (ROOT / "docs" / guide).read_text()
     assert f"[{name}]({name}.md)" in command_pages.index()
@@ -163,6 +163,14 @@ def test_the_page_of_a_command_has_all_options_and_an_example(name):
 def test_the_page_of_a_layout_writes_a_file_that_is_read_as_it(name, tmp_path):
     run_page(layout_pages.page(name), tmp_path)
     assert f"({name}.md)" in layout_pages.index()
+
+
+def test_the_page_of_a_layout_of_both_sides(monkeypatch):
+    roles = ("features", "identity", "camera", "is_query")
+    monkeypatch.setattr(layout_pages, "LAYOUTS", {"both": Layout("", "", {
+        role: f"our_{role}" for role in roles})})
+    shown = layout_pages.page("both")
+    assert [role for role in roles if f"our_{role}=np." not in shown] == []
 
 
 @pytest.mark.parametrize("name", SEPARATE)

@@ -10,12 +10,13 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, measures, metrics
 from reid_ref.conventions import NOT_IN_ALL
-from reid_ref.measures import MEASURES, Measure, measure
+from reid_ref.measures import COLUMNS, MEASURES, Measure, measure
 from reid_ref.protocols.evaluation import evaluate_protocol
 from reid_ref.result.means import over_trials
 from reid_ref.text.plain import plain
 from tests import cases
 from tests.commands.common import MARKET, answer, assert_one_line_error, command, table
+from tests.documents import ROOT
 from tests.files.test_trec import judge, pytrec_eval, written  # noqa: F401
 from tests.refusals import refused
 
@@ -150,6 +151,14 @@ TREC = [("mAP", "map", "map"), ("R-Prec", "Rprec", "Rprec"),
         ("R@5", "recall.5", "recall_5"),
         ("AP@5", "map_cut.5", "map_cut_5"), ("Rank-5", "success.5", "success_5"),
         ("nDCG@5", "ndcg_cut.5", "ndcg_cut_5"), ("nDCG@40", "ndcg_cut.40", "ndcg_cut_40")]
+
+
+def test_every_measure_is_in_the_glossary_and_compared():
+    """Of all but mINP, which trec_eval lacks."""
+    compared = {re.sub("[0-9]+$", "k", name) for name, _, _ in TREC}
+    assert compared == MEASURES.keys() - {"mINP"}
+    glossary = (ROOT / "docs/glossary.md").read_text()
+    assert [name for name in MEASURES if name not in glossary] == []
 
 
 @UNMATCHED
@@ -290,3 +299,14 @@ def test_of_one_good_image_in_each_gallery():
                 distances[np.ix_(rest, drawn)], labels[rest], labels[drawn],
                 convention=found.convention).value(name))
         assert found.value(name) == pytest.approx(np.mean(every), abs=1e-14), name
+
+
+@pytest.mark.parametrize("choices", [{}, {"top_k": 2}, {"top_k": 2, "recall": "found"}])
+def test_columns_of_a_result_have_the_values_of_their_records(choices):
+    rule = reid_ref.CONVENTIONS["matlab"].replace(ap="step", **choices)
+    result = reid_ref.evaluate_distances(
+        [[.1, .2, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 2]), convention=rule)
+    assert [*result.per_query.values] == [record.name for record in COLUMNS]
+    for record in COLUMNS:
+        np.testing.assert_array_equal(
+            result.of_query(record.name), record.of_queries(result.ranks, rule), record.name)

@@ -105,6 +105,7 @@ def is_saved(request: Request, files: Sequence[str]) -> bool:
 
 def check_not_evaluated(request: Request) -> None:
     """Refuse options of an evaluation, if every file holds what an evaluation gave."""
-    request.refuse(("--convention", "--set", "--index-lists", "--map", "--protocol"),
+    request.refuse(("--convention", "--set", "--metric", "--normalize", "--index-lists", "--map",
+                    "--protocol"),
                    "features or distances", "values of each query, which are evaluated already; "
                    "name the result file")

@@ -159,8 +159,9 @@ def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, 
         is_query = _flags(flag)
         check_length(len(is_query), total, flag.where)
         if not np.isin(is_query, (0, 1)).all() or not 0 < is_query.sum() < total:
+            values = flag.names() if flag.text else is_query
             raise InputError(flag.where, "1 for each query and 0 for each gallery image, or query "
-                             "and gallery in words")
+                             "and gallery in words", ", ".join(map(str, np.unique(values)[:5])))
         return {"query": _slice(np.flatnonzero(is_query)),
                 "gallery": _slice(np.flatnonzero(is_query == 0))}
     if "num_query" in named:

@@ -40,7 +40,9 @@ WORDS = {
     "evaluate FILE --save OUT.run": "--save: expected features or distances",
     "evaluate FILE --strict": "--strict: expected features or distances, got a saved",
     "evaluate FILE --no-normalize": "--no-normalize: expected features",
-    "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features"}
+    "report FILE -o OUT.html --no-normalize": "--no-normalize: expected features",
+    "compare FILE FILE2 --no-normalize": "--no-normalize: expected features",
+    "plot cmc FILE -o OUT.svg --metric dot --no-normalize": "--metric, --no-normalize: expected"}
 #: Commands that take no result file; `check-table` reads rows of Markdown in any text.
 OF_OTHER_FILES = {"conventions", "protocols", "oxford", "check-table"}
 

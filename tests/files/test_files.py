@@ -32,14 +32,17 @@ FIELDS = {
     "distances": _random.random(size=(N_QUERY, N_GALLERY)),
     "query_identity": np.array([3, 5, 9]), "query_camera": np.array([1, 2, 1]),
     "gallery_identity": np.array([3, 5, 9, 0, -1]), "gallery_camera": np.array([2, 1, 2, 3, 1])}
-LABELS = [field for field in FIELDS if field.endswith(("identity", "camera"))]
+FIELDS |= {role: np.concatenate([FIELDS[f"{side}_{role}"] for side in ("query", "gallery")])
+           for role in ("features", "identity", "camera")}
+FIELDS["is_query"] = np.repeat([1, 0], [N_QUERY, N_GALLERY])
+LABELS = [field for field in FIELDS if field.endswith(("_identity", "_camera"))]
 MATRICES = ("query_features", "gallery_features", "distances")
 
 
 def stored(layout_name, **changed):
     """Return the arrays of a layout by its keys, as its source would store them."""
     layout = LAYOUTS[layout_name]
-    arrays = {key: FIELDS[field].T if layout.columns and field in MATRICES else FIELDS[field]
+    arrays = {key: FIELDS[field].T if layout.columns and FIELDS[field].ndim == 2 else FIELDS[field]
               for field, key in layout.keys.items()}
     return {**arrays, **changed}
 

@@ -27,10 +27,11 @@ from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
+from reid_ref.evaluation.engine import as_requested, summaries
 from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_askers)
+from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes
 from reid_ref.ranking.counting import (
     Array, Before, Counting, Goods, Part, TooFarOff, count_before, wrong_products)

@@ -66,7 +66,8 @@ def as_page(convention: Convention) -> str:
         ("recall", f"divides by {RECALL[convention.recall].words}"),
         ("no match", f"a query without a good image: {UNMATCHED[convention.unmatched].words}"),
         ("ties", TIES[convention.ties].words),
-        ("junk match", JUNK_MATCH[convention.junk_match].words),
+        ("junk match", JUNK_MATCH[convention.junk_match].words if convention.ignored else
+         "none: no image is ignored"),
         ("CMC", f"{convention.curve.words}; ends {ends}"),
         ("arithmetic", ARITHMETIC[convention.arithmetic].words),
         ("features", _measure(convention)), ("re-ranking", _reranking(convention)), ("", ""),

@@ -56,20 +56,31 @@ def as_text(found: Thresholds, source: str) -> str:
         "pairs", f"{found.genuine:,} genuine: a query and its good images; {found.impostor:,} "
         "impostor: a query and every other kept image, distractors included") + row(
         "ignored", "; ".join(IGNORED[rule].words for rule in ignored) or "nothing")
-    points = points_of(found)
-    text += ["", *lines(["accepted up to", "threshold", "TAR", "FAR", "genuine", "impostor"], [
-        [name, repr(point.threshold), percent(point.tar), f"{point.far:.3e}",
+    points = {_in_percent(name): point for name, point in points_of(found).items()}
+    heads = ["accepted up to", "threshold", "TAR, %", "FAR, %", "genuine", "impostor"]
+    text += ["", *lines(heads, [
+        [name, repr(point.threshold), percent(point.tar), _small(point.far),
          f"{point.genuine:,}", f"{point.impostor:,}"] for name, point in points.items()])]
     text += ["", *row("EER", f"{percent(found.eer)} percent: FAR = 1 - TAR"),
              *row("crossing", "where TAR - FAR is largest, and the densities of genuine and "
                               "impostor distances cross")]
     text += _intervals(points) + _open_set(found.open_set)
-    read = ", ".join(f"{percent(value)} at {rate:g}"
+    read = ", ".join(f"{percent(value)} at {100 * rate:g}"
                      for rate, value in found.fastreid_tpr_at_fpr.items())
     text += ["", *row("fastreid-tpr-at-fpr", f"{read} (percent; fast-reid prints these as "
                       "TPR@FPR, but they are not TAR at FAR: they are the share of impostor pairs "
                       "rejected where this share of genuine pairs is rejected)", 20)]
     return "\n".join([*text, "", *signature_rows(str(found.signature))])
+
+
+def _in_percent(name: str) -> str:
+    """Return the name of a row with its rate in percent."""
+    return f"FAR {100 * float(name[4:]):g} %" if name.startswith("FAR ") else name
+
+
+def _small(rate: float) -> str:
+    """Return a rate in percent with four digits, however small it is."""
+    return f"{100 * rate:.4g}"
 
 
 def _distance(found: Thresholds) -> str:
@@ -84,7 +95,7 @@ def _intervals(points: dict[str, Point]) -> list[str]:
     of_tar = [point.tar_interval for point in points.values() if point.tar_interval is not None]
     if not of_tar:
         return []
-    table = lines([f"{of_tar[0].level:g} % interval", "TAR", "FAR"], [
+    table = lines([f"{of_tar[0].level:g} % interval", "TAR, %", "FAR, %"], [
         [name, _ends(point.tar_interval), _small_ends(point.far_interval)]
         for name, point in points.items()])
     first = of_tar[0]
@@ -100,18 +111,18 @@ def _ends(interval: Interval | None) -> str:
 
 
 def _small_ends(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{interval.low:.3e} .. {interval.high:.3e}"
+    return "-" if interval is None else f"{_small(interval.low)} .. {_small(interval.high)}"
 
 
 def _open_set(found: OpenSet | None) -> list[str]:
     if found is None:
         return ["", *row("open set", "none: no query has an identity, other than -1, that "
                          "the gallery lacks")]
-    heads = ["open set", "threshold", "FAR", *(f"DIR-{k}" for k in RANKS)]
+    heads = ["open set", "threshold", "FAR, %", *(f"DIR-{k}, %" for k in RANKS)]
     text = lines(heads, [
-        [f"FAR {rate:g}", repr(point.threshold), f"{point.far:.3e}",
+        [_in_percent(f"FAR {rate:g}"), repr(point.threshold), _small(point.far),
          *(percent(point.dir[k]) for k in RANKS)] for rate, point in found.at.items()])
-    ends = [[f"FAR {rate:g}", *(_ends(point.intervals[k]) for k in RANKS)]
+    ends = [[_in_percent(f"FAR {rate:g}"), *(_ends(point.intervals[k]) for k in RANKS)]
             for rate, point in found.at.items() if point.intervals is not None]
     text += ["", *lines(["interval", *heads[3:]], ends)] if ends else []
     return ["", *text, "", *row(

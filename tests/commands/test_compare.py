@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from reid_ref.commands.compare.show import as_text, cell
 from reid_ref.statistics import holm
 from tests import cases
 from tests.commands.common import MARKET, MARS, TIES, answer, command, lists, refusal, table
+from tests.documents import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*units for these", "ignore:.* queries have no good image",
@@ -38,6 +40,16 @@ def test_screen(compared):
     assert "adjusted for 2 systems by Holm's method" in flat
     assert "match6500 gained most: query 258 (identity 205)" in flat
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("words", [[], ["--all-pairs"]])
+def test_the_page_has_these_screens(words):
+    files = lists("mat", "match28000_Mslm", "match6500")
+    out = table("compare", *files, "--measure", "mAP", *words)
+    page = (ROOT / "docs" / "is_it_better.md").read_text()
+    block = next(text for text in re.findall("```text\n(mAP .*?)```", page, re.S)
+                 if ("better than" in text) == bool(words))
+    assert set(block.splitlines()) <= set(out.splitlines())
 
 
 def test_identical_lists():

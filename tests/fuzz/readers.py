@@ -237,7 +237,7 @@ def _tensors(folder: Path) -> list[bytes]:
 def _beside(folder: Path) -> None:
     """Write the labels and one matrix in files of their own."""
     for field, value in FIELDS.items():
-        if field != "distances":
+        if field.startswith(("query_", "gallery_")):
             np.save(folder / f"{field}.npy", value)
 
 

@@ -49,8 +49,10 @@ def test_every_format_has_the_numbers_of_the_library(tmp_path):
         "FAR 0.01", "FAR 0.1", "equal error", "crossing", "open set FAR 0.01",
         "open set FAR 0.1"]
     text = command(*words).stdout
-    for point in ours:
-        assert f"{point.threshold!r}  {100 * point.tar:.2f}  {point.far:.3e}" in text
+    cells = [line.split() for line in text.splitlines()]
+    for point in ours:  # both rates in percent
+        numbers = [repr(point.threshold), f"{100 * point.tar:.2f}", f"{100 * point.far:.4g}"]
+        assert any(numbers == line[k:k + 3] for line in cells for k in range(len(line))), numbers
     assert f"EER       {100 * found.eer:.2f} percent" in text
     assert f"DIR-k     detected and at rank k or less, of {found.open_set.genuine}" in text
 

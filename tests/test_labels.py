@@ -106,7 +106,8 @@ MASKED = np.ma.array([1, 2, 3], mask=[False, True, False])
 
 
 @pytest.mark.parametrize(("value", "count"), [
-    (MASKED, 1), (MASKED.astype(float), 1), (MASKED[np.newaxis], 1),
+    (MASKED, 1), (MASKED.astype(float), 1), (MASKED[np.newaxis], 1), ([MASKED], 1),
+    ([[1, 2, 3], MASKED], 1), ((MASKED, MASKED), 2),
     (np.ma.masked_all((2, 3)), 6)])
 @pytest.mark.parametrize("argument", ["identity", "gallery_features", "distances"])
 def test_masked_entries_are_refused(value, count, argument):

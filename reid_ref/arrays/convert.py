@@ -28,8 +28,13 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
         Masked entries, rows of different length, a device whose memory cannot be copied (it is
         named), or anything else that numpy cannot read.
     """
-    if isinstance(value, np.ma.MaskedArray) and value.mask.any():
-        raise InputError(name, "an array without masked entries", f"{value.mask.sum():,} of them",
+    # Of a list of masked arrays numpy would drop the masks; a list of numbers may be long.
+    first = next(iter(value), 0) if isinstance(value, (list, tuple)) else 0
+    parts = [value] if isinstance(first, (int, float)) else value
+    masked = sum(int(np.count_nonzero(part.mask)) for part in parts
+                 if isinstance(part, np.ma.MaskedArray))
+    if masked:
+        raise InputError(name, "an array without masked entries", f"{masked:,} of them",
                          "leave out these images, or pass .filled(value) of the masked array")
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
         value = [as_array(item, f"{name}[{k}]") for k, item in enumerate(value)]

@@ -13,7 +13,7 @@ from reid_ref.commands.compare.compute import compare_systems
 from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.console import options as common
-from reid_ref.console.request import Request, option
+from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
@@ -30,8 +30,6 @@ Findings = list[Finding]
 
 #: Exit codes. Where several gates fail, all are printed, and the first of these is the exit code.
 UNEXPECTED, TOO_LOW, WORSE, FINDINGS = 3, 4, 5, 1
-#: Options that are about one result.
-OF_ONE_RESULT = ("--expect", "--fail-under", "--baseline")
 #: Percent points; a tolerance above it would pass almost any number.
 MOST = 5
 #: Of the test against a baseline, over the metrics together (Holm).
@@ -52,22 +50,23 @@ class GateRequest(Request):
     """What the command line requests."""
 
     expect: list[str] | None = option(
-        "--expect", action="append", metavar="NAME=PERCENT[,...]",
+        "--expect", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
         help="exit code 3 unless these are the numbers, e.g. mAP=76.12,Rank-1=90.1, rounded to "
              "the digits given")
     tolerance: str | None = option(
         "--tolerance", needs=("--expect",), more=True, metavar="POINTS",
         help="with --expect: how many percentage points a number may be off, e.g. 0.01")
     fail_under: list[str] | None = option(
-        "--fail-under", action="append", metavar="NAME=PERCENT[,...]",
+        "--fail-under", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
         help="exit code 4 if a number is below, e.g. mAP=60,Rank-1=80")
     baseline: str | None = option(
-        "--baseline", metavar="FILE",
+        "--baseline", **OF_ONE, metavar="FILE",
         help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
              "in FILE, which --save wrote")
     strict: bool = option(
-        "--strict", False, without={"--protocol": "which ranks a selection of the images"},
-        more=True, action="store_true",
+        "--strict", False, not_of=(SAVED,),
+        without={"--protocol": "which ranks a selection of the images"}, more=True,
+        action="store_true",
         help="exit code 1 if the doctor has a warning or an error; see reid-ref doctor")
 
 

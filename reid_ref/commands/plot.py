@@ -13,8 +13,8 @@ from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
 from reid_ref.console.files import (
     add_images, evaluate_file, groups_of, image_names)
-from reid_ref.console.given import check_not_evaluated, is_saved, opened
-from reid_ref.console.request import Request, option
+from reid_ref.console.given import Given, given_of
+from reid_ref.console.request import Request, narrowed, option
 from reid_ref.console.values import numbers
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import Convention
@@ -24,7 +24,7 @@ from reid_ref.drawing import camera_matrix, results as curves, style
 from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
 from reid_ref.drawing.style import caption, with_counts
-from reid_ref.evaluation.camera_pairs import camera_pairs_of
+from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.image_names import path_below
@@ -36,6 +36,10 @@ from reid_ref.text import percent, row
 SHARED: dict[str, Callable[..., Any]] = {
     "cmc": figures.cmc, "pr": figures.precision_recall, "ap": figures.average_precision}
 FIGURES = (*SHARED, "cameras", "distances", "conventions", "rank-lists")
+#: The figures that an option is of.
+_LISTED = {"figure": ("rank-lists",)}
+_RANKED = {"figure": (*SHARED, "conventions", "rank-lists")}
+_PANELS = {"figure": FIGURES[:-1]}
 #: Queries of rank lists, and their kept images.
 WORST, TOP = 3, 10
 
@@ -45,7 +49,16 @@ class PlotRequest(Request):
     """What the command line requests."""
 
     figure: str
-    title: str | None
+    convention: list[str] | None = narrowed("--convention", only=_RANKED)
+    choices: list[str] = narrowed("--set", only=_RANKED)
+    index_lists: list[str] | None = narrowed("--index-lists", only=_RANKED)
+    measure: str | None = narrowed("--measure", only={"figure": ("conventions",)})
+    title: str | None = option(
+        "--title", only=_PANELS, metavar="TEXT",
+        help="title in the place of the usual one; above several panels")
+    no_title: bool = option(
+        "--no-title", False, only=_PANELS, action="store_true",
+        help="no title, for a figure with a caption that has it")
     output: str = option(
         "--output", short="-o", required=True, metavar="FILE",
         help="file to write: .pdf, .svg or .png")
@@ -54,14 +67,18 @@ class PlotRequest(Request):
         help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
              "panels are next to each other if they fit")
     last_rank: int | None = option(
-        "--last-rank", type=int, metavar="K", help="the last rank that cmc draws (default: 50)")
+        "--last-rank", only={"figure": ("cmc",)}, type=int, metavar="K",
+        help="the last rank that cmc draws (default: 50)")
     query: list[int] | None = option(
-        "--query", type=partial(numbers, least=0), metavar="N[,N]", help="these queries, from 0")
+        "--query", only=_LISTED, type=partial(numbers, least=0), metavar="N[,N]",
+        help="these queries, from 0")
     worst: int | None = option(
-        "--worst", type=int, metavar="N",
+        "--worst", only=_LISTED, type=int, metavar="N",
         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     top: int | None = option(
-        "--top", type=int, metavar="K", help=f"kept images of each list (default: {TOP})")
+        "--top", only=_LISTED, type=int, metavar="K",
+        help=f"kept images of each list (default: {TOP})")
+    images: str | None = narrowed("--images", only=_LISTED)
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -77,12 +94,9 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command)
     PlotRequest.add(command, "--output", "--width")
     title = command.add_mutually_exclusive_group()
-    title.add_argument("--title", metavar="TEXT",
-                       help="title in the place of the usual one; above several panels")
-    title.add_argument("--no-title", dest="title", action="store_const", const="",
-                       help="no title, for a figure with a caption that has it")
-    Request.add(command, "--convention", "--set", "--metric", "--normalize", "--index-lists",
-                "--max-memory", "--measure", "--name", conventions="matlab")
+    PlotRequest.add(title, "--title", "--no-title")
+    PlotRequest.add(command, "--convention", "--set", "--metric", "--normalize", "--index-lists",
+                    "--max-memory", "--measure", "--name", conventions="matlab")
     PlotRequest.add(command, "--last-rank")
     group = command.add_argument_group("rank-lists")
     either = group.add_mutually_exclusive_group()
@@ -97,53 +111,37 @@ def run(request: PlotRequest) -> None:
     style.check_figure(request.output)
     check_targets(request.output)
     conventions = _conventions(request)
-    _check_list_options(request, conventions)
+    _check_numbers(request, conventions)
     groups = groups_of(request, request.files)
     lists = common.read_lists(request, conventions)
     figure, words = (
         (_rank_lists(request, groups, conventions, lists, width), caption("rank-lists"))
         if is_list else _figure(request, groups, conventions, lists, width))
-    if request.title is not None:
-        style.retitle(figure, request.title)
+    if request.title is not None or request.no_title:
+        style.retitle(figure, request.title or "")
     style.save(figure, request.output)
     show("\n".join([style.written(request.output), *row("caption", words)]))
 
 
 def _conventions(request: PlotRequest) -> list[Convention]:
     """Return the conventions to draw: matlab if none is named, all for their own figure."""
-    if request.figure in ("cameras", "distances"):
-        request.refuse(("--convention", "--set", "--index-lists"), "another figure",
-                       f"{request.figure}, which are drawn from the labels alone")
+    if request.figure in ("cameras", "distances"):  # drawn from the labels alone
         return []
     default = "all" if request.figure == "conventions" else "matlab"
     return common.conventions_of(request, default)[0]
 
 
-def _check_list_options(request: PlotRequest, conventions: list[Convention]) -> None:
-    """Refuse options of one figure with other figures, and what rank lists do not take."""
-    if request.figure != "conventions":
-        request.refuse(("--measure",), "the figure conventions", f"{request.figure}; leave it "
-                       "out")
+def _check_numbers(request: PlotRequest, conventions: list[Convention]) -> None:
+    """Refuse wrong numbers, and what rank lists do not take."""
     common.named(request)
-    if request.last_rank is not None:
-        check_count(request.last_rank, "--last-rank", 2)
-        if request.figure != "cmc":
-            request.refuse(("--last-rank",), "the figure cmc", f"{request.figure}; leave it out")
-    if request.figure != "rank-lists":
-        request.refuse(("--query", "--worst", "--top", "--images", "--query-names",
-                        "--gallery-names"), "the figure rank-lists",
-                       f"{request.figure}; leave it out")
-        return
-    if request.title is not None:
-        raise InputError("--title, --no-title", got="rank-lists have no title",
-                         remedy="leave it out")
-    if len(conventions) > 1:
+    for flag, value, least in (("--last-rank", request.last_rank, 2),
+                               ("--worst", request.worst, 1), ("--top", request.top, 1)):
+        check_count(least if value is None else value, flag, least)
+    if request.figure == "rank-lists" and len(conventions) > 1:
         raise InputError("--convention", "one for rank-lists", len(conventions))
-    if conventions[0].needs_lists and not request.index_lists:
+    if request.figure == "rank-lists" and conventions[0].needs_lists and not request.index_lists:
         raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
                          "images", remedy="name their files after --index-lists")
-    for flag, value in (("--worst", request.worst), ("--top", request.top)):
-        check_count(1 if value is None else value, flag)
 
 
 def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Convention],
@@ -152,25 +150,25 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
     draw: Callable[..., Any]
     if request.figure == "cameras":
         return camera_matrix.of_methods(_of_each(
-            request, groups, lambda data, _: camera_pairs_of(
-                data.input, data.query, data.gallery, "plain", common.how(request, ()))),
+            request, groups, lambda given: _pairs(request, given.data_for("plot cameras"))),
             width), caption("cameras")
     if request.figure == "distances":
-        samples = _of_each(request, groups, lambda data, _: _sample(request, data))
+        samples = _of_each(request, groups, lambda given: _sample(
+            request, given.data_for("plot distances")))
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
                 caption("distances"))
-    results = _of_each(request, groups,
-                       lambda data, _: evaluate_file(request, data, conventions, lists),
-                       takes_saved=request.figure != "conventions")
+    how = common.how(request, conventions, lists)
     if request.figure == "conventions":
+        results = _of_each(request, groups, lambda given: evaluate_file(
+            request, given.data_for("plot conventions"), how))
         height = curves.conventions_height(max(map(len, results.values())))
         draw, words = figures.conventions, caption("conventions")
         if named := common.named(request):
             draw = partial(draw, measures=named)
             words = caption("conventions", measures=", ".join(named))
         return style.draw_panels(draw, results, width, height, scaled=False), words
-    by_name = by_row(results)
+    by_name = by_row(_of_each(request, groups, lambda given: given.results(how)))
     draw = SHARED[request.figure]
     if request.last_rank:
         draw = partial(figures.cmc, last=request.last_rank)
@@ -181,18 +179,19 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
 
 
 def _of_each(request: PlotRequest, groups: list[list[Path]],
-             work: Callable[[ResultFile, list[str]], Any],
-             takes_saved: bool = False) -> dict[str, Any]:
-    """Read one result after the other, and return what `work` makes of each by its name."""
-    if takes_saved and is_saved(request, request.files):
-        check_not_evaluated(request)
+             work: Callable[[Given], Any]) -> dict[str, Any]:
+    """Return what `work` makes of each result, by its name."""
     answers = {}
-    for given in opened(request, groups):
-        with given.told():
-            answers[given.name] = (work(given.data, given.files) if given.has_data
-                                   or not takes_saved else given.results([]))
+    for given in given_of(request, groups):
+        with given.opened():
+            answers[given.name] = work(given)
     phase("drawing")
     return answers
+
+
+def _pairs(request: PlotRequest, data: ResultFile) -> CameraPairs:
+    return camera_pairs_of(data.input, data.query, data.gallery, "plain",
+                           common.how(request, ()))
 
 
 def _sample(request: PlotRequest, data: ResultFile) -> DistanceSample:
@@ -205,10 +204,12 @@ def _sample(request: PlotRequest, data: ResultFile) -> DistanceSample:
 def _rank_lists(request: PlotRequest, groups: list[list[Path]],
                 conventions: list[Convention], lists: IndexLists | None, width: float) -> Any:
     """Return the figure of the queries of --query, or of the worst ones; one row per system."""
-    def read(data: ResultFile, files: list[str]) -> tuple[ResultFile, Any, Result | None]:
-        names = None if request.images is None else image_names(request, files, data)
-        results = (() if request.query else
-                   evaluate_file(request, data, conventions, lists).values())
+    how = common.how(request, conventions, lists)
+
+    def read(given: Given) -> tuple[ResultFile, Any, Result | None]:
+        data = given.data_for("plot rank-lists")
+        names = None if request.images is None else image_names(request, given.files, data)
+        results = () if request.query else given.results(how).values()
         return data, names, next(iter(results), None)
 
     by_system = _of_each(request, groups, read)
@@ -222,8 +223,7 @@ def _rank_lists(request: PlotRequest, groups: list[list[Path]],
         if other.query != data.query:
             raise InputError(name, f"the query labels of {first}", "others", "both must be of the "
                              "same queries, in the same order")
-        ranked = rank_lists(other, queries, common.how(request, conventions, lists),
-                            request.top or TOP)
+        ranked = rank_lists(other, queries, how, request.top or TOP)
         rows.append(_rows(f"{name}: " if len(by_system) > 1 else "", ranked, result,
                           request.images or "", names))
     return draw_rank_lists([row for of_query in zip(*rows) for row in of_query], width)

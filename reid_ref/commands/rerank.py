@@ -120,9 +120,10 @@ def run(request: RerankRequest) -> int:
     data = common.read_files(request)
     data.features("data", remedy="give the features of query and gallery")
     with each_warning_once():
-        results = {"original": evaluate_file(request, data, [convention], None)[convention.name]}
-        results.update({"re-ranked": _reranked(request, data, convention, numbers)}
-                       if request.multi_query is None else _multi_query(request, data, convention))
+        original = evaluate_file(request, data, common.how(request, [convention]))
+        results: Mapping[str, Result] = {"original": original[convention.name], **(
+            {"re-ranked": _reranked(request, data, convention, numbers)}
+            if request.multi_query is None else _multi_query(request, data, convention))}
         common.check_measures(request, results.values())
         results, intervals = confidence.find(request, results, options)
     findings = gates.examine(request, data, [convention])
@@ -141,9 +142,10 @@ def run(request: RerankRequest) -> int:
 def _check(request: RerankRequest) -> dict[str, Any]:
     """Return the numbers of re-ranking that are given; refuse what does not go together."""
     numbers = {"k1": request.k1, "k2": request.k2, "lambda_": request.lambda_}
-    request.refuse(("--protocol",), "one gallery, in which neighbours are looked for",
-                   "a protocol, which has several or takes parts of one; pass the distances of "
-                   "reid_ref.rerank to reid_ref.evaluate_protocol")
+    if request.protocol is not None:
+        raise InputError("--protocol", "one gallery, in which neighbours are looked for",
+                         "a protocol, which has several or takes parts of one", "pass the "
+                         "distances of reid_ref.rerank to reid_ref.evaluate_protocol")
     if request.variant is not None:
         check_choice(request.variant, "--variant", VARIANTS)
     return {name: value for name, value in numbers.items() if value is not None}

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import Doubles
 from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
-from reid_ref.result import Ranks, as_fields, named_ranks
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.result import Ranks, Result, as_fields, named_ranks
 from reid_ref.text.plain import Share, plain
 from reid_ref.text.table import as_latex, as_markdown, lines
 
@@ -136,3 +137,17 @@ def table_of_curves(title: str, curves: Curves, ranks: Iterable[int],
     columns = [{"mAP": mAP, **named_ranks(cmc, ranks)} for mAP, cmc in curves.values()]
     return lines([title, *curves], [[name, *(form(column[name]) for column in columns)]
                                     for name in columns[0]], indent=10)
+
+
+def layout_and_sizes(result: Result, data: ResultFile | None) -> tuple[str, str]:
+    """Return the layout of what was evaluated, and its sizes, in words.
+
+    Without data it is a saved result, or a part of a protocol, whose signature has them.
+    """
+    if data is not None:
+        return data.layout, data.input.words(len(data.gallery))
+    signature = result.signature
+    layout = (f"part {signature['part']} of protocol {signature['protocol']}"
+              if "protocol" in signature else "a saved result")
+    return layout, next((f"{key} {signature[key]}" for key in ("features", "distances")
+                         if key in signature), "ranked lists")

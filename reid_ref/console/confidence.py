@@ -196,8 +196,8 @@ def read_options(request: Request) -> dict[str, Any]:
     return options
 
 
-def find(request: Request, results: dict[str, Result], options: dict[str, Any] | None,
-         ) -> tuple[dict[str, Result], dict[str, dict[str, Interval]] | None]:
+def find(request: Request, results: Mapping[str, Result], options: dict[str, Any] | None,
+         ) -> tuple[Mapping[str, Result], dict[str, dict[str, Interval]] | None]:
     """Return results whose signature says how intervals are made, and the intervals by name.
 
     Without options, the results as they are, and None.

@@ -13,24 +13,22 @@ from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import about, names_of_arguments, phase
-from reid_ref.conventions import Convention
 from reid_ref.datasets.labels import read_sides
 from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
 from reid_ref.files.image_names import check_names, names_of_side
 from reid_ref.files.lists import read_n_good, read_ranked_lists
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.labels import Labels
 from reid_ref.result import Result
 
 
-def evaluate_file(request: Request, data: ResultFile, conventions: list[Convention],
-                  lists: IndexLists | None) -> dict[str, Result]:
+def evaluate_file(request: Request, data: ResultFile, how: How) -> dict[str, Result]:
     """Evaluate what a file holds under each convention, with a bar."""
     with common.progress_bar(len(data.query)) as bar:
-        how = common.how(request, conventions, lists, bar)
-        results = results_of(data.input, data.query, data.gallery, how)
+        results = results_of(data.input, data.query, data.gallery, common.with_bar(how, bar))
         return by_name([replace(result, signature=common.signed(request, result.signature))
                         for result in results])
 

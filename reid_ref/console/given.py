@@ -1,19 +1,24 @@
 """What a command is given: files, ranked lists, saved results, parts of a protocol."""
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
 
+from reid_ref.arrays import InputError, Integers
 from reid_ref.console import files as console_files, protocols
-from reid_ref.console.request import Request
-from reid_ref.conventions import Convention
+from reid_ref.console.answers import layout_and_sizes
+from reid_ref.console.request import SAVED, Request
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.rank_lists import nearest_wrong
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import IndexLists
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
 from reid_ref.result.saved import load
+
+#: Number, identity and camera of a gallery image.
+ImageOfGallery = tuple[int, int, int]
 
 
 class Given:
@@ -34,78 +39,110 @@ class Given:
     def __init__(self, request: Request, name: str, files: list[str], alone: bool) -> None:
         self.request, self.name, self.files, self.alone = request, name, files, alone
 
-    def told(self) -> AbstractContextManager[None]:
-        """Let warnings and errors within name the result, if it is one of several."""
-        return nullcontext() if self.alone else console_files.said_of(self.name, self.files)
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Let warnings and errors within name the result, if it is one of several.
+
+        What was read is let go at the end, so that one result at a time is in memory.
+        """
+        with (contextlib.nullcontext() if self.alone else
+              console_files.said_of(self.name, self.files)):
+            yield
+        self.__dict__.pop("data", None)
 
     @cached_property
     def data(self) -> ResultFile:
         """What the files hold; an error of the file that holds no arrays."""
         return console_files.read(self.request, self.files)
 
-    def results(self, conventions: list[Convention],
-                lists: IndexLists | None = None) -> Mapping[str, Result]:
+    def data_for(self, option: str, remedy: str = "name the result file") -> ResultFile:
+        """Return what the files hold; refuse an option that needs more than was given."""
+        return self.data
+
+    def results(self, how: How) -> Mapping[str, Result]:
         """Return the result under each convention, by its name."""
-        return console_files.evaluate_file(self.request, self.data, conventions, lists)
+        return console_files.evaluate_file(self.request, self.data, how)
+
+    def layout_and_sizes(self, result: Result) -> tuple[str, str]:
+        """Return the layout of what was given, and its sizes, in words."""
+        return layout_and_sizes(result, self.data)
+
+    def nearest_wrong(self, queries: Integers, how: How) -> list[ImageOfGallery | None]:
+        """Return the nearest wrong image of each query; None without one, or without data."""
+        gallery = self.data.gallery
+        return [None if image is None else (
+            image, int(gallery.identity[image]), int(gallery.camera[image]))
+            for image in nearest_wrong(self.data, queries, how)]
 
 
-class SavedGiven(Given):
-    """A saved result, which has the convention that it was made by."""
+class _WithoutData(Given):
+    """Numbers without what they were made of."""
 
     has_data = False
+    words = ""
 
-    def results(self, conventions: list[Convention],
-                lists: IndexLists | None = None) -> Mapping[str, Result]:
+    def data_for(self, option: str, remedy: str = "name the result file") -> ResultFile:
+        raise InputError(option, "features or distances", self.words, remedy)
+
+    def layout_and_sizes(self, result: Result) -> tuple[str, str]:
+        return layout_and_sizes(result, None)
+
+    def nearest_wrong(self, queries: Integers, how: How) -> list[ImageOfGallery | None]:
+        return [None] * len(queries)
+
+
+class SavedGiven(_WithoutData):
+    """A saved result, which has the convention that it was made by."""
+
+    words = "a saved result"
+
+    def results(self, how: How) -> Mapping[str, Result]:
         result = load(self.files[0])
         return {result.convention.name: result}
 
 
-class PartsGiven(Given):
+class PartsGiven(_WithoutData):
     """The parts of a protocol, by their names; its files are its trials."""
-
-    has_data = False
 
     def __init__(self, request: Request, name: str, files: list[str], alone: bool,
                  protocol: Protocol, later: bool) -> None:
         super().__init__(request, name, files, alone)
         self.protocol, self.later = protocol, later
+        self.words = f"--protocol {protocol.name}"
 
-    def results(self, conventions: list[Convention],
-                lists: IndexLists | None = None) -> Mapping[str, Result]:
+    def results(self, how: How) -> Mapping[str, Result]:
         return protocols.evaluated(self.request, self.protocol, self.files, later=self.later)
 
 
-def opened(request: Request, groups: Sequence[Sequence[Path]], protocol: Protocol | None = None,
-           later: bool = False) -> Iterator[Given]:
-    """Yield each result of these files, so that one at a time is in memory.
+def given_of(request: Request, groups: Sequence[Sequence[Path]], protocol: Protocol | None = None,
+             later: bool = False) -> list[Given]:
+    """Return each result of these files, of which none is read yet.
 
-    `later` is that of `protocols.evaluated`.
+    `later` is that of `protocols.evaluated`. Options of an evaluation are refused if every result
+    is a saved one.
     """
     names = console_files.names_of_results(request.names, groups)
     alone = len(groups) == 1 and not request.names
-    for name, paths in zip(names, groups):
-        yield open_one(request, name, list(map(str, paths)), alone, protocol, later)
+    every = [given_of_one(request, name, list(map(str, paths)), alone, protocol, later)
+             for name, paths in zip(names, groups)]
+    check_saved(request, every)
+    return every
 
 
-def open_one(request: Request, name: str, files: list[str], alone: bool,
-             protocol: Protocol | None, later: bool = False) -> Given:
-    """Return a result of files."""
-    if is_saved(request, files):
+def given_of_one(request: Request, name: str, files: list[str], alone: bool,
+                 protocol: Protocol | None, later: bool = False) -> Given:
+    """Return a result of files. Saved results are told by their names; ranked lists are none."""
+    saved = not request.labels and (protocol is None or protocol.boxes is None) and all(
+        Path(file).suffix.lower() == ".json" for file in files)
+    if saved:
         return SavedGiven(request, name, files, alone)
     if protocol is not None:
         return PartsGiven(request, name, files, alone, protocol, later)
     return Given(request, name, files, alone)
 
 
-def is_saved(request: Request, files: Sequence[str]) -> bool:
-    """Return whether all files are saved results, by their names; ranked lists are not."""
-    return not request.labels and not protocols.takes_boxes(request) and all(
-        Path(file).suffix.lower() == ".json" for file in files)
-
-
-def check_not_evaluated(request: Request) -> None:
-    """Refuse options of an evaluation, if every file holds what an evaluation gave."""
-    request.refuse(("--convention", "--set", "--metric", "--normalize", "--index-lists", "--map",
-                    "--protocol"),
-                   "features or distances", "values of each query, which are evaluated already; "
-                   "name the result file")
+def check_saved(request: Request, every: Sequence[Given]) -> None:
+    """Refuse options of an evaluation, if every result holds what an evaluation gave."""
+    if all(isinstance(given, SavedGiven) for given in every):
+        request.check(SAVED, "features or distances", "a saved result" if len(every) == 1 else
+                      "saved results", "name the result file")

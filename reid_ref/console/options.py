@@ -98,9 +98,13 @@ def signed(request: Request, signature: Signature) -> Signature:
 def how(request: Request, conventions: Iterable[Convention],
         lists: IndexLists | None = None, bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
-    return How(tuple(conventions), request.metric, request.normalize, lists,
-               max_memory(request), None if bar is None else bar.update,
-               request.threads)
+    return with_bar(How(tuple(conventions), request.metric, request.normalize, lists,
+                        max_memory(request), None, request.threads), bar)
+
+
+def with_bar(how: How, bar: Any) -> How:
+    """Return how, with a progress bar if there is one."""
+    return replace(how, progress=None if bar is None else bar.update)
 
 
 def max_memory(request: Request) -> int | None:
@@ -201,9 +205,6 @@ def cmc_length(request: Request) -> int | None:
     """Return how many ranks of the CMC curve JSON has; None is all."""
     if request.cmc is None:
         return 50
-    if request.format != "json":
-        raise InputError("--cmc", got="only JSON has the curve", remedy="add --json, or leave "
-                         "--cmc out")
     if request.cmc == "all":
         return None
     if not request.cmc.isdecimal() or int(request.cmc) < 1:

@@ -9,7 +9,7 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
-from reid_ref.console.request import Request
+from reid_ref.console.request import BOXES, NO_BOXES, TRIALS, Request
 from reid_ref.console.terminal import OPTIONS
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.labels import Labels
@@ -23,13 +23,11 @@ from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
 from reid_ref.protocols.words import choices_of
 from reid_ref.result import Result
 
-#: Options of person search.
-OF_BOXES = ("--min-score", "--boxes-per-image")
-
 
 def add(command: Any) -> None:
     """Take the name of a protocol, and what belongs to it."""
-    Request.add(command, "--protocol", "--part", "--trials", "--shots", *OF_BOXES)
+    Request.add(command, "--protocol", "--part", "--trials", "--shots", "--min-score",
+                "--boxes-per-image")
 
 
 def named(name: str, argument: str) -> Protocol:
@@ -40,12 +38,6 @@ def named(name: str, argument: str) -> Protocol:
 def is_file(name: str) -> bool:
     """Return whether what is named is a file of a protocol."""
     return Path(name).suffix.lower() in (".toml", ".json")
-
-
-def takes_boxes(request: Request) -> bool:
-    """Return whether the protocol that is named is one of person search."""
-    name = request.protocol
-    return name is not None and named(name, "--protocol").boxes is not None
 
 
 def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:
@@ -116,13 +108,12 @@ def evaluated(request: Request, protocol: Protocol, files: Sequence[str],
     """
     if protocol.boxes is not None:
         return _searched(request, protocol, files)
-    request.refuse(OF_BOXES, "a protocol of person search", f"{protocol.name}; leave it out")
+    request.check(NO_BOXES, "a protocol of person search", protocol.name)
     groups = ranked_lists.groups_of(request, files)
     if len(groups) == 1:
         return _of_files(request, protocol, list(map(str, groups[0])), None, later)
     check_averaged(protocol, "FILE", len(groups))
-    request.refuse(("--trials",), "one result", f"{len(groups)}, each a trial of its "
-                   "own")
+    request.check(TRIALS, "one result", f"{len(groups)}, each a trial of its own")
     results = []
     for paths in groups:
         with ranked_lists.said_of(str(paths[0]), list(map(str, paths))):
@@ -145,8 +136,7 @@ def _of_files(request: Request, protocol: Protocol, files: list[str], trials: An
 
 def _searched(request: Request, protocol: Protocol,
               files: Sequence[str]) -> ProtocolResult:
-    request.refuse(("--trials", "--shots", "--labels", "--map"), "another protocol",
-                   f"{protocol.name}, of person search; leave it out")
+    request.check(BOXES, "another protocol", f"{protocol.name}, of person search")
     common.check_metric(request)
     if len(files) > 1:
         raise InputError("FILE", "one file of boxes", len(files))

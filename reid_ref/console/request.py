@@ -20,16 +20,24 @@ Own = TypeVar("Own", bound="Request")
 METHODS = ("bootstrap-t", "analytic")
 
 
+#: What a command line can amount to that some options do not go with.
+SAVED, SEVERAL, CONVENTIONS = "saved results", "several results", "several conventions"
+BOXES, NO_BOXES, TRIALS = "a person search", "no person search", "several trials"
+NO_FILES = "figures without a file"
 #: Why two options do not go together.
 _BRINGS = {"--protocol": "which brings what is counted, and ranks a selection of the images"}
+_LISTS = {"--labels": "for ranked lists have no distances"}
 #: What has intervals.
 _SURE = ("--confidence", "--mean")
-_LISTS = {"--labels": "for ranked lists have no distances"}
+#: Limits of options that are about one result under one convention.
+OF_ONE: dict[str, Any] = {
+    "without": {"--mean": "which is of several results"}, "not_of": (SEVERAL, CONVENTIONS)}
 
 
 def option(flag: str, default: Any = None, *, short: str = "", more: bool = False,
            needs: tuple[str, ...] = (), without: Mapping[str, str] = MappingProxyType({}),
-           **how: Any) -> Any:
+           not_of: tuple[str, ...] = (),
+           only: Mapping[str, tuple[str, ...]] = MappingProxyType({}), **how: Any) -> Any:
     """Return a field that an option sets.
 
     Parameters
@@ -43,12 +51,22 @@ def option(flag: str, default: Any = None, *, short: str = "", more: bool = Fals
         Options of which one must be given with it, as far as the command takes them.
     without : mapping of str to str
         Options that must not be given with it, and why.
+    not_of : tuple of str
+        Circumstances that it does not go with, such as SAVED.
+    only : mapping of str to tuple of str
+        Values of other fields, such as `format`, with which alone it may be given.
     how
         As argparse takes it.
     """
     return field(default=default, metadata={
         "flag": flag, "flags": [short, flag] if short else [flag], "more": more, "needs": needs,
-        "without": without, "how": how})
+        "without": without, "not_of": not_of, "only": only, "how": how})
+
+
+def narrowed(flag: str, **limits: Any) -> Any:
+    """Return the field of an option that commands share, with the limits of one command."""
+    shared = Request.table()[flag]
+    return field(default=shared.default, metadata={**shared.metadata, **limits})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,34 +79,37 @@ class Request:
     files: list[str] = field(default_factory=list)
     format: str = "table"
     map: list[str] = option(
-        "--map", (), without=_LISTS, action="append", metavar="ROLE=NAME[,...]",
+        "--map", (), not_of=(SAVED, NO_FILES, BOXES), without=_LISTS, action="append",
+        metavar="ROLE=NAME[,...]",
         help="which array has which role, if its name does not tell: "
              "query_features=A,gallery_features=B; docs/files.md lists the roles")
     convention: list[str] | None = option(
-        "--convention", without=_BRINGS, action="append", metavar="NAME",
+        "--convention", not_of=(SAVED, NO_FILES), without=_BRINGS, action="append", metavar="NAME",
         help="one that `reid-ref conventions` lists (default: matlab)")
     choices: list[str] = option(
-        "--set", (), without=_BRINGS, action="append", metavar="KEY=VALUE",
+        "--set", (), not_of=(SAVED, NO_FILES), without=_BRINGS, action="append",
+        metavar="KEY=VALUE",
         help="change choices of each convention, e.g. ap=step,top_k=100; `reid-ref conventions "
              "NAME --json` shows the keys, and an error lists the values")
     metric: str | None = option(
-        "--metric", without=_LISTS, metavar="NAME",
+        "--metric", not_of=(SAVED,), without=_LISTS, metavar="NAME",
         help="the distance between features: euclidean, cosine or dot (default: as the "
              "convention's toolbox has it; euclidean under matlab)")
     normalize: bool | None = option(
-        "--normalize", without=_LISTS, action=argparse.BooleanOptionalAction,
+        "--normalize", not_of=(SAVED,), without=_LISTS, action=argparse.BooleanOptionalAction,
         help="divide features by their 2-norm, or do not (default: as the convention's toolbox "
              "does; matlab divides, torchreid does not)")
     pool: str | None = option(
-        "--pool", without=_LISTS, more=True, choices=list(POOLINGS),
+        "--pool", not_of=(SAVED,), without=_LISTS, more=True, choices=list(POOLINGS),
         help="the rows are frames: take the mean or the maximum over each tracklet; "
              "query_tracklet and gallery_tracklet in the file give that of each frame")
     index_lists: list[str] | None = option(
-        "--index-lists", without=_BRINGS, more=True, nargs=2, metavar=("GOOD", "JUNK"),
+        "--index-lists", not_of=(SAVED,), without=_BRINGS, more=True, nargs=2,
+        metavar=("GOOD", "JUNK"),
         help="good and junk gallery images of each query, for veri and oxford: text, one line per "
              "query, numbers from 1")
     max_memory: str | None = option(
-        "--max-memory", metavar="SIZE",
+        "--max-memory", not_of=(NO_FILES,), metavar="SIZE",
         help="memory to work in besides the file's arrays, e.g. 512M; the numbers do not depend "
              "on it")
     threads: int | None = option(
@@ -106,10 +127,11 @@ class Request:
         "--ranks", without={"--measure": "which names each Rank-k"}, metavar="K[,K]", type=numbers,
         help="which Rank-k tables and rows show (default: 1,5,10,20)")
     cmc: str | None = option(
-        "--cmc", more=True, metavar="RANKS",
+        "--cmc", without={"--mean": "which has no curve"}, only={"format": ("json",)}, more=True,
+        metavar="RANKS",
         help="ranks of the CMC curve in JSON: a number, or all; default 50")
     labels: list[str] | None = option(
-        "--labels", more=True, nargs="+", metavar="FILE",
+        "--labels", not_of=(BOXES,), more=True, nargs="+", metavar="FILE",
         help="FILE holds ranked lists, text, .json or .npy; their labels: a table of the queries "
              "and one of the gallery (.npy, csv or image names), or files that `reid-ref doctor` "
              "reads")
@@ -121,28 +143,30 @@ class Request:
         "--n-good", needs=("--labels",), more=True, metavar="FILE",
         help="with --labels: how many good images exist for each query, if the gallery lacks some")
     protocol: str | None = option(
-        "--protocol", metavar="NAME",
+        "--protocol", not_of=(SAVED, SEVERAL), metavar="NAME",
         help="evaluate a benchmark as its own code does, with its trials: a name that `reid-ref "
              "protocols` lists, or a .toml or .json file of your own")
     part: str | None = option(
         "--part", needs=("--protocol",), more=True, metavar="NAME",
         help="one part of the protocol (default: all)")
     trials: str | None = option(
-        "--trials", needs=("--protocol",), more=True, metavar="FILE",
+        "--trials", not_of=(BOXES, TRIALS), needs=("--protocol",), more=True, metavar="FILE",
         help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or .json")
     shots: int | None = option(
-        "--shots", needs=("--protocol",), more=True, type=int, metavar="N",
+        "--shots", not_of=(BOXES,), needs=("--protocol",), more=True, type=int, metavar="N",
         help="images of each identity and camera in the gallery: 1 or 10 for SYSU-MM01")
     min_score: list[float] | None = option(
-        "--min-score", needs=("--protocol",), more=True, type=decimals, metavar="S[,S]",
+        "--min-score", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
+        metavar="S[,S]",
         help="person search: keep detections of at least this score, a row for each (default: "
              "0.5; prw-matlab keeps all)")
     boxes_per_image: list[float] | None = option(
-        "--boxes-per-image", needs=("--protocol",), more=True, type=decimals, metavar="N[,N]",
+        "--boxes-per-image", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
+        metavar="N[,N]",
         help="person search: keep this many detections of an image, those of the highest scores, "
              "a row for each")
     images: str | None = option(
-        "--images", without=_BRINGS, metavar="ROOT",
+        "--images", not_of=(SAVED,), without=_BRINGS, metavar="ROOT",
         help="folder of the images: names are those in the result file, else those in its "
              "folders, in sorted order or in that of torchvision's ImageFolder; they must give "
              "the identity and camera of the labels")
@@ -190,6 +214,10 @@ class Request:
                 if request.given(other):
                     raise InputError(given, got=f"does not go with {other}, {why}",
                                      remedy="leave one of them out")
+            for name, values in table[flag].metadata["only"].items():
+                if (value := getattr(request, name)) not in values:
+                    raise InputError(given, f"the {name} {' or '.join(values)}", value,
+                                     f"change the {name}, or leave it out")
         return request
 
     @classmethod
@@ -231,7 +259,13 @@ class Request:
                 names.append(flag)
         return names
 
-    def refuse(self, flags: Iterable[str], expected: str, got: str) -> None:
-        """Refuse those of some options that are given."""
-        if names := self.given(*flags):
-            raise InputError(", ".join(names), expected, got)
+    def check(self, circumstance: str, expected: str, got: str, remedy: str = "leave it out",
+              ) -> None:
+        """Refuse the options that do not go with a circumstance, such as SAVED."""
+        if names := self.unfit(circumstance):
+            raise InputError(", ".join(names), expected, got, remedy)
+
+    def unfit(self, circumstance: str) -> list[str]:
+        """Return which given options do not go with a circumstance."""
+        return self.given(*(flag for flag, each in self.table().items()
+                            if circumstance in each.metadata["not_of"]))

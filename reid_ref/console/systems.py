@@ -10,7 +10,7 @@ from reid_ref.console import (
     confidence, files as ranked_lists, options as common, protocols)
 from reid_ref.console.answers import FORMATS
 from reid_ref.console.files import names_of_results
-from reid_ref.console.given import check_not_evaluated, is_saved, open_one
+from reid_ref.console.given import check_saved, given_of_one
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase
 from reid_ref.measures import names
@@ -68,18 +68,17 @@ class Read(NamedTuple):
 def read(request: Request) -> dict[str, list[Read]]:
     """Read the files of every system; evaluate those that are no saved results."""
     systems = _files(request)
-    if all(is_saved(request, files) for files in systems.values()):
-        check_not_evaluated(request)
     protocol = protocols.check_part(request)
+    every = [given_of_one(request, name, [file], False, protocol)
+             for name, files in systems.items() for file in files]
+    check_saved(request, every)
     convention = common.one_convention(request, ", since systems are compared under one")
     results: dict[str, list[Read]] = {name: [] for name in systems}
-    for name, files in systems.items():
-        for file in files:
-            given = open_one(request, name, [file], False, protocol)
-            with given.told():
-                lists = common.read_lists(request, [convention])
-                result, = given.results([convention], lists).values()
-                results[name].append(Read(file, result))
+    for given in every:
+        with given.opened():
+            lists = common.read_lists(request, [convention])
+            result, = given.results(common.how(request, [convention], lists)).values()
+            results[given.name].append(Read(given.files[0], result))
     phase(f"tests and intervals from {request.resamples or RESAMPLES:,} resamples")
     return results
 

@@ -52,9 +52,20 @@ def pairs_of_options(kind):
 
 
 def requested(name, **given):
+    """Return the request of a command of these values, and of the figure or format they need."""
     parser = SUBPARSERS[name]
     values = {**parser._defaults, **{each.dest: each.default for each in parser._actions}}
-    return parser.get_default("request").of(SimpleNamespace(**{**values, **given}))
+    request = parser.get_default("request")
+    only = {field: allowed[0] for each in request.table().values() if each.name in given
+            for field, allowed in each.metadata["only"].items()}
+    return request.of(SimpleNamespace(**{**values, **only, **given}))
+
+
+def limited_options(kind):
+    """Every option of every command that has limits of a kind, its field and the limits."""
+    return [(name, flag, each) for name, parser in SUBPARSERS.items()
+            for flag, each in parser.get_default("request").table().items()
+            if flag in parser._option_string_actions and each.metadata[kind]]
 
 
 @pytest.mark.parametrize("name, flag, other", list(pairs_of_options("without")))
@@ -72,6 +83,28 @@ def test_options_that_need_another(name, flag, other):
     table = SUBPARSERS[name].get_default("request").table()
     refused(flag, other, requested, name, **{table[flag].name: ["x"]})
     requested(name, **{table[each].name: ["x"] for each in (flag, other)})
+
+
+@pytest.mark.parametrize("name, flag, option", limited_options("only"))
+def test_options_of_some_figures_or_formats_alone(name, flag, option):
+    needs = {each.name: ["x"] for each in map(
+        SUBPARSERS[name].get_default("request").table().get, option.metadata["needs"])}
+    for field, allowed in option.metadata["only"].items():
+        for value in allowed:
+            requested(name, **{option.name: ["x"], field: value}, **needs)
+        refused(flag, " or ".join(allowed), requested, name,
+                **{option.name: ["x"], field: "another"}, **needs)
+
+
+@pytest.mark.parametrize("name, flag, option", limited_options("not_of"))
+def test_circumstances_that_options_do_not_go_with(name, flag, option):
+    request = SUBPARSERS[name].get_default("request")
+    given = request(**{option.name: ["x"], **({"figure": "cmc", "output": "x"}
+                                              if name == "plot" else {})} | (
+        {"output": "x"} if name == "report" else {}))
+    for circumstance in option.metadata["not_of"]:
+        assert given.unfit(circumstance) == [flag]
+        refused(flag, "this", given.check, circumstance, "that", "this")
 
 
 # ---------------------------------------------------------------- the same options everywhere

@@ -24,19 +24,19 @@ WORDS = {
         "plot pr FILE FILE2 -o OUT.svg", "plot ap FILE -o OUT.svg",
         "report FILE -o OUT.html", "report FILE FILE2 --name a,b -o OUT.html"), ""),
     **dict.fromkeys((
-        "plot conventions FILE -o OUT.svg", "plot cameras FILE -o OUT.svg",
-        "plot distances FILE -o OUT.svg", "plot rank-lists FILE -o OUT.svg",
         "explain FILE", "validate FILE --published 45/40",
         "crosscheck FILE --evaluator fastreid",
         "scripts FILE --driver market1501", "doctor FILE", "rerank FILE",
         "ties FILE", "thresholds FILE", "scripts FILE --only port"), NO_ARRAYS),
+    **{f"plot {figure} FILE -o OUT.svg": f"plot {figure}: expected features or distances, got a "
+       for figure in ("conventions", "cameras", "distances", "rank-lists")},
     **{words: f"{words.split()[-2]}: expected features or distances, g" for words in (
         "evaluate FILE --metric dot",
         "evaluate FILE --convention mars", "evaluate FILE FILE2 --set ap=step",
         "compare FILE FILE2 --convention mars", "plot cmc FILE -o OUT.svg --set ap=step",
         "report FILE -o OUT.html --metric dot", "report FILE -o OUT.html --convention mars",
         "report FILE -o OUT.html --images .")},
-    "evaluate FILE --by camera-pair": "--by camera-pair: expected features, distances",
+    "evaluate FILE --by camera-pair": "--by camera-pair: expected features or distances",
     "evaluate FILE --save OUT.run": "--save: expected features or distances",
     "evaluate FILE --strict": "--strict: expected features or distances, got a saved",
     "evaluate FILE --no-normalize": "--no-normalize: expected features",

@@ -11,7 +11,6 @@ from reid_ref.console.answers import Origin, dataset_of
 from reid_ref.datasets import Recognised
 from reid_ref.evaluation.camera_pairs import CameraPairs
 from reid_ref.evaluation.groups import BY_DEFAULT, by_group
-from reid_ref.labels import Labels
 from reid_ref.measures import COLUMNS, measure
 from reid_ref.protocols.result import Also
 from reid_ref.result import Fingerprints, Numbers, Result, as_fields, in_mean, numbers_of
@@ -212,14 +211,15 @@ def at_rows(result: Result, ranks: Iterable[int]) -> list[AtRow]:
     return [AtRow(at.k, at.accuracy, at.precision, at.recall, at.mAP) for at in every]
 
 
-def worst_rows(result: Result, wrong: Mapping[int, int | None],
-               gallery: Labels | None = None, measures: Iterable[str] = ()) -> list[WorstRow]:
-    """Return the rows of the queries in `wrong`, with their nearest wrong images."""
+def worst_rows(result: Result, wrong: Mapping[int, tuple[int, int, int] | None],
+               measures: Iterable[str] = ()) -> list[WorstRow]:
+    """Return the rows of the queries in `wrong`, with their nearest wrong images.
+
+    `wrong`: number, identity and camera of each query's image.
+    """
     rows = query_rows(result, measures)
-    images = {query: None if image is None or gallery is None else Image(
-        image, int(gallery.identity[image]), int(gallery.camera[image]))
-        for query, image in wrong.items()}
-    return [WorstRow(**vars(rows[query]), nearest_wrong=image) for query, image in images.items()]
+    return [WorstRow(**vars(rows[query]), nearest_wrong=image and Image(*image))
+            for query, image in wrong.items()]
 
 
 def group_rows(result: Result, by: str, measures: Sequence[str] = ()) -> list[GroupRow]:

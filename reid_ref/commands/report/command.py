@@ -9,7 +9,7 @@ from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols
 from reid_ref.console.files import add_images, groups_of, image_names
-from reid_ref.console.given import is_saved, opened
+from reid_ref.console.given import given_of
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
@@ -76,10 +76,6 @@ def _options(request: ReportRequest) -> Options:
                          "images, which the report does not read", remedy="name another")
     for name, least in (("queries", 0), ("top", 1), ("seed", 0)):
         check_count(getattr(request, name), f"--{name}", least, 2**32 - 1)
-    if is_saved(request, request.files):
-        request.refuse(("--convention", *common.OF_FEATURES, "--images", "--map", "--protocol"),
-                       "features or distances", "saved results; leave it out, or name the result "
-                       "files")
     return Options(common.how(request, [convention]), request.queries, request.top, request.seed,
                    common.named(request))
 
@@ -88,8 +84,9 @@ def _read(request: ReportRequest, protocol: Protocol | None,
           ) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
     answers: dict[str, tuple[list[str], ResultFile | Result]] = {}
-    for given in opened(request, groups_of(request, request.files), protocol):
-        with given.told():
+    for given in given_of(request, groups_of(request, request.files), protocol):
+        with given.opened():
             answers[given.name] = given.files, (
-                given.data if given.has_data else next(iter(given.results([]).values())))
+                given.data if given.has_data else
+                next(iter(given.results(common.how(request, ())).values())))
     return answers

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from reid_ref.arrays import check_choice, check_count, each_warning_once
+from reid_ref.arrays import InputError, check_choice, check_count, each_warning_once
 from reid_ref.commands.scripts.compute.drivers import run_driver
 from reid_ref.commands.scripts.compute.programs import (
     ScriptAnswer, functions_of, largest_difference, run_fast, run_octave, run_port)
 from reid_ref.commands.scripts.show import Scripts, as_table, driver_lines, driver_table
 from reid_ref.console import options as common
 from reid_ref.console.answers import curves_of, show_answer
-from reid_ref.console.request import Request, option
+from reid_ref.console.request import Request, narrowed, option
 from reid_ref.datasets.driver_files import DRIVERS, read_inputs
 
 
-#: Options of a comparison.
+#: Why options of a comparison do not go with a driver.
 _OWN_RULES = {"--driver": "which brings files and rules of its own"}
 
 
@@ -25,6 +25,12 @@ _OWN_RULES = {"--driver": "which brings files and rules of its own"}
 class ScriptsRequest(Request):
     """What the command line requests."""
 
+    map: list[str] = narrowed("--map", without=_OWN_RULES)
+    convention: list[str] | None = narrowed("--convention", without=_OWN_RULES)
+    metric: str | None = narrowed("--metric", without=_OWN_RULES)
+    normalize: bool | None = narrowed("--normalize", without=_OWN_RULES)
+    ranks: list[int] | None = narrowed("--ranks", without=_OWN_RULES)
+    cmc: str | None = narrowed("--cmc", without=_OWN_RULES)
     only: str | None = option(
         "--only", without=_OWN_RULES, choices=("port", "octave"),
         help="run this one next to the fast path; port needs no Octave")
@@ -61,8 +67,9 @@ def run(request: ScriptsRequest) -> int:
         return _run_driver(request, request.driver)
     length, ranks = common.cmc_length(request), common.ranks(request)
     if request.only == "port":
-        request.refuse(("--matlab-dir",), "the scripts to be run in Octave",
-                       "--only port; leave one of them out")
+        if request.matlab_dir is not None:
+            raise InputError("--matlab-dir", "the scripts to be run in Octave", "--only port",
+                             "leave one of them out")
     convention = common.one_convention(request)
     functions_of(convention)  # a convention without a script is known before the work
     data = common.read_files(request)
@@ -82,9 +89,6 @@ def run(request: ScriptsRequest) -> int:
 def _run_driver(request: ScriptsRequest, name: str) -> int:
     """Print the lines of a driver."""
     check_choice(name, "--driver", DRIVERS)
-    request.refuse(("--map", "--convention", "--metric", "--normalize", "--ranks", "--cmc"),
-                   "no --driver, which brings files and rules of its own",
-                   f"--driver {request.driver}; leave one of them out")
     seed = check_count(0 if request.seed is None else request.seed, "--seed", 0, 2**32 - 1)
     driver, inputs = DRIVERS[name], read_inputs(name, *request.files)
     total = len(inputs.query) * len(driver.methods)

@@ -15,7 +15,7 @@ from reid_ref.commands.validate.show import (
 from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
-from reid_ref.console.request import Request, option
+from reid_ref.console.request import NO_FILES, Request, option
 from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
@@ -131,10 +131,9 @@ def _show_pairs(request: ValidateRequest, pairs: list[Pair], good: bool) -> int:
 
 
 def _refuse_options_of_files(request: ValidateRequest) -> None:
-    if request.given("--convention", "--set", "--max-memory", "--map"):
-        raise InputError("--convention, --set, --max-memory, --map", "a result file to evaluate",
-                         "--dataset" if request.dataset else "figures alone",
-                         "leave them out, or name a file")
+    request.check(NO_FILES, "a result file to evaluate",
+                  "--dataset" if request.dataset else "figures alone",
+                  "leave it out, or name a file")
 
 
 def _conventions(request: ValidateRequest) -> list[Convention] | None:

@@ -8,7 +8,6 @@ from reid_ref.commands.evaluate.compute import (
 from reid_ref.console import confidence
 from reid_ref.evaluation.camera_pairs import RULES
 from reid_ref.evaluation.groups import BY_DEFAULT
-from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import HEADLINE, Counts, Result, headline, sd_of, values_of
 from reid_ref.text import (
     by_reason, named_rows, percent, row, signature_lines, signature_rows, signed_percent, source,
@@ -95,20 +94,6 @@ def facts(result: Result, source: str, sizes: str,
         ("queries", statuses(counts)),
         *([("ties", _ties(result))] if n else []),
     ]
-
-
-def about(result: Result, data: ResultFile | None) -> tuple[str, str]:
-    """Return the layout of what was evaluated, and its sizes, in words.
-
-    Without data it is a saved result, or a part of a protocol, and the signature says them.
-    """
-    if data is not None:
-        return data.layout, data.input.words(len(data.gallery))
-    signature = result.signature
-    layout = (f"part {signature['part']} of protocol {signature['protocol']}"
-              if "protocol" in signature else "a saved result")
-    return layout, next((f"{key} {signature[key]}" for key in ("features", "distances")
-                         if key in signature), "ranked lists")
 
 
 def matches(result: Result) -> str:

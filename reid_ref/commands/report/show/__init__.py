@@ -27,7 +27,7 @@ from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.commands.report.compute import NO_DISTANCES, FromDistances, Page, Reported
 from reid_ref.commands.report.show.cards import Cards, Images
 from reid_ref.console import confidence
-from reid_ref.console.answers import dataset_of
+from reid_ref.console.answers import layout_and_sizes, dataset_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
 from reid_ref.drawing.results import shared_axes
 from reid_ref.drawing.style import as_bytes, caption, draw_panels
@@ -273,7 +273,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
     per_query = per_query_json(system.result, measures)
     numbers = {
         "name": system.name, "files": files,
-        "layout": evaluate.about(system.result, more.data if more else None)[0],
+        "layout": layout_and_sizes(system.result, more.data if more else None)[0],
         "convention": system.result.convention.name,
         "dataset": dataset_of(more.benchmark) if more else None,
         **system.result.to_dict(CMC, measures),
@@ -292,7 +292,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
 def facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[str, ...]]:
     """Return what was evaluated, by name, in words."""
     result, more = system.result, system.more
-    layout, sizes = evaluate.about(result, more.data if more else None)
+    layout, sizes = layout_and_sizes(result, more.data if more else None)
     dataset = None
     if more:
         dataset = more.benchmark.sentence if more.benchmark else NO_BENCHMARK

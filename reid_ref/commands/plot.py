@@ -12,7 +12,7 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
 from reid_ref.console.files import (
-    add_images, evaluate_file, groups_of, image_names)
+    add_images, evaluate_file, files_per_result, image_names)
 from reid_ref.console.given import check_not_evaluated, is_saved, opened
 from reid_ref.console.request import Request, option
 from reid_ref.console.values import numbers
@@ -98,7 +98,7 @@ def run(request: PlotRequest) -> None:
     check_targets(request.output)
     conventions = _conventions(request)
     _check_list_options(request, conventions)
-    groups = groups_of(request, request.files)
+    groups = files_per_result(request, request.files)
     lists = common.read_lists(request, conventions)
     figure, words = (
         (_rank_lists(request, groups, conventions, lists, width), caption("rank-lists"))
@@ -106,7 +106,7 @@ def run(request: PlotRequest) -> None:
     if request.title is not None:
         style.retitle(figure, request.title)
     style.save(figure, request.output)
-    show("\n".join([style.written(request.output), *row("caption", words)]))
+    show("\n".join([style.wrote_line(request.output), *row("caption", words)]))
 
 
 def _conventions(request: PlotRequest) -> list[Convention]:
@@ -151,18 +151,18 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
     """Return the figure and its caption."""
     draw: Callable[..., Any]
     if request.figure == "cameras":
-        return camera_matrix.of_methods(_of_each(
+        return camera_matrix.matrix_per_method(_for_each_system(
             request, groups, lambda data, _: camera_pairs_of(
                 data.input, data.query, data.gallery, "plain", common.how(request, ()))),
             width), caption("cameras")
     if request.figure == "distances":
-        samples = _of_each(request, groups, lambda data, _: _sample(request, data))
+        samples = _for_each_system(request, groups, lambda data, _: _sample(request, data))
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
                 caption("distances"))
-    results = _of_each(request, groups,
-                       lambda data, _: evaluate_file(request, data, conventions, lists),
-                       takes_saved=request.figure != "conventions")
+    results = _for_each_system(request, groups,
+                               lambda data, _: evaluate_file(request, data, conventions, lists),
+                               takes_saved=request.figure != "conventions")
     if request.figure == "conventions":
         height = curves.conventions_height(max(map(len, results.values())))
         draw, words = figures.conventions, caption("conventions")
@@ -180,9 +180,9 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
     return figure, with_counts(caption(request.figure, len(by_name) > 1, bands), by_name)
 
 
-def _of_each(request: PlotRequest, groups: list[list[Path]],
-             work: Callable[[ResultFile, list[str]], Any],
-             takes_saved: bool = False) -> dict[str, Any]:
+def _for_each_system(request: PlotRequest, groups: list[list[Path]],
+                     work: Callable[[ResultFile, list[str]], Any],
+                     takes_saved: bool = False) -> dict[str, Any]:
     """Read one result after the other, and return what `work` makes of each by its name."""
     if takes_saved and is_saved(request, request.files):
         check_not_evaluated(request)
@@ -205,13 +205,13 @@ def _sample(request: PlotRequest, data: ResultFile) -> DistanceSample:
 def _rank_lists(request: PlotRequest, groups: list[list[Path]],
                 conventions: list[Convention], lists: IndexLists | None, width: float) -> Any:
     """Return the figure of the queries of --query, or of the worst ones; one row per system."""
-    def read(data: ResultFile, files: list[str]) -> tuple[ResultFile, Any, Result | None]:
+    def read_images(data: ResultFile, files: list[str]) -> tuple[ResultFile, Any, Result | None]:
         names = None if request.images is None else image_names(request, files, data)
         results = (() if request.query else
                    evaluate_file(request, data, conventions, lists).values())
         return data, names, next(iter(results), None)
 
-    by_system = _of_each(request, groups, read)
+    by_system = _for_each_system(request, groups, read_images)
     first, (data, _, result) = next(iter(by_system.items()))
     queries: list[int] = (request.query or [] if result is None else
                           worst_queries(result, request.worst or WORST).tolist())

@@ -116,7 +116,7 @@ def run(request: RerankRequest) -> int:
     length, measures = common.cmc_length(request), common.measures(request)
     convention = common.one_convention(request)
     numbers = _check(request)
-    options = confidence.check(request)
+    options = confidence.interval_options(request)
     data = common.read_files(request)
     data.features("data", remedy="give the features of query and gallery")
     with each_warning_once():
@@ -124,7 +124,7 @@ def run(request: RerankRequest) -> int:
         results.update({"re-ranked": _reranked(request, data, convention, numbers)}
                        if request.multi_query is None else _multi_query(request, data, convention))
         common.check_measures(request, results.values())
-        results, intervals = confidence.find(request, results, options)
+        results, intervals = confidence.results_with_intervals(request, results, options)
     findings = gates.examine(request, data, [convention])
     dataset = dataset_of(common.recognised(data)) if request.format == "json" else None
     show_answer(

@@ -107,7 +107,7 @@ def _intervals(points: dict[str, Point]) -> list[str]:
 
 
 def _ends(interval: Interval | None) -> str:
-    return "-" if interval is None else confidence.ends(interval)
+    return "-" if interval is None else confidence.interval_ends(interval)
 
 
 def _small_ends(interval: Interval | None) -> str:
@@ -177,7 +177,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: ThresholdsRequest) -> None:
-    options = confidence.check(request)
+    options = confidence.interval_options(request)
     if options is not None and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     convention = common.one_convention(request)

@@ -32,7 +32,7 @@ from reid_ref.labels import Labels
 from reid_ref.measures import RANKS
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 from reid_ref.signature import Signature
-from reid_ref.text import row, signature_rows, tied_queries
+from reid_ref.text import row, signature_rows, tied_queries_text
 
 #: Rules of which the expectation is known.
 RULES = ("trapezoid", "step")
@@ -208,7 +208,7 @@ def as_table(bounds: TieBounds, n_query: int, ranks: Sequence[int] = RANKS) -> s
     """Return worst, expected and best numbers over the orders of ties, in percent."""
     text = table_of_curves("percent", columns_of(bounds), ranks,
                            lambda value: f"{100 * value:.4f}")
-    text += ["", *row("ties", tied_queries(bounds.tied, n_query)),
+    text += ["", *row("ties", tied_queries_text(bounds.tied, n_query)),
              *row("expected", "mean over all orders of ties, computed exactly")]
     return "\n".join([*text, "", *signature_rows(str(bounds.signature))])
 

@@ -10,7 +10,7 @@ from reid_ref.arrays import Doubles
 from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
 from reid_ref.result import Ranks, as_fields, named_ranks
-from reid_ref.text.plain import Share, plain
+from reid_ref.text.plain import Share, json_values
 from reid_ref.text.table import as_latex, as_markdown, lines
 
 #: The version of every JSON object; it rises when a key is renamed or means another thing.
@@ -25,7 +25,7 @@ def add_json(command: Any) -> None:
 
 def _as_json(answer: Any) -> str:
     """Return one object, with its version and the warnings."""
-    values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
+    values = {"schema": SCHEMA, "warnings": WARNINGS, **json_values(answer)}
     return json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f")
 
 

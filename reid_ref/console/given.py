@@ -36,12 +36,12 @@ class Given:
 
     def told(self) -> AbstractContextManager[None]:
         """Let warnings and errors within name the result, if it is one of several."""
-        return nullcontext() if self.alone else console_files.said_of(self.name, self.files)
+        return nullcontext() if self.alone else console_files.naming_errors(self.name, self.files)
 
     @cached_property
     def data(self) -> ResultFile:
         """What the files hold; an error of the file that holds no arrays."""
-        return console_files.read(self.request, self.files)
+        return console_files.read_input(self.request, self.files)
 
     def results(self, conventions: list[Convention],
                 lists: IndexLists | None = None) -> Mapping[str, Result]:
@@ -72,7 +72,7 @@ class PartsGiven(Given):
 
     def results(self, conventions: list[Convention],
                 lists: IndexLists | None = None) -> Mapping[str, Result]:
-        return protocols.evaluated(self.request, self.protocol, self.files, later=self.later)
+        return protocols.results_by_part(self.request, self.protocol, self.files, later=self.later)
 
 
 def opened(request: Request, groups: Sequence[Sequence[Path]], protocol: Protocol | None = None,

@@ -209,9 +209,9 @@ def test_a_choice_is_changed_for_explain_and_validate(small):
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_convention_can_be_written_as_choices(name):
-    from reid_ref.conventions import CHOICES, as_text, changed
+    from reid_ref.conventions import CHOICES, choice_text, changed
     fields = [*CHOICES, "top_k"]
-    text = ",".join(f"{key}={as_text(getattr(CONVENTIONS[name], key))}" for key in fields)
+    text = ",".join(f"{key}={choice_text(getattr(CONVENTIONS[name], key))}" for key in fields)
     choices = choices_of_text([text], "--set")
     assert choices == {key: getattr(CONVENTIONS[name], key) for key in fields}
     assert changed(CONVENTIONS[name], choices, "--set") is CONVENTIONS[name]

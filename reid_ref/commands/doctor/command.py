@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reid_ref.commands.doctor.compute import doctor, most_serious_first
-from reid_ref.commands.doctor.compute.labels import Finding, check_labels
+from reid_ref.commands.doctor.compute.labels import Finding, label_findings
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
 from reid_ref.console.protocols import hint
 from reid_ref.console.request import Request, option
 from reid_ref.datasets import Recognised, read_labels, recognise
-from reid_ref.datasets.fingerprints import SetCounts, count, table
+from reid_ref.datasets.fingerprints import SetCounts, count, count_rows
 from reid_ref.datasets.labels import hold_labels_alone
 from reid_ref.labels import Labels
 from reid_ref.protocols.records import protocols_of
@@ -76,12 +76,12 @@ def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> 
     yield from row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
     yield from row("protocol", protocols)
     if benchmark is None:
-        numbers = [f"{value:,} {name}" for name, value, _ in table(counts)]
+        numbers = [f"{value:,} {name}" for name, value, _ in count_rows(counts)]
         yield from row("counts", ", ".join(numbers))
         return
     yield from row("source", benchmark.fingerprint.source)
     yield f"{'counts':30}{'here':>10}{'expected':>10}"
-    for name, value, expected in table(counts, benchmark.fingerprint):
+    for name, value, expected in count_rows(counts, benchmark.fingerprint):
         yield f"  {name:28}{value:>10,}{expected:>10,}" + "  *" * (value != expected)
 
 
@@ -106,7 +106,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(request: DoctorRequest) -> int:
     if not request.map and hold_labels_alone(*request.files):
         layout, labels = LABELS, read_labels(*request.files)
-        findings = most_serious_first(check_labels(*labels))
+        findings = most_serious_first(label_findings(*labels))
     else:
         data = common.read_files(request)
         layout, labels, findings = (

@@ -149,7 +149,7 @@ def _groups(request: EvaluateRequest, plan: Plan) -> list[list[Path]]:
     """Return the files of each result."""
     if plan.protocol is not None and not request.mean:  # several files are its trials
         return [list(map(Path, request.files))]
-    groups = ranked_lists.groups_of(request, request.files)
+    groups = ranked_lists.files_per_result(request, request.files)
     if not request.mean:
         return groups
     if len(groups) == 1:  # what a file lacks is the error of that file
@@ -215,7 +215,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
         more = _details(request, data, result, plan.lists)
     intervals = None
     if not request.mean:
-        results, intervals = confidence.find(request, results, plan.intervals)
+        results, intervals = confidence.results_with_intervals(request, results, plan.intervals)
     if not several:
         ranking = _write(request, data, result)
     method = Method(given.name, given.files, layout, sizes, benchmark, results, intervals)
@@ -334,7 +334,7 @@ def _check(request: EvaluateRequest) -> Plan:
     if saved:
         check_not_evaluated(request)
     of_one = request.given(*OF_ONE_RESULT, "--mean")
-    protocol = protocols.check_part(request) if of_one else protocols.check(request)
+    protocol = protocols.check_part(request) if of_one else protocols.requested_protocol(request)
     conventions, left_out = common.conventions_of(request)
     if len(conventions) > 1:
         request.refuse((*OF_ONE_RESULT, "--mean"), "one convention",
@@ -353,8 +353,8 @@ def _check(request: EvaluateRequest) -> Plan:
     if saved or protocol is not None or request.labels is not None:
         _check_images(request, protocol, saved)
     _check_written(request)
-    intervals = confidence.check(request, always=request.mean is not None)
-    return Plan(conventions, left_out, intervals, gates.check(request),
+    intervals = confidence.interval_options(request, always=request.mean is not None)
+    return Plan(conventions, left_out, intervals, gates.read_gates(request),
                 common.read_lists(request, conventions), protocol)
 
 

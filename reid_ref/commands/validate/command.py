@@ -11,7 +11,7 @@ from reid_ref.commands.validate.compute import (
     warn_other_queries)
 from reid_ref.commands.validate.compute.figures import check_all
 from reid_ref.commands.validate.show import (
-    Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
+    FigureVerdict, FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
 from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.console import options as common
 from reid_ref.console.answers import show_answer
@@ -95,7 +95,7 @@ def run(request: ValidateRequest) -> int:
         name, heading = benchmark.name, known_counts(benchmark)
         layout, good = heading, all(answer.possible for answer in answers)
     if len(answers) > 1:
-        return _show_pairs(request, [as_pair(answer, "", name) for answer in answers], good)
+        return _show_pairs(request, [figure_verdict(answer, "", name) for answer in answers], good)
     show_answer(request.format, json=lambda: as_answer(answers[0], paper, files, layout),
                 table=lambda: as_table(answers[0], heading, paper))
     return 0 if good else 1
@@ -121,12 +121,12 @@ def _of_table(request: ValidateRequest, path: Path) -> int:
     pairs = []
     for name, dataset, figure in read_figures(path, request.dataset):
         answer = validate_dataset(dataset, figure)
-        pairs.append(as_pair(answer, name, FINGERPRINTS[dataset].name))
+        pairs.append(figure_verdict(answer, name, FINGERPRINTS[dataset].name))
     return _show_pairs(request, pairs, all(pair.possible for pair in pairs))
 
 
-def _show_pairs(request: ValidateRequest, pairs: list[Pair], good: bool) -> int:
-    show_answer(request.format, json=lambda: Pairs(pairs), table=lambda: as_lines(pairs))
+def _show_pairs(request: ValidateRequest, pairs: list[FigureVerdict], good: bool) -> int:
+    show_answer(request.format, json=lambda: FigureVerdicts(pairs), table=lambda: as_lines(pairs))
     return 0 if good else 1
 
 

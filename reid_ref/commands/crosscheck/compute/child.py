@@ -218,7 +218,7 @@ def _read_arrays(folder: Path, name: str) -> Arrays:
 
 
 # ------------------------------------------------------------------ the evaluator's side
-def main(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
+def serve_evaluator(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
     _end_with(int(parent))
     sys.argv = [spec]

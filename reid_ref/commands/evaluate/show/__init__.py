@@ -12,7 +12,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import HEADLINE, Counts, Result, headline, sd_of, values_of
 from reid_ref.text import (
     by_reason, named_rows, percent, row, signature_lines, signature_rows, signed_percent, source,
-    tied_queries, visible, wrap)
+    tied_queries_text, visible, wrap)
 from reid_ref.text.table import lines as table_lines
 
 #: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
@@ -148,7 +148,7 @@ def _ties(result: Result) -> str:
     counts = result.counts
     bounds = ("; reid-ref ties shows how much their order can change"
               if counts.tied and "protocol" not in result.signature else "")
-    return tied_queries(counts.tied, counts.query) + bounds
+    return tied_queries_text(counts.tied, counts.query) + bounds
 
 
 def by_convention(method: Method, left_out: Mapping[str, str],

@@ -64,7 +64,7 @@ class Validated(OfFiles):
     closest: Closest | None
 
 
-class Pair(NamedTuple):
+class FigureVerdict(NamedTuple):
     """One of several figures, as JSON has it; `dataset` is null where a file was named."""
 
     name: str
@@ -76,20 +76,20 @@ class Pair(NamedTuple):
     verdict: str
 
 
-class Pairs(NamedTuple):
+class FigureVerdicts(NamedTuple):
     """Several figures as JSON has them."""
 
-    results: list[Pair]
+    results: list[FigureVerdict]
 
 
-def as_pair(answer: Validation, name: str, dataset: str | None) -> Pair:
+def figure_verdict(answer: Validation, name: str, dataset: str | None) -> FigureVerdict:
     """Return what is known of one of several figures."""
     figure = answer.figure
-    return Pair(name, dataset, figure.rank1, figure.mAP, answer.possible, answer.reproduced,
-                verdict(answer))
+    return FigureVerdict(name, dataset, figure.rank1, figure.mAP, answer.possible,
+                         answer.reproduced, verdict_text(answer))
 
 
-def as_lines(pairs: Sequence[Pair]) -> str:
+def as_lines(pairs: Sequence[FigureVerdict]) -> str:
     """Return one line per figure: its name and benchmark where it has one, and the verdict."""
     rows = [[pair.name, pair.dataset or "", figure_text(pair.Rank_1, pair.mAP), pair.verdict]
             for pair in pairs]
@@ -102,7 +102,7 @@ def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
     return "/".join("" if value is None else str(value) for value in (rank1, mAP))
 
 
-def verdict(answer: Validation) -> str:
+def verdict_text(answer: Validation) -> str:
     """Say in a few words what reproduces a figure, or whether it is possible."""
     if answer.closest is not None:
         how = f"not reproduced; by far the closest {_closest(answer.closest)}" + (

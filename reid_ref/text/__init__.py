@@ -138,3 +138,10 @@ def filenames(files: Iterable[str]) -> str:
 def source(files: Iterable[str], layout: str) -> str:
     """Return file names and their layout, for people."""
     return f"{filenames(files)}: {layout}"
+
+
+def input_pairs(files: Iterable[str], layout: str, n_query: int, n_gallery: int,
+                sizes: str = "") -> list[tuple[str, str]]:
+    """Return the first rows of a screen: the files and their layout; images, sizes and dtype."""
+    images = f"{n_query:,} queries, {n_gallery:,} gallery"
+    return [("input", source(files, layout)), ("images", "; ".join(filter(None, (images, sizes))))]

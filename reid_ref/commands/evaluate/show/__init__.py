@@ -171,9 +171,9 @@ def by_convention(method: Method, left_out: Mapping[str, str],
         value, *values = values_of(result, measures)
         rows.append([name, percent(value), signed_percent(value - before), *map(percent, values),
                      str(result.counted)])
-    text += ["", *table_lines(["convention", main, "+/-", *more, "used"], rows)]
+    text += ["", *table_lines(["convention", main, "diff", *more, "used"], rows)]
     main = measures[0]
-    text += ["", *row("+/-", f"{main} minus the {main} of {first}, in percentage points")]
+    text += ["", *row("diff", f"{main} minus the {main} of {first}, in percentage points")]
     text += row("used", "number of queries in the mean of mAP")
     text += _other_distances(results, reference)
     text += _left_out(left_out) + confidence.several(method.intervals, measures)

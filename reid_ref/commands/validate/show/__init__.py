@@ -1,7 +1,7 @@
 """A published figure against a result file: what reproduces it, what comes closest."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
@@ -13,12 +13,14 @@ from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, nearest, unit_of)
-from reid_ref.text import row, with_reasons, wrap
+from reid_ref.text import named_rows, row, with_reasons, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 5
+#: Columns of the names of rows.
+INDENT = 11
 
 
 class Printed(NamedTuple):
@@ -157,9 +159,9 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         answer.closest)
 
 
-def as_table(answer: Validation, source: str, paper: Published | None) -> str:
+def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None) -> str:
     """Return the report for a terminal of 80 columns."""
-    lines = [*_row("input", source), *_row("published", f"{answer.figure} percent")]
+    lines = [*named_rows(given, INDENT), *_row("published", f"{answer.figure} percent")]
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"
@@ -191,7 +193,7 @@ def known_counts(benchmark: Fingerprint) -> str:
 
 
 def _row(name: str, text: str) -> list[str]:
-    return row(name, text, 11)
+    return row(name, text, INDENT)
 
 
 def _possible(answer: Validation) -> list[str]:

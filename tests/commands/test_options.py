@@ -236,7 +236,7 @@ def test_ranks_in_every_form():
     lines = table("evaluate", MARKET, "--ranks", "3,50", "--convention",
                   "matlab,mars").splitlines()
     head = next(line.split() for line in lines if line.startswith("convention "))
-    assert head == ["convention", "mAP", "+/-", "R-3", "R-50", "mINP", "used"]
+    assert head == ["convention", "mAP", "diff", "R-3", "R-50", "mINP", "used"]
     assert next(line for line in lines if line.startswith("matlab ")).split()[3:5] == shown
     header, row = csv.reader(table(
         "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").splitlines())

@@ -26,7 +26,7 @@ from reid_ref.commands.scripts.show import DriverLines, Scripts
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
 from reid_ref.commands.validate.compute.figures import Figures
-from reid_ref.commands.validate.show import Pairs, Validated
+from reid_ref.commands.validate.show import FigureVerdicts, Validated
 from reid_ref.console.answers import SCHEMA
 from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks
@@ -55,7 +55,7 @@ SHAPES = {
     "doctor": (Diagnosis, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
     "validate_figures": (Figures, "reid-ref validate --dataset NAME or --paper KEY"),
-    "validate_pairs": (Pairs, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
+    "validate_pairs": (FigureVerdicts, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
     "scripts_driver": (DriverLines, "reid-ref scripts FILE --driver NAME"),

@@ -19,12 +19,12 @@ def canonical(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def names(kind: str) -> list[str]:
+def declared_names(kind: str) -> list[str]:
     """Return the names that packages declare; none of them is imported."""
     return [entries[0].name for entries in _declared(kind).values()]
 
 
-def find(kind: str, name: str, record: type[Record]) -> Record | None:
+def declared_record(kind: str, name: str, record: type[Record]) -> Record | None:
     """Return the record that a package declares under a name; None if no package does.
 
     Raises

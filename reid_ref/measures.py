@@ -82,7 +82,7 @@ class Measure:
         """
         if self.expected is None:
             raise InputError(
-                "measure", f"{names(of_expectations=True)}, which an expectation over all "
+                "measure", f"{measure_names(of_expectations=True)}, which an expectation over all "
                 "galleries has", repr(self.name),
                 "give draws as trials, whose ranked lists this needs")
         return self.expected(reciprocal, match, self.k or 0)
@@ -191,7 +191,8 @@ number from 1 for k, such as 'Rank-1', got 'F1'
     """
     record = _record(name, MEASURES.get) or _record(name, _installed)
     if record is None:
-        raise InputError("measure", f"{names(extensions.names('measure'))} with a number from 1 "
+        further = extensions.declared_names("measure")
+        raise InputError("measure", f"{measure_names(further)} with a number from 1 "
                          "for k, such as 'Rank-1'", repr(name))
     return record
 
@@ -209,7 +210,7 @@ def _record(name: str, find: Callable[[str], Measure | None]) -> Measure | None:
 
 def _installed(name: str) -> Measure | None:
     """Return the record of an installed package, whose values come from the ranks alone."""
-    record = extensions.find("measure", name, Measure)
+    record = extensions.declared_record("measure", name, Measure)
     return replace(record, column="") if record is not None and record.name == name else None
 
 
@@ -254,7 +255,7 @@ def any_case(text: str) -> str:
     return text
 
 
-def names(further: Iterable[str] = (), of_expectations: bool = False) -> str:
+def measure_names(further: Iterable[str] = (), of_expectations: bool = False) -> str:
     """Return the names of all records in words, or of those that expectations have."""
     *most, last = (*(record.name for record in MEASURES.values()
                      if record.expected is not None or not of_expectations), *further)

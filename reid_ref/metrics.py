@@ -491,7 +491,7 @@ def normalized_gain_at(ranks: GoodRanks, k: int) -> Doubles:
     return share
 
 
-class Rows(NamedTuple):
+class DistanceRows(NamedTuple):
     """Distances of some queries to the whole gallery, and what is ignored; `lists` are theirs."""
 
     distances: Array
@@ -516,7 +516,7 @@ class Rows(NamedTuple):
                 yield k, order, good_places
 
 
-def identity_ranks(rows: Rows, *_: Any) -> Integers:
+def identity_ranks(rows: DistanceRows, *_: Any) -> Integers:
     """Rank of each query's identity among the identities, by their nearest kept image.
 
     Returns
@@ -559,7 +559,7 @@ def _before_first(row: Array, good: Integers, kept: npt.NDArray[np.bool_], ties:
     return order[:np.argmax(np.isin(order, good))]
 
 
-def single_gallery_shot(rows: Rows, length: int, *_: Any) -> Doubles:
+def single_gallery_shot(rows: DistanceRows, length: int, *_: Any) -> Doubles:
     """Expected CMC of each query if one kept image is drawn from each identity.
 
     Given the drawn good image, the drawn image of every other identity is nearer with a known
@@ -604,7 +604,8 @@ def single_gallery_shot(rows: Rows, length: int, *_: Any) -> Doubles:
     return curves
 
 
-def single_gallery_shot_draws(rows: Rows, length: int, random: np.random.RandomState) -> Doubles:
+def single_gallery_shot_draws(rows: DistanceRows, length: int,
+                              random: np.random.RandomState) -> Doubles:
     """CMC of each query as torchreid's eval_cuhk03 computes it, from 10 random draws.
 
     Images are drawn identity by identity, in order of the identity's nearest kept image. The

@@ -11,7 +11,7 @@ from typing import Any
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
 from reid_ref.conventions import (
-    CHOICES, CONVENTIONS, NAMES, Convention, as_text, choices_of_text, known_as)
+    CHOICES, CONVENTIONS, NAMES, Convention, choice_text, choices_of_text, known_as)
 from reid_ref.labels import Labels
 
 #: In every signature, in this order; further fields are between them.
@@ -120,7 +120,7 @@ def fields_of(convention: Convention) -> dict[str, str]:
                if getattr(convention, name) != getattr(default, name)}
     return {"convention": convention.name,
             **{name: getattr(convention, name) for name in FIRST[1:]},
-            **{name: as_text(value) for name, value in changed.items()}}
+            **{name: choice_text(value) for name, value in changed.items()}}
 
 
 def distance_of(metric: str, normalize: bool) -> dict[str, str]:
@@ -175,8 +175,8 @@ def off_its_name(fields: Mapping[str, str]) -> list[str]:
     if named is None:
         return []
     signed = convention_of(fields)
-    return [f"signature: {key} is {as_text(getattr(signed, key))}, but convention "
-            f"{fields['convention']} has {as_text(getattr(named, key))}"
+    return [f"signature: {key} is {choice_text(getattr(signed, key))}, but convention "
+            f"{fields['convention']} has {choice_text(getattr(named, key))}"
             for key in (*CHOICES, "top_k") if getattr(signed, key) != getattr(named, key)]
 
 

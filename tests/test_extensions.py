@@ -206,7 +206,8 @@ def test_no_name_of_ours_is_taken(name, tmp_path, monkeypatch):
 def test_a_layout_of_unknown_roles(tmp_path, monkeypatch):
     declare(monkeypatch, tmp_path, "roles", "from reid_ref.files import Layout\n"
             "RECORD = Layout('x', 'y', {'query_feature': 'a'})", layout="x")
-    refused("layout", "'query_feature'", extensions.find, "layout", "x", reid_ref.files.Layout)
+    refused("layout", "'query_feature'", extensions.declared_record, "layout", "x",
+            reid_ref.files.Layout)
 
 
 @pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
@@ -248,6 +249,6 @@ def test_nothing_looks_for_packages_unless_a_name_is_not_ours():
 
 
 def test_find_is_none_where_no_package_has_it():
-    assert extensions.find("convention", "nothing", Convention) is None
+    assert extensions.declared_record("convention", "nothing", Convention) is None
     with pytest.raises(KeyError):
         reid_ref.CONVENTIONS["nothing"]

@@ -13,7 +13,7 @@ from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.measures import COLUMNS, MEASURES, Measure, measure
 from reid_ref.protocols.evaluation import evaluate_protocol
 from reid_ref.result.means import over_trials
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 from tests import cases
 from tests.commands.common import MARKET, answer, assert_one_line_error, command, table
 from tests.documents import ROOT
@@ -238,7 +238,7 @@ def test_every_command_prints_every_measure(tmp_path):
         assert by_name["confidence"][name]["value"] == by_name[name]
         assert [group[name] for group in by_name["by"]["camera"]] == groups[name].tolist()
         column = measure(name).column or name
-        assert [query[column] for query in queries] == plain(result.of_query(name))
+        assert [query[column] for query in queries] == json_values(result.of_query(name))
 
 
 @UNMATCHED

@@ -11,7 +11,7 @@ from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.functions import evaluate_ranked_lists
 from reid_ref.result.form import SAVED
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 from fixtures.saved.generate import numbers_of
 from tests.cases import put, quietly, signed
 from tests.documents import ROOT
@@ -157,7 +157,7 @@ SPOILT = [
     (put("schema", 2), "schema", "anew"),
     (put("schema", True), "schema", "anew"),
     (lambda one: (one.clear(), one.update(per_query_json(small()))), "", "--save keeps"),
-    (lambda one: (one.clear(), one.update(plain(small().to_dict()))), "", "--save keeps"),
+    (lambda one: (one.clear(), one.update(json_values(small().to_dict()))), "", "--save keeps"),
     (lambda one: one.pop("signature"), "signature", "none"),
     (signed("ties:reversed", "ties:gallery-order"), "signature", "ties reversed"),
     (signed("matlab[ties=reversed]", "mars"), "signature", "convention matlab"),

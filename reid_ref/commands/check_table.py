@@ -21,12 +21,12 @@ from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark
 from reid_ref.datasets.printed import (
-    SEVERAL, UNKNOWN, Number, PrintedRow, forms_of, is_table_of_results, rows_of)
+    SEVERAL, UNKNOWN, Number, PrintedRow, forms_of, is_table_of_results, printed_rows)
 from reid_ref.datasets.published import (
     RULES, Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
 from reid_ref.disk import path_of, read_lines
 from reid_ref.signature import convention_of, off_its_name, parse_signature
-from reid_ref.text.pages import Grid, plain, tables_of
+from reid_ref.text.pages import Grid, markdown_plain, tables_of
 
 
 class CheckedRow(NamedTuple):
@@ -63,7 +63,7 @@ def check_page(page: Sequence[str], dataset: str | None = None) -> tuple[list[Ch
     ends = [bisect_left(signatures, (grid.rows[0][0],)) for grid in grids] + [len(signatures)]
     for grid, (first, end) in zip(grids, pairwise(ends)):
         form = forms[bisect_left(forms, (grid.rows[0][0],)) - 1][1]
-        rows = list(rows_of(grid, form))
+        rows = list(printed_rows(grid, form))
         named = {name: signature for _, name, signature in reversed(signatures[first:end])}
         inside = {line: signature for line, _, signature in signatures[first:end]}
         checked += [check_row(row, inside.get(row.line, named.get(row.name)), dataset)
@@ -82,7 +82,7 @@ def _signatures(page: Sequence[str]) -> Iterator[tuple[int, str, str]]:
         if 0 <= start < end:
             version = line[end + 10:end + 60].replace("`", " ").replace("|", " ").split()
             name = line[:start].strip("-*+%` ").removesuffix(":")
-            yield (number, name if line[0] == "%" else plain(name),
+            yield (number, name if line[0] == "%" else markdown_plain(name),
                    line[start:end + 10] + "".join(version[:1]))
 
 

@@ -27,7 +27,7 @@ class Records(NamedTuple):
     conventions: dict[str, Record]
 
 
-def record_of(convention: Convention) -> Record:
+def convention_record(convention: Convention) -> Record:
     """Return a convention, and its differences from matlab."""
     return Record(convention, tuple(convention.differences))
 
@@ -107,9 +107,9 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(request: ConventionsRequest) -> None:
     if request.name is not None:
         convention = find_convention(request.name, "NAME")
-        show_answer(request.format, json=lambda: record_of(convention),
+        show_answer(request.format, json=lambda: convention_record(convention),
                     table=lambda: as_page(convention))
     else:
         every = every_convention()
         show_answer(request.format, table=lambda: as_list(every), json=lambda: Records(
-            {name: record_of(convention) for name, convention in every.items()}))
+            {name: convention_record(convention) for name, convention in every.items()}))

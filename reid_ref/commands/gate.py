@@ -18,7 +18,7 @@ from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.measures import any_case, measure, names
+from reid_ref.measures import any_case, measure, measure_names
 from reid_ref.result import Result
 from reid_ref.result.saved import load
 from reid_ref.statistics import holm
@@ -79,7 +79,7 @@ class Gates(NamedTuple):
     baseline: Result | None
 
 
-def check(request: GateRequest) -> Gates:
+def read_gates(request: GateRequest) -> Gates:
     """Read what a result must pass, before the work."""
     return Gates(
         parse_wanted(request.expect or (), "--expect"),
@@ -133,8 +133,8 @@ def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
 
 
 def _not_wanted(option: str, part: str) -> InputError:
-    return InputError(option, f"NAME=PERCENT, NAME being {names()}, e.g. mAP=76.12,Rank-1=90.1",
-                      repr(part.strip()))
+    return InputError(option, f"NAME=PERCENT, NAME being {measure_names()}, e.g. "
+                      "mAP=76.12,Rank-1=90.1", repr(part.strip()))
 
 
 def parse_tolerance(text: str) -> Decimal:

@@ -12,7 +12,7 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
 from reid_ref.console.files import (
-    add_images, evaluate_file, groups_of, image_names)
+    add_images, evaluate_file, files_per_result, image_names)
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import Request, narrowed, option
 from reid_ref.console.values import numbers
@@ -112,7 +112,7 @@ def run(request: PlotRequest) -> None:
     check_targets(request.output)
     conventions = _conventions(request)
     _check_numbers(request, conventions)
-    groups = groups_of(request, request.files)
+    groups = files_per_result(request, request.files)
     lists = common.read_lists(request, conventions)
     figure, words = (
         (_rank_lists(request, groups, conventions, lists, width), caption("rank-lists"))
@@ -120,7 +120,7 @@ def run(request: PlotRequest) -> None:
     if request.title is not None or request.no_title:
         style.retitle(figure, request.title or "")
     style.save(figure, request.output)
-    show("\n".join([style.written(request.output), *row("caption", words)]))
+    show("\n".join([style.wrote_line(request.output), *row("caption", words)]))
 
 
 def _conventions(request: PlotRequest) -> list[Convention]:
@@ -149,18 +149,18 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
     """Return the figure and its caption."""
     draw: Callable[..., Any]
     if request.figure == "cameras":
-        return camera_matrix.of_methods(_of_each(
+        return camera_matrix.matrix_per_method(_for_each_system(
             request, groups, lambda given: _pairs(request, given.data_for("plot cameras"))),
             width), caption("cameras")
     if request.figure == "distances":
-        samples = _of_each(request, groups, lambda given: _sample(
+        samples = _for_each_system(request, groups, lambda given: _sample(
             request, given.data_for("plot distances")))
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
                 caption("distances"))
     how = common.how(request, conventions, lists)
     if request.figure == "conventions":
-        results = _of_each(request, groups, lambda given: evaluate_file(
+        results = _for_each_system(request, groups, lambda given: evaluate_file(
             request, given.data_for("plot conventions"), how))
         height = curves.conventions_height(max(map(len, results.values())))
         draw, words = figures.conventions, caption("conventions")
@@ -168,7 +168,7 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
             draw = partial(draw, measures=named)
             words = caption("conventions", measures=", ".join(named))
         return style.draw_panels(draw, results, width, height, scaled=False), words
-    by_name = by_row(_of_each(request, groups, lambda given: given.results(how)))
+    by_name = by_row(_for_each_system(request, groups, lambda given: given.results(how)))
     draw = SHARED[request.figure]
     if request.last_rank:
         draw = partial(figures.cmc, last=request.last_rank)
@@ -178,8 +178,8 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
     return figure, with_counts(caption(request.figure, len(by_name) > 1, bands), by_name)
 
 
-def _of_each(request: PlotRequest, groups: list[list[Path]],
-             work: Callable[[Given], Any]) -> dict[str, Any]:
+def _for_each_system(request: PlotRequest, groups: list[list[Path]],
+                     work: Callable[[Given], Any]) -> dict[str, Any]:
     """Return what `work` makes of each result, by its name."""
     answers = {}
     for given in given_of(request, groups):
@@ -206,13 +206,13 @@ def _rank_lists(request: PlotRequest, groups: list[list[Path]],
     """Return the figure of the queries of --query, or of the worst ones; one row per system."""
     how = common.how(request, conventions, lists)
 
-    def read(given: Given) -> tuple[ResultFile, Any, Result | None]:
+    def read_images(given: Given) -> tuple[ResultFile, Any, Result | None]:
         data = given.data_for("plot rank-lists")
         names = None if request.images is None else image_names(request, given.files, data)
         results = () if request.query else given.results(how).values()
         return data, names, next(iter(results), None)
 
-    by_system = _of_each(request, groups, read)
+    by_system = _for_each_system(request, groups, read_images)
     first, (data, _, result) = next(iter(by_system.items()))
     queries: list[int] = (request.query or [] if result is None else
                           worst_queries(result, request.worst or WORST).tolist())

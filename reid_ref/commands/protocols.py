@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
-from reid_ref.console.protocols import chosen, is_file, named, option_of_trials
+from reid_ref.console.protocols import chosen, is_file, protocol_or_file, option_of_trials
 from reid_ref.console.request import Request
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
@@ -46,7 +46,7 @@ class ProtocolRecords(NamedTuple):
     protocols: dict[str, ProtocolRecord]
 
 
-def record_of(protocol: Protocol) -> ProtocolRecord:
+def protocol_record(protocol: Protocol) -> ProtocolRecord:
     """Return a protocol in words."""
     return ProtocolRecord(
         protocol.name, _benchmark(protocol), protocol.source, protocol.prepare,
@@ -85,7 +85,7 @@ def as_list() -> str:
 
 def as_page(protocol: Protocol, given: str = "") -> str:
     """Return everything about one protocol in words; `given`: the file that it is from."""
-    record = record_of(protocol)
+    record = protocol_record(protocol)
     save = ["", *_plain(protocol.save)] if protocol.save else []
     return "\n".join([*named_rows(_page(record, protocol, given or record.name), 12), *save])
 
@@ -155,9 +155,9 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(request: Request) -> None:
     name = request.protocol
     if name is not None:
-        protocol, given = named(name, "NAME"), name if is_file(name) else ""
-        show_answer(request.format, json=lambda: record_of(protocol),
+        protocol, given = protocol_or_file(name, "NAME"), name if is_file(name) else ""
+        show_answer(request.format, json=lambda: protocol_record(protocol),
                     table=lambda: as_page(protocol, given))
     else:
         show_answer(request.format, table=as_list, json=lambda: ProtocolRecords(
-            {name: record_of(record) for name, record in every_protocol().items()}))
+            {name: protocol_record(record) for name, record in every_protocol().items()}))

@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice, each_warning_once, warn
 from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
-from reid_ref.console.answers import Origin, dataset_of, show_answer
+from reid_ref.console.answers import Origin, dataset_of, input_of, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention, Reranking
@@ -20,7 +20,7 @@ from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
 from reid_ref.result import HEADLINE, Numbers, Result, headline, numbers_of
 from reid_ref.statistics import Interval
-from reid_ref.text import percent, row, signature_rows, signed_percent, source
+from reid_ref.text import named_rows, percent, row, signature_rows, signed_percent
 from reid_ref.text.table import lines
 
 
@@ -37,15 +37,14 @@ class Rerank(NamedTuple):
     results: list[Reranked]
 
 
-def as_table(results: Mapping[str, Result], source: str, measures: Sequence[str] = HEADLINE,
+def as_table(results: Mapping[str, Result], given: Iterable[tuple[str, str]],
+             measures: Sequence[str] = HEADLINE,
              intervals: confidence.Intervals = None) -> str:
     """Return one column per result; the first is what the others are compared with."""
     numbers = [headline(result, measures) for result in results.values()]
-    counts = next(iter(results.values())).counts
     (first, _), *others = results.items()
     after = dict(others)
-    text = row("input", source)
-    text += row("images", f"{counts.query:,} queries, {counts.gallery:,} gallery")
+    text = named_rows(given)
     text += [line for result in after.values() for line in _words(result)]
     heads = ["percent", first, *(head for name in after for head in (name, "change"))]
     text += ["", *lines(heads, [
@@ -116,7 +115,7 @@ def run(request: RerankRequest) -> int:
     length, measures = common.cmc_length(request), common.measures(request)
     convention = common.one_convention(request)
     numbers = _check(request)
-    options = confidence.check(request)
+    options = confidence.interval_options(request)
     data = common.read_files(request)
     data.features("data", remedy="give the features of query and gallery")
     with each_warning_once():
@@ -125,12 +124,12 @@ def run(request: RerankRequest) -> int:
             {"re-ranked": _reranked(request, data, convention, numbers)}
             if request.multi_query is None else _multi_query(request, data, convention))}
         common.check_measures(request, results.values())
-        results, intervals = confidence.find(request, results, options)
+        results, intervals = confidence.results_with_intervals(request, results, options)
     findings = gates.examine(request, data, [convention])
     dataset = dataset_of(common.recognised(data)) if request.format == "json" else None
     show_answer(
         request.format,
-        table=lambda: as_table(results, source(request.files, data.layout), measures, intervals),
+        table=lambda: as_table(results, input_of(request.files, data), measures, intervals),
         json=lambda: Rerank([Reranked(
             name=name, files=request.files, layout=data.layout, dataset=dataset,
             convention=convention.name, **numbers_of(result, length, common.named(request)),

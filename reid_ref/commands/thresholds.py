@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from reid_ref.arrays import InputError
 from reid_ref.console import confidence, options as common
-from reid_ref.console.answers import OfFiles, show_answer
+from reid_ref.console.answers import OfFiles, input_of, show_answer
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
-from reid_ref.text import percent, row, signature_rows, source
+from reid_ref.text import named_rows, percent, row, signature_rows
 from reid_ref.text.plain import Share
 from reid_ref.text.table import as_csv, lines
 from reid_ref.thresholds.evaluation import RATES, thresholds_of
@@ -49,10 +49,10 @@ def points_of(found: Thresholds) -> dict[str, Point]:
             "equal error": found.equal, "crossing": found.crossing}
 
 
-def as_text(found: Thresholds, source: str) -> str:
+def as_text(found: Thresholds, given: Iterable[tuple[str, str]]) -> str:
     """Return all numbers, what is counted, and how the intervals are made."""
     ignored = found.convention.not_ranked
-    text = row("input", source) + row("distance", _distance(found)) + row(
+    text = named_rows(given) + row("distance", _distance(found)) + row(
         "pairs", f"{found.genuine:,} genuine: a query and its good images; {found.impostor:,} "
         "impostor: a query and every other kept image, distractors included") + row(
         "ignored", "; ".join(IGNORED[rule].words for rule in ignored) or "nothing")
@@ -107,7 +107,7 @@ def _intervals(points: dict[str, Point]) -> list[str]:
 
 
 def _ends(interval: Interval | None) -> str:
-    return "-" if interval is None else confidence.ends(interval)
+    return "-" if interval is None else confidence.interval_ends(interval)
 
 
 def _small_ends(interval: Interval | None) -> str:
@@ -177,7 +177,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: ThresholdsRequest) -> None:
-    options = confidence.check(request)
+    options = confidence.interval_options(request)
     if options is not None and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     convention = common.one_convention(request)
@@ -189,4 +189,4 @@ def run(request: ThresholdsRequest) -> None:
                               common.how(request, [convention], lists, bar), request.far, options)
     show_answer(request.format, json=lambda: as_answer(found, request.files, data.layout),
                 csv=lambda: as_rows(found),
-                table=lambda: as_text(found, source(request.files, data.layout)))
+                table=lambda: as_text(found, input_of(request.files, data)))

@@ -12,7 +12,7 @@ no order, so nothing can move them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from reid_ref import metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.console import options as common
 from reid_ref.console.answers import (
-    NamedCurve, OfFiles, curves_of, show_answer, table_of_curves)
+    NamedCurve, OfFiles, curves_of, input_of, show_answer, table_of_curves)
 from reid_ref.console.request import Request
 from reid_ref.conventions import TIES, Convention
 from reid_ref.evaluation.engine import summaries
@@ -32,7 +32,7 @@ from reid_ref.labels import Labels
 from reid_ref.measures import RANKS
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
 from reid_ref.signature import Signature
-from reid_ref.text import row, signature_rows, tied_queries
+from reid_ref.text import named_rows, row, signature_rows, tied_queries_text
 
 #: Rules of which the expectation is known.
 RULES = ("trapezoid", "step")
@@ -204,11 +204,13 @@ def columns_of(bounds: TieBounds) -> dict[str, tuple[float, Doubles]]:
     return {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
 
 
-def as_table(bounds: TieBounds, n_query: int, ranks: Sequence[int] = RANKS) -> str:
+def as_table(bounds: TieBounds, given: Iterable[tuple[str, str]], n_query: int,
+             ranks: Sequence[int] = RANKS) -> str:
     """Return worst, expected and best numbers over the orders of ties, in percent."""
-    text = table_of_curves("percent", columns_of(bounds), ranks,
-                           lambda value: f"{100 * value:.4f}")
-    text += ["", *row("ties", tied_queries(bounds.tied, n_query)),
+    text = [*named_rows(given), ""]
+    text += table_of_curves("percent", columns_of(bounds), ranks,
+                            lambda value: f"{100 * value:.4f}")
+    text += ["", *row("ties", tied_queries_text(bounds.tied, n_query)),
              *row("expected", "mean over all orders of ties, computed exactly")]
     return "\n".join([*text, "", *signature_rows(str(bounds.signature))])
 
@@ -233,7 +235,8 @@ def run(request: Request) -> None:
     with common.progress_bar(len(data.query)) as bar:
         bounds = tie_bounds_of(data.input, data.query, data.gallery,
                                common.how(request, [convention], lists, bar))
-    show_answer(request.format, table=lambda: as_table(bounds, len(data.query), ranks),
+    show_answer(request.format, table=lambda: as_table(
+                    bounds, input_of(request.files, data), len(data.query), ranks),
                 json=lambda: TieAnswer(
                     request.files, data.layout, convention.name, bounds.tied,
                     curves_of(columns_of(bounds), length), str(bounds.signature)))

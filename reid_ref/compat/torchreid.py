@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reid_ref.compat.common import Choice, answered, both_sides
 from reid_ref.conventions import ARITHMETIC, CONVENTIONS, Convention
 from reid_ref.labels import Labels, check_distances
-from reid_ref.metrics import DRAWS, Rows, single_gallery_shot_draws
+from reid_ref.metrics import DRAWS, DistanceRows, single_gallery_shot_draws
 
 #: Its rank.py in the repository and in the package on PyPI.
 _RANK = ("torchreid.metrics.rank", "torchreid.reid.metrics.rank")
@@ -88,7 +88,7 @@ def _curve_of_draws(distances: npt.NDArray[Any], sides: tuple[Labels, Labels],
     The Python form divides a query's number of hits by 10, the Cython form adds 0.1 for each; both
     then add query after query, and divide by the number of queries.
     """
-    rows = Rows(ARITHMETIC[record.arithmetic].distances(distances), *sides, record.ignored)
+    rows = DistanceRows(ARITHMETIC[record.arithmetic].distances(distances), *sides, record.ignored)
     curves = single_gallery_shot_draws(rows, length, np.random.RandomState(0))
     hits = np.rint(DRAWS * curves[~np.isnan(curves[:, 0])]).astype(np.int64)
     tenths = np.arange(DRAWS + 1, dtype=np.float32) / np.float32(DRAWS)

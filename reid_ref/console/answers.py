@@ -11,11 +11,18 @@ from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Ranks, Result, as_fields, named_ranks
-from reid_ref.text.plain import Share, plain
+from reid_ref.text import input_pairs
+from reid_ref.text.plain import Share, json_values
 from reid_ref.text.table import as_latex, as_markdown, lines
 
 #: The version of every JSON object; it rises when a key is renamed or means another thing.
 SCHEMA = 1
+
+
+def input_of(files: list[str], data: ResultFile) -> list[tuple[str, str]]:
+    """Return the first rows of a screen: the input, and its images."""
+    n_gallery = len(data.gallery)
+    return input_pairs(files, data.layout, len(data.query), n_gallery, data.input.words(n_gallery))
 
 
 def add_json(command: Any) -> None:
@@ -26,7 +33,7 @@ def add_json(command: Any) -> None:
 
 def _as_json(answer: Any) -> str:
     """Return one object, with its version and the warnings."""
-    values = {"schema": SCHEMA, "warnings": WARNINGS, **plain(answer)}
+    values = {"schema": SCHEMA, "warnings": WARNINGS, **json_values(answer)}
     return json.dumps(values, allow_nan=False).replace("\x7f", "\\u007f")
 
 

@@ -13,7 +13,7 @@ from reid_ref.console.request import METHODS, Request
 from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
 from reid_ref.measures import measure
-from reid_ref.result import Result, headline, intervals_of, sums_of_units
+from reid_ref.result import Result, headline, sum_intervals, sums_of_units
 from reid_ref.statistics import Interval
 from reid_ref.statistics.interval import LEVEL, check_level
 from reid_ref.statistics.units import RESAMPLES, SEED, check_random
@@ -40,7 +40,7 @@ def intervals(results: Mapping[str, Result], measures: Sequence[str], unit: Any 
             sums.update({(key, name): sums_of_units(result, name, unit)
                          for name in numbers if name not in reasons})
         by_result: dict[str, dict[str, Interval]] = {key: {} for key in results}
-        for (key, name), interval in zip(sums, intervals_of(sums.values(), **options)):
+        for (key, name), interval in zip(sums, sum_intervals(sums.values(), **options)):
             by_result[key][name] = interval
     return by_result
 
@@ -81,7 +81,7 @@ def single(numbers: Mapping[str, float], by_metric: Mapping[str, Interval]) -> l
     for name, value in numbers.items():
         interval = by_metric.get(name)
         rows.append([name, percent(value), *(("-", "-", "-") if interval is None else (
-            ends(interval), percent(interval.se), percent(interval.se_naive)))])
+            interval_ends(interval), percent(interval.se), percent(interval.se_naive)))])
     return lines(["", "percent", f"{level}% interval", "SE", "naive SE"], rows, indent=10)
 
 
@@ -96,12 +96,12 @@ def several(intervals: Intervals, measures: Sequence[str]) -> list[str]:
     title = f"{every[0].level:g} % interval" if every else "interval"
     later = [name for name in measures if measure(name).of_curve][1:] if len(measures) > 3 else ()
     columns = [name for name in measures if name not in later]
-    rows = [[name, *(ends(by_metric[metric]) if metric in by_metric else "-"
+    rows = [[name, *(interval_ends(by_metric[metric]) if metric in by_metric else "-"
                      for metric in columns)] for name, by_metric in intervals.items()]
     return ["", *lines([title, *columns], rows), "", *notes(intervals)]
 
 
-def ends(interval: Interval, between: str = " .. ") -> str:
+def interval_ends(interval: Interval, between: str = " .. ") -> str:
     """Return the ends of an interval in percent."""
     return f"{percent(interval.low)}{between}{percent(interval.high)}"
 
@@ -175,7 +175,7 @@ def add_options(command: Any) -> None:
     Request.add(command, "--level", "--unit", "--resamples", "--seed")
 
 
-def check(request: Request, always: bool = False) -> dict[str, Any] | None:
+def interval_options(request: Request, always: bool = False) -> dict[str, Any] | None:
     """Return the options of intervals, None without --confidence, unless they are `always` made.
     """
     if not (request.confidence or always):
@@ -196,7 +196,8 @@ def read_options(request: Request) -> dict[str, Any]:
     return options
 
 
-def find(request: Request, results: Mapping[str, Result], options: dict[str, Any] | None,
+def results_with_intervals(
+        request: Request, results: Mapping[str, Result], options: dict[str, Any] | None,
          ) -> tuple[Mapping[str, Result], dict[str, dict[str, Interval]] | None]:
     """Return results whose signature says how intervals are made, and the intervals by name.
 

@@ -12,7 +12,7 @@ from typing import Any
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
 from reid_ref.console.request import Request
-from reid_ref.console.terminal import about, names_of_arguments, phase
+from reid_ref.console.terminal import names_of_arguments, phase, progress_prefix
 from reid_ref.datasets.labels import read_sides
 from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
@@ -34,9 +34,9 @@ def evaluate_file(request: Request, data: ResultFile, how: How) -> dict[str, Res
 
 
 @contextlib.contextmanager
-def said_of(name: str, files: list[str]) -> Iterator[None]:
+def naming_errors(name: str, files: list[str]) -> Iterator[None]:
     """Let warnings and errors say which result they are about."""
-    with each_warning_once(f"{name}: "), about(name):
+    with each_warning_once(f"{name}: "), progress_prefix(name):
         try:
             yield
         except InputError as error:
@@ -68,13 +68,13 @@ def add(command: Any) -> None:
     Request.add(command, "--labels", "--numbers-from", "--n-good")
 
 
-def groups_of(request: Request, files: Sequence[str]) -> list[list[Path]]:
+def files_per_result(request: Request, files: Sequence[str]) -> list[list[Path]]:
     """Return the files of each result; ranked lists have their labels in others: each is one."""
     return ([[Path(file)] for file in files] if request.labels else
             results_of_files(*files, names=common.names_of_arrays(request)))
 
 
-def read(request: Request, files: Sequence[str]) -> ResultFile:
+def read_input(request: Request, files: Sequence[str]) -> ResultFile:
     """Read one result's files, or the lists of a file, and their labels."""
     if not request.labels:
         return common.read_files(request, files)

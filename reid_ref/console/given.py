@@ -46,14 +46,14 @@ class Given:
         What was read is let go at the end, so that one result at a time is in memory.
         """
         with (contextlib.nullcontext() if self.alone else
-              console_files.said_of(self.name, self.files)):
+              console_files.naming_errors(self.name, self.files)):
             yield
         self.__dict__.pop("data", None)
 
     @cached_property
     def data(self) -> ResultFile:
         """What the files hold; an error of the file that holds no arrays."""
-        return console_files.read(self.request, self.files)
+        return console_files.read_input(self.request, self.files)
 
     def data_for(self, option: str, remedy: str = "name the result file") -> ResultFile:
         """Return what the files hold; refuse an option that needs more than was given."""
@@ -111,14 +111,15 @@ class PartsGiven(_WithoutData):
         self.words = f"--protocol {protocol.name}"
 
     def results(self, how: How) -> Mapping[str, Result]:
-        return protocols.evaluated(self.request, self.protocol, self.files, later=self.later)
+        return protocols.results_by_part(
+            self.request, self.protocol, self.files, later=self.later)
 
 
 def given_of(request: Request, groups: Sequence[Sequence[Path]], protocol: Protocol | None = None,
              later: bool = False) -> list[Given]:
     """Return each result of these files, of which none is read yet.
 
-    `later` is that of `protocols.evaluated`. Options of an evaluation are refused if every result
+    `later` is that of `protocols.results_by_part`. Options of an evaluation are refused if every result
     is a saved one.
     """
     names = console_files.names_of_results(request.names, groups)

@@ -30,7 +30,7 @@ def add(command: Any) -> None:
                 "--boxes-per-image")
 
 
-def named(name: str, argument: str) -> Protocol:
+def protocol_or_file(name: str, argument: str) -> Protocol:
     """Return the protocol of a name, or of a .toml or .json file."""
     return read_protocol(name) if is_file(name) else find_protocol(name, argument)
 
@@ -80,11 +80,11 @@ def file_of_trials(protocol: Protocol) -> str:
     return protocol.trials.file if isinstance(protocol.trials, Given) else ""
 
 
-def check(request: Request) -> Protocol | None:
+def requested_protocol(request: Request) -> Protocol | None:
     """Return the protocol that is named, if one is, and what it needs is given."""
     if request.protocol is None:
         return None
-    protocol = named(request.protocol, "--protocol")
+    protocol = protocol_or_file(request.protocol, "--protocol")
     if file_of_trials(protocol) and request.trials is None:
         raise InputError("--trials", f"{file_of_trials(protocol)}, which comes with the data set",
                          "none", f"reid-ref protocols {protocol.name} says more")
@@ -92,16 +92,16 @@ def check(request: Request) -> Protocol | None:
 
 
 def check_part(request: Request) -> Protocol | None:
-    """As `check`, where a single part is meant."""
-    protocol = check(request)
+    """As `requested_protocol`, if a single part is meant."""
+    protocol = requested_protocol(request)
     if protocol is not None and request.part is None and len(protocol.parts) > 1:
         raise InputError("--part", f"one of {', '.join(part.name for part in protocol.parts)}, "
                          f"the parts of {protocol.name}", "none")
     return protocol
 
 
-def evaluated(request: Request, protocol: Protocol, files: Sequence[str],
-              later: bool = False) -> ProtocolResult:
+def results_by_part(request: Request, protocol: Protocol, files: Sequence[str],
+                    later: bool = False) -> ProtocolResult:
     """Return the results of the protocol's parts, or of the one that is named.
 
     Several results are the trials of one. `later`: see `evaluate_ranked`.
@@ -109,21 +109,21 @@ def evaluated(request: Request, protocol: Protocol, files: Sequence[str],
     if protocol.boxes is not None:
         return _searched(request, protocol, files)
     request.check(NO_BOXES, "a protocol of person search", protocol.name)
-    groups = ranked_lists.groups_of(request, files)
+    groups = ranked_lists.files_per_result(request, files)
     if len(groups) == 1:
         return _of_files(request, protocol, list(map(str, groups[0])), None, later)
     check_averaged(protocol, "FILE", len(groups))
     request.check(TRIALS, "one result", f"{len(groups)}, each a trial of its own")
     results = []
     for paths in groups:
-        with ranked_lists.said_of(str(paths[0]), list(map(str, paths))):
+        with ranked_lists.naming_errors(str(paths[0]), list(map(str, paths))):
             results.append(_of_files(request, protocol, list(map(str, paths)), ONE_OF_SEVERAL))
     return average_trials(protocol, results)
 
 
 def _of_files(request: Request, protocol: Protocol, files: list[str], trials: Any,
               later: bool = False) -> ProtocolResult:
-    data = ranked_lists.read(request, files)
+    data = ranked_lists.read_input(request, files)
     shots = request.shots if request.shots is None else check_count(request.shots, "--shots")
     if request.trials is not None:
         trials = read_trials(request.trials, data.gallery, shots or protocol.shots[0])

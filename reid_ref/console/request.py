@@ -14,7 +14,7 @@ from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_format
 from reid_ref.console.values import decimals, numbers
 from reid_ref.datasets.pooling import POOLINGS
-from reid_ref.measures import names as measure_names
+from reid_ref.measures import measure_names
 
 Own = TypeVar("Own", bound="Request")
 METHODS = ("bootstrap-t", "analytic")

@@ -13,7 +13,7 @@ from reid_ref.console.files import names_of_results
 from reid_ref.console.given import check_saved, given_of_one
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase
-from reid_ref.measures import names
+from reid_ref.measures import measure_names
 from reid_ref.result import Result
 from reid_ref.result.systems import METRICS
 from reid_ref.statistics.units import RESAMPLES
@@ -38,7 +38,7 @@ def add_metrics(command: argparse.ArgumentParser) -> None:
     # Of distances; there is the usual one alone.
     command.add_argument("--metric", metavar="NAME", help=argparse.SUPPRESS)
     command.add_argument("--measure", metavar="NAME[,NAME]", default=",".join(METRICS),
-                         help=f"{names()}, k a number (default: {','.join(METRICS)})")
+                         help=f"{measure_names()}, k a number (default: {','.join(METRICS)})")
 
 
 def measures_of(request: Request) -> list[str]:
@@ -50,7 +50,7 @@ def measures_of(request: Request) -> list[str]:
     return common.named(request)
 
 
-def check(request: Request) -> tuple[list[str], dict[str, Any]]:
+def metrics_and_options(request: Request) -> tuple[list[str], dict[str, Any]]:
     """Return the metrics and the options of intervals; refuse what does not go together."""
     if len(request.files) < 2:
         raise InputError("FILE", "at least 2", len(request.files), "reid-ref evaluate shows one")
@@ -65,7 +65,7 @@ class Read(NamedTuple):
     result: Result
 
 
-def read(request: Request) -> dict[str, list[Read]]:
+def read_systems(request: Request) -> dict[str, list[Read]]:
     """Read the files of every system; evaluate those that are no saved results."""
     systems = _files(request)
     protocol = protocols.check_part(request)

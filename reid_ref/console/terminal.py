@@ -56,7 +56,7 @@ def set_quiet(quiet: bool) -> None:
 
 
 @contextlib.contextmanager
-def about(name: str) -> Iterator[None]:
+def progress_prefix(name: str) -> Iterator[None]:
     """Let the line of progress begin with the name of one of several results."""
     global _about
     before, _about = _about, f"{name}: "

@@ -6,7 +6,7 @@ means its loader and its evaluator; `NAME-function` is the evaluator alone.
 """
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
-    TIES, UNMATCHED, Rule, as_text, is_only_ignored, only_ignored)
+    TIES, UNMATCHED, Rule, choice_text, is_only_ignored, only_ignored)
 from reid_ref.conventions.convention import (
     NO_CHOICES, Convention, Reranking, loaded_images)
 from reid_ref.conventions.records import (
@@ -18,7 +18,7 @@ __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
     "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "METRICS", "NAMES", "NOT_IN_ALL",
     "NO_CHOICES", "RECALL", "Reranking", "Rule", "SYSU_CAMERAS", "TIES", "TOOLBOXES",
-    "UNMATCHED", "as_text", "changed", "check_known", "choices_of_text", "every_convention",
+    "UNMATCHED", "choice_text", "changed", "check_known", "choices_of_text", "every_convention",
     "find_convention", "find_conventions", "is_only_ignored", "known_as", "left_out",
     "loaded_images", "only_ignored",
 ]

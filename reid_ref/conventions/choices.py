@@ -17,7 +17,7 @@ from reid_ref import extensions, metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import JUNK
 from reid_ref.metrics import (
-    Rows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
+    DistanceRows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
 from reid_ref.ranking.good_ranks import GoodRanks, forget_junk_matches, reverse_ties
 
 Array = npt.NDArray[Any]
@@ -97,7 +97,7 @@ class Curve(NamedTuple):
     curve : callable
         (ranks, or what `of_rows` gave of all queries; length; n_query) to the curve.
     of_rows : callable, optional
-        (`Rows`, length, random numbers) to values per query, where ranks are not enough.
+        (`DistanceRows`, length, random numbers) to values per query, where ranks are not enough.
     counts : bool
         Whether it counts queries, one each.
     draws : bool
@@ -113,7 +113,7 @@ class Curve(NamedTuple):
     words: str
     short: str
     curve: Callable[[Any, int, int], Doubles]
-    of_rows: Callable[[Rows, int, np.random.RandomState], Array] | None = None
+    of_rows: Callable[[DistanceRows, int, np.random.RandomState], Array] | None = None
     counts: bool = False
     draws: bool = False
     also_ignored: tuple[str, ...] = ()
@@ -267,7 +267,7 @@ class _Rules(dict[str, Rule]):
     """The rules by name; another name is that of an installed package, which no list has."""
 
     def __missing__(self, name: str) -> Rule:
-        rule = extensions.find("ap_rule", name, Rule)
+        rule = extensions.declared_record("ap_rule", name, Rule)
         if rule is None:
             raise KeyError(name)
         return rule if rule.differs else rule._replace(
@@ -441,7 +441,7 @@ def known_values(choice: str, value: Any) -> list[str]:
     """Return the values of a choice; if `value` is none of them, those of packages as well."""
     values = list(CHOICES[choice])
     return values if choice != "ap" or value in values else [
-        *values, *extensions.names("ap_rule")]
+        *values, *extensions.declared_names("ap_rule")]
 
 
 #: Statuses of queries whose identity's images are all ignored are made of these.
@@ -465,7 +465,7 @@ def is_only_ignored(status: str) -> bool:
     return status.startswith("only ") and SHARED.issuperset(status[5:].split(" or "))
 
 
-def as_text(value: Any) -> str:
+def choice_text(value: Any) -> str:
     """Return a choice as text; several are joined by +."""
     several = isinstance(value, (tuple, list))
     return "+".join(map(str, value)) or "nothing" if several else str(value)

@@ -14,7 +14,7 @@ from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_c
 from reid_ref.arrays.value import Value
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
-    UNMATCHED, Curve, Mask, as_text, known_values)
+    UNMATCHED, Curve, Mask, choice_text, known_values)
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 
 _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
@@ -284,7 +284,7 @@ class Convention:
         unknown = [key for key in changes if key not in self.__dataclass_fields__]
         if unknown:
             check_choice(unknown[0], "replace", self.__dataclass_fields__)
-        words = ",".join(f"{key}={as_text(value)}" for key, value in changes.items()
+        words = ",".join(f"{key}={choice_text(value)}" for key, value in changes.items()
                          if key not in NO_CHOICES)
         name = f"{self.name}[{words}]" if words else self.name
         return replace(self, **{"name": name, **changes})

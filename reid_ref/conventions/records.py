@@ -30,7 +30,7 @@ FORMULAS = MappingProxyType({
     "1 - unit(q) @ unit(g).T": ("cosine", False), "-unit(q) @ unit(g).T": ("dot", True)})
 
 
-class Measure(NamedTuple):
+class DefaultMetric(NamedTuple):
     """How a toolbox measures distances between features by default: a formula; file and line."""
 
     formula: str
@@ -39,7 +39,7 @@ class Measure(NamedTuple):
 
 _RAW, _UNIT, _COSINE, _DOT = FORMULAS
 #: What is given lists of images has no features.
-_NO_FEATURES = Measure(_UNIT, "")
+_NO_FEATURES = DefaultMetric(_UNIT, "")
 
 
 class Copy(NamedTuple):
@@ -51,7 +51,7 @@ class Copy(NamedTuple):
     evaluator: str
     names: tuple[str, ...]
     source: str
-    measure: Measure
+    measure: DefaultMetric
     reranking: Reranking | None = None
 
 
@@ -63,7 +63,7 @@ def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
 
 #: The rows of copies.csv.
 COPIES = [Copy(row["evaluator"], tuple(row["names"].split(";")), row["source"],
-               Measure(row["formula"], row["measure"]), _reranking_of(row))
+               DefaultMetric(row["formula"], row["measure"]), _reranking_of(row))
           for row in rows_of_table("conventions/copies.csv")]
 
 
@@ -112,7 +112,7 @@ class Toolbox:
     evaluators: tuple[Procedure, ...]
     loader: str = ""
     loader_oddities: tuple[str, ...] = ()
-    measure: Measure = field(kw_only=True)
+    measure: DefaultMetric = field(kw_only=True)
     reranking: Reranking | None = None
 
 
@@ -139,7 +139,7 @@ def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities:
                       {**choices, "ap": "sklearn-0.18"}, oddities))
 
 
-_OF_TORCHREID = Measure(_RAW, "torchreid/engine/engine.py:124-125")
+_OF_TORCHREID = DefaultMetric(_RAW, "torchreid/engine/engine.py:124-125")
 _RERANKING_OF_TORCHREID = Reranking(
     "torchreid", source="torchreid/engine/engine.py:400-404, torchreid/utils/rerank.py:31,43")
 
@@ -147,13 +147,13 @@ TOOLBOX_RECORDS = (
     Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
         Procedure("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
                             "al., ICCV 2015)"),),
-            measure=Measure(_UNIT, "evaluation/Market_1501_evaluation.m:41-59"),
+            measure=DefaultMetric(_UNIT, "evaluation/Market_1501_evaluation.m:41-59"),
             reranking=Reranking(
                 "matlab", source="evaluation/Market_1501_evaluation.m:18-20,68, "
                 "utils/re_ranking.m")),
     Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
         Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),),
-            measure=Measure(_UNIT, "utils/process_box_feat.m:12, test_mars.m:70")),
+            measure=DefaultMetric(_UNIT, "utils/process_box_feat.m:12, test_mars.m:70")),
     Toolbox("JDAI-CV/VeRidataset 09ccfce", (
         Procedure("veri", "compute_AP.m with gt_index and jk_index",
                   {"ignored": ("listed as junk",), "unmatched": "nan"}),),
@@ -164,7 +164,7 @@ TOOLBOX_RECORDS = (
             "(ties='numpy-reversed' gives that order): either way",
             "That order puts NaN first; here NaN is the farthest: either way",
             "CMC is stored in float32, seven digits: last bits")),),
-            measure=Measure(_DOT, "test.py:237-238, evaluate_gpu.py:12"),
+            measure=DefaultMetric(_DOT, "test.py:237-238, evaluate_gpu.py:12"),
             reranking=Reranking("layumi", source="evaluate_rerank.py:66-70, re_ranking.py:40")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
@@ -197,15 +197,15 @@ TOOLBOX_RECORDS = (
             "open-reid's own loader takes every image of the test identities as query and as "
             "gallery (Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here "
             "the file's own queries and gallery are ranked: either way",),
-        measure=Measure(_RAW, "reid/evaluators.py:62-64")),
+        measure=DefaultMetric(_RAW, "reid/evaluators.py:62-64")),
     Toolbox("VisualComputingInstitute/triplet-reid a538696", (
         *_by_scikit_learn("triplet-reid", "evaluate.py", _TRIPLET, (_INVERSE,)),
         Procedure("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
-                  (_INVERSE,))), measure=Measure(_RAW, "evaluate.py:43, README.md:252")),
+                  (_INVERSE,))), measure=DefaultMetric(_RAW, "evaluate.py:43, README.md:252")),
     Toolbox("wangguanan/light-reid 97c6b2d", (
         Procedure("light-reid", "lightreid/evaluations/rank/rank.py, inter-camera",
                   {"ap": "step", "junk_match": "never", "cmc_length": "shortest"}, (_ARGSORT,)),),
-            measure=Measure(_COSINE, "lightreid/build.py:38")),
+            measure=DefaultMetric(_COSINE, "lightreid/build.py:38")),
     Toolbox(
         "KaiyangZhou/deep-person-reid f8cd150", (
             Procedure(
@@ -222,7 +222,7 @@ TOOLBOX_RECORDS = (
         Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
                   {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
                    "cmc": "identities", "cmc_length": "identities"}),),
-            measure=Measure(_RAW, "evaluation/euclidean_dist.m:2")),
+            measure=DefaultMetric(_RAW, "evaluation/euclidean_dist.m:2")),
     Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
         Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
@@ -235,7 +235,7 @@ TOOLBOX_RECORDS = (
     Toolbox("zjykzj/SimpleIR 9bc420d", (
         Procedure("simpleir", "simpleir/metric/impl; the rule it documents",
                   {"ignored": (), "ap": "step", "recall": "found"}),),
-            measure=Measure(_RAW, "simpleir/retrieval/helper.py:38")),
+            measure=DefaultMetric(_RAW, "simpleir/retrieval/helper.py:38")),
     Toolbox("Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b", (
         Procedure(
             "cityflow", "Evaluation_CityFlow.py:32-69, for the lists of 100 images that the AI "
@@ -261,7 +261,7 @@ LEFT_OUT = {
 }
 
 
-def conventions_of(toolbox: Toolbox) -> list[Convention]:
+def toolbox_conventions(toolbox: Toolbox) -> list[Convention]:
     """Return the conventions of a toolbox: evaluators after its loader, and the bare functions.
 
     Where every image is loaded the two are the same, and there is one.
@@ -304,14 +304,16 @@ class _Conventions(dict[str, Convention]):
     """
 
     def __missing__(self, name: str) -> Convention:
-        if name not in NAMES and (record := extensions.find("convention", name, Convention)):
+        if name not in NAMES and (
+                record := extensions.declared_record("convention", name, Convention)):
             return record
         return replace(self[NAMES[name]], name=name,
                        **_fields_of(_COPY_NAMED[name.removesuffix("-function")]))
 
 
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_Conventions(
-    (record.name, record) for toolbox in TOOLBOX_RECORDS for record in conventions_of(toolbox)))
+    (record.name, record) for toolbox in TOOLBOX_RECORDS
+    for record in toolbox_conventions(toolbox)))
 
 #: Convention to its bare function: the evaluator without the loader, which ranks images labelled
 #: -1 as well.
@@ -374,7 +376,7 @@ def check_known(name: Any, argument: str, more: Iterable[str] = ()) -> None:
     """Refuse a name that is neither here nor that of an installed package; nothing is imported."""
     if isinstance(name, str) and (known_as(name) in NAMES or name in more):
         return
-    further = extensions.names("convention")
+    further = extensions.declared_names("convention")
     if extensions.canonical(str(name)) not in map(extensions.canonical, further):
         check_choice(name, argument, [*CONVENTIONS, *further, *more])
 

@@ -18,7 +18,7 @@ FIELDS = {"name": str, "spellings": [str], "fingerprint": object, "images": [dic
           "protocols": [dict]}
 
 
-class Images(NamedTuple):
+class ImageCounts(NamedTuple):
     """How many images ask and answer on a benchmark, or on a part of it, and the source.
 
     Parameters
@@ -60,7 +60,7 @@ class Benchmark(NamedTuple):
     key: str
     name: str
     spellings: tuple[str, ...]
-    images: tuple[Images, ...]
+    images: tuple[ImageCounts, ...]
     protocols: tuple[Mapping[str, Any], ...]
 
 
@@ -77,8 +77,8 @@ def folded(text: str, between: str = " ") -> str:
 
 def _benchmark(key: str, table: Mapping[str, Any]) -> Benchmark:
     called = key, table["name"], *table.get("spellings", ())
-    images = tuple(Images(key, row.get("part", ""), row["query"], row["gallery"], row["source"],
-                          row.get("note", ""), row.get("protocol", ""))
+    images = tuple(ImageCounts(key, row.get("part", ""), row["query"], row["gallery"],
+                               row["source"], row.get("note", ""), row.get("protocol", ""))
                    for row in table.get("images", ()))
     return Benchmark(key, table["name"], tuple(map(folded, called)), images,
                      tuple(table.get("protocols", ())))

@@ -25,7 +25,7 @@ from reid_ref.labels import Labels
 
 
 @dataclass(frozen=True)
-class Method:
+class DriverLine:
     """One line of a driver.
 
     Parameters
@@ -67,7 +67,7 @@ class Driver:
     repository: str
     commit: str
     dtype: str
-    methods: Mapping[str, Method]
+    methods: Mapping[str, DriverLine]
     convention: str
     camera_pairs: bool
     files: str
@@ -80,8 +80,8 @@ class Driver:
 
 
 _RERANKED = {
-    "Euclidean": Method("features"), "Euclidean + re-ranking": Method("features", True),
-    "XQDA": Method("xqda"), "XQDA + re-ranking": Method("xqda", True)}
+    "Euclidean": DriverLine("features"), "Euclidean + re-ranking": DriverLine("features", True),
+    "XQDA": DriverLine("xqda"), "XQDA + re-ranking": DriverLine("xqda", True)}
 
 _SIDES = "{0}_query.mat, {0}_test.mat, queryID.mat, queryCam.mat, testID.mat, testCam.mat"
 _TRAINING = "{0}_train.mat, train_label.mat, train_cam.mat"
@@ -99,14 +99,15 @@ DRIVERS: Mapping[str, Driver] = {
         "ResNet_50_IDE_detected.mat (all images), cuhk03_new_protocol_config_detected.mat"),
     "mars": Driver(
         "test_mars.m", "liangzheng06/MARS-evaluation", "3a91bbc", "float64",
-        {"XQDA": Method("xqda"), "KISSME": Method("kissme mars"),
-         "Mahalanobis": Method("similar pairs"), "Euclidean": Method("components")},
+        {"XQDA": DriverLine("xqda"), "KISSME": DriverLine("kissme mars"),
+         "Mahalanobis": DriverLine("similar pairs"), "Euclidean": DriverLine("components")},
         "mars", True,
         "ide_feat_test.mat, tracks_test_info.mat, query_IDX.mat",
         "ide_feat_train.mat, tracks_train_info.mat"),
     "ide": Driver(
         "baseline_evaluation_IDE.m", "zhunzhong07/IDE-baseline-Market-1501", "8be027b", "float64",
-        {"Euclidean": Method("features"), "XQDA": Method("xqda"), "KISSME": Method("kissme ide")},
+        {"Euclidean": DriverLine("features"), "XQDA": DriverLine("xqda"),
+         "KISSME": DriverLine("kissme ide")},
         "matlab", False,
         _SIDES.format("IDE_ResNet_50"), _TRAINING.format("IDE_ResNet_50")),
 }
@@ -121,7 +122,7 @@ _MARS_FILES = {
 
 
 @dataclass(frozen=True)
-class Images:
+class ImageSet:
     """One side of an evaluation, or the training images.
 
     Parameters
@@ -143,9 +144,9 @@ class Images:
 class Inputs:
     """The images of a driver; `train` is None where no file has training images."""
 
-    query: Images
-    gallery: Images
-    train: Images | None
+    query: ImageSet
+    gallery: ImageSet
+    train: ImageSet | None
 
 
 def read_inputs(driver: str, *paths: str | os.PathLike[str]) -> Inputs:
@@ -206,7 +207,7 @@ def _is_training(path: Path) -> bool:
     return re.search("(?<![a-z])train(?!ed)", path.stem.lower()) is not None
 
 
-def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> Images:
+def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> ImageSet:
     arrays: dict[str, list[tuple[Contents, StoredArray]]] = {}
     for path, contents in zip(paths, map(read_contents, paths)):
         for key, value in contents.values.items():
@@ -270,7 +271,7 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
         sides.append(_finite(pooled.astype(dtype), info.labels, str(features)))
     train, gallery = sides
     index = read_indices(by_role["query", "tracks"], len(gallery))
-    query = Images(gallery.features[index], gallery.labels[index])
+    query = ImageSet(gallery.features[index], gallery.labels[index])
     return _checked(query, gallery, train)
 
 
@@ -306,7 +307,7 @@ def _rows(value: StoredArray, contents: Contents, n: int, exactly: bool = True) 
                      "one row), as many as its labels", f"shape {value.shape}")
 
 
-def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: str) -> Images:
+def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: str) -> ImageSet:
     if features.dtype.kind not in "fiub":
         raise InputError(where, "real numbers", f"dtype {features.dtype}")
     features = features.astype(dtype)
@@ -314,14 +315,14 @@ def _normalized(features: Array, labels: Labels, dtype: np.dtype[Any], where: st
     return _finite(unit_rows(features), labels, where)
 
 
-def _finite(features: Array, labels: Labels, where: str) -> Images:
+def _finite(features: Array, labels: Labels, where: str) -> ImageSet:
     for k in np.flatnonzero(np.isnan(features).any(axis=1))[:1]:
         raise InputError(where, "features that can be normalised", f"only zeros in row {k} "
                          f"(of {len(features)})", "check how it was read, or leave it out")
-    return Images(features, labels)
+    return ImageSet(features, labels)
 
 
-def _checked(query: Images, gallery: Images, train: Images | None) -> Inputs:
+def _checked(query: ImageSet, gallery: ImageSet, train: ImageSet | None) -> Inputs:
     sides = {"query": query, "gallery": gallery, **({} if train is None else {"train": train})}
     for name, side in sides.items():
         if not len(side):

@@ -178,8 +178,8 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
         good=int(n_good.sum()), unmatched=int((n_good == 0).sum()))
 
 
-def table(counts: SetCounts,
-          benchmark: Fingerprint | None = None) -> list[tuple[str, int, int | None]]:
+def count_rows(counts: SetCounts,
+               benchmark: Fingerprint | None = None) -> list[tuple[str, int, int | None]]:
     """Return each count: its name, its value, and the value expected (None if none is known)."""
     expected = asdict(benchmark.counts) if benchmark else {}
     return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()]

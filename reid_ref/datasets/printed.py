@@ -186,7 +186,7 @@ def forms_of(page: Sequence[str]) -> list[tuple[int, list[str]]]:
     return [(number, metrics_in(form[0])) for number, form in found if form]
 
 
-def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
+def printed_rows(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     """Yield the rows of a table that have a Rank-k, mAP or mINP.
 
     `form` is what the numbers of a cell are where no header of the table says it.
@@ -206,7 +206,7 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     in_body, above = False, grid.above
     section: str | None = None  # the benchmark of the lines across the table
     column_of: dict[int, str] = {}  # of a column of benchmarks, the last one
-    columns: list[Column] = []
+    columns: list[PrintedColumn] = []
     for line, cells in grid.rows:
         texts = {cell for cell in cells if cell}
         is_section = _is_section(texts, any(cells[:1]), columns)
@@ -239,7 +239,7 @@ def rows_of(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
             yield from _row(line, cells, columns, nearest, form)
 
 
-def _row(line: int, cells: Sequence[str], columns: Sequence[Column],
+def _row(line: int, cells: Sequence[str], columns: Sequence[PrintedColumn],
          nearest: Sequence[str | None], form: Sequence[str]) -> Iterator[PrintedRow]:
     """Yield a row, if there is a number in it, or what begins like one."""
     read = list(_numbers(cells, columns, nearest, form))
@@ -249,7 +249,7 @@ def _row(line: int, cells: Sequence[str], columns: Sequence[Column],
         yield PrintedRow(line, next(filter(None, cells)), _in_percent(numbers), unread)
 
 
-def _is_section(texts: set[str], is_first: bool, columns: Sequence[Column]) -> bool:
+def _is_section(texts: set[str], is_first: bool, columns: Sequence[PrintedColumn]) -> bool:
     """Return whether a row has only one text, which is neither a number nor a header."""
     if len(texts) != 1 or numbers_in(*texts)[0] or metrics_in(*texts):
         return False
@@ -274,7 +274,7 @@ def _is_header(cells: Sequence[str], heads: list[Sequence[str]], in_body: bool) 
 _BOXES = {"labeled": "labeled", "labelled": "labeled", "detected": "detected"}
 
 
-class Column(NamedTuple):
+class PrintedColumn(NamedTuple):
     """What the header says of a column."""
 
     metrics: list[str]
@@ -284,7 +284,7 @@ class Column(NamedTuple):
     boxes: str
 
 
-def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
+def _columns(heads: Sequence[Sequence[str]]) -> list[PrintedColumn]:
     """Read the header; a benchmark, or "Rank", goes on to the right over empty cells."""
     texts: list[list[str]] = [[] for _ in range(max(map(len, heads), default=0))]
     for head in heads:
@@ -298,15 +298,15 @@ def _columns(heads: Sequence[Sequence[str]]) -> list[Column]:
     return [_column(" ".join(above)) for above in texts]
 
 
-def _column(text: str) -> Column:
+def _column(text: str) -> PrintedColumn:
     words = set(_WORDS.findall(text.casefold()))
     is_dataset = bool(words & _DATASETS)
-    return Column(metrics_in(text), benchmark_in(text), is_dataset,
-                  bool(words & _OTHER) and not is_dataset,
-                  next((name for word, name in _BOXES.items() if word in words), ""))
+    return PrintedColumn(metrics_in(text), benchmark_in(text), is_dataset,
+                         bool(words & _OTHER) and not is_dataset,
+                         next((name for word, name in _BOXES.items() if word in words), ""))
 
 
-def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
+def _benchmark_of_row(cells: Sequence[str], columns: Sequence[PrintedColumn],
                       column_of: dict[int, str]) -> str | None:
     """Return the benchmark of a row: a cell of a column of data sets, or any that is its name."""
     keys: set[str] = set()
@@ -327,7 +327,7 @@ def _benchmark_of_row(cells: Sequence[str], columns: Sequence[Column],
     return keys.pop() if len(keys) == 1 else SEVERAL if keys else None
 
 
-def _numbers(cells: Sequence[str], columns: Sequence[Column], nearest: Sequence[str | None],
+def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Sequence[str | None],
              form: Sequence[str]) -> Iterator[Number | tuple[str, str]]:
     """Yield each number, or what the header says of a cell and the cell where it is none."""
     name = next(cell for cell in cells if cell)

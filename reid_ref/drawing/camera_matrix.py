@@ -120,7 +120,7 @@ def _draw(ax: Any, names: list[int], matrix: Doubles, count: Integers,
                             columnspacing=1.2)
 
 
-def of_methods(pairs: Mapping[str, CameraPairs], width: float = COLUMN) -> Any:
+def matrix_per_method(pairs: Mapping[str, CameraPairs], width: float = COLUMN) -> Any:
     """Return the figure of mAP and Rank-1 of one method, or of mAP of several on one scale."""
     if len(pairs) == 1:
         only, = pairs.values()

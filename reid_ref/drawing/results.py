@@ -11,8 +11,8 @@ import numpy as np
 from reid_ref.arrays import Doubles, check_count, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
-    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, convention_names, label, line_style,
-    results_by_name)
+    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, joined_conventions, label, line_style,
+    drawable_results)
 from reid_ref.evaluation import groups as figure_values
 from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
@@ -62,7 +62,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     [[0.0, 100.0, 100.0]]
     """
     check_count(last, "last", 2)
-    results, ax = results_by_name(results), axes_or(ax)
+    results, ax = drawable_results(results), axes_or(ax)
     drawn, bottom, end = None, 100.0, 2
     for k, (name, result) in enumerate(results.items()):
         y = 100 * result.cmc[:last]
@@ -75,7 +75,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
             drawn, bottom = band, min(bottom, 100 * min(band.low))
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
-    label(ax, f"CMC, convention {convention_names(results)}",
+    label(ax, f"CMC, convention {joined_conventions(results)}",
           f"bands: {drawn.level:g} % intervals by {drawn.unit}" if drawn else "", xlabel="rank",
           ylabel="queries with a match (%)", xlim=(1, end), ylim=(max(0, bottom - 5), 101))
     step = next((step for step in (10, 20, 50, 100, 200, 500) if end <= 6 * step), end)
@@ -113,11 +113,11 @@ def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [line.get_label() for line in ax.lines]
     ['ours (mAP 41.67)']
     """
-    results, ax = results_by_name(results), axes_or(ax)
+    results, ax = drawable_results(results), axes_or(ax)
     for k, (name, result) in enumerate(results.items()):
         ax.plot(range(figure_values.LEVELS), 100 * figure_values.mean_precision(result),
                 **line_style(k), label=f"{name} (mAP {percent(result.mAP)})")
-    label(ax, f"Mean precision, convention {convention_names(results)}", xlabel="recall (%)",
+    label(ax, f"Mean precision, convention {joined_conventions(results)}", xlabel="recall (%)",
           ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
     return add_legend(ax)
 
@@ -151,7 +151,7 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_legend().get_texts()]
     ['ours: 1 query, mean 41.67', 'ours: 1 identity, mean 41.67']
     """
-    results, ax = results_by_name(results), axes_or(ax)
+    results, ax = drawable_results(results), axes_or(ax)
     title, ylabel, place = "AP by query, cumulative", "queries up to this AP (%)", "best"
     if len(results) == 1:
         (name, result), = results.items()
@@ -167,7 +167,7 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
             ax.step(ap, share, where="post", **line_style(k),
                     label=f"{name} (mAP {percent(result.mAP)})")
         ax.set_ylim(0, 101)
-    label(ax, title, f"convention {convention_names(results)}", xlabel="average precision (%)",
+    label(ax, title, f"convention {joined_conventions(results)}", xlabel="average precision (%)",
           ylabel=ylabel, xlim=(0, 100))
     return add_legend(ax, loc=place)
 
@@ -215,8 +215,8 @@ def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['1\\n0', '2\\n1']
     """
-    results, ax = results_by_name(results), axes_or(ax)
-    groups = [figure_values.ap_by_good(result) for result in results.values()]
+    results, ax = drawable_results(results), axes_or(ax)
+    groups = [figure_values.ap_by_good_images(result) for result in results.values()]
     for k, (name, group) in enumerate(zip(results, groups)):
         ax.plot(range(len(group.mAP)), 100 * group.mAP, **line_style(k), markersize=3.5,
                 marker=MARKERS[k % len(MARKERS)], label=name)
@@ -231,7 +231,7 @@ def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
     first = min((int(np.flatnonzero(group.queries)[0]) for group in groups
                  if group.queries.any()), default=0)
     ax.margins(y=0.1)
-    label(ax, "AP by number of good images", f"convention {convention_names(results)}",
+    label(ax, "AP by number of good images", f"convention {joined_conventions(results)}",
           xlabel=below, ylabel="mean AP (%)", grid="y",
           xlim=(first - 0.4, max(len(ticks), first + 1) - 0.6))
     ax.set_ylim(bottom=0)
@@ -275,7 +275,7 @@ def conventions(results: Mapping[str, Result], ax: Any = None,
     >>> ax.lines[0].get_xdata().round(2).tolist()
     [41.67, 58.33]
     """
-    results, ax = results_by_name(results), axes_or(ax, conventions_height(len(results)))
+    results, ax = drawable_results(results), axes_or(ax, conventions_height(len(results)))
     rows, main = np.arange(len(results)), measures[0]
     every = 100 * np.array([values_of(result, measures) for result in results.values()]).T
     for values, name, colour, marker in zip(every, measures, cycle(COLOURS), cycle("oDs^v")):

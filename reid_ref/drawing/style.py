@@ -122,7 +122,7 @@ def line_style(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
 
 
-def results_by_name(results: Mapping[str, Result]) -> dict[str, Result]:
+def drawable_results(results: Mapping[str, Result]) -> dict[str, Result]:
     """Return the results by name as text without formulas; anything else is refused."""
     if not isinstance(results, Mapping) or not results:
         got = "none" if isinstance(results, Mapping) else type(results).__name__
@@ -136,7 +136,7 @@ def literal(name: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def convention_names(results: Mapping[str, Result]) -> str:
+def joined_conventions(results: Mapping[str, Result]) -> str:
     """Return the names of the conventions of these results."""
     return ", ".join(dict.fromkeys(result.convention.name for result in results.values()))
 
@@ -241,7 +241,7 @@ def with_counts(words: str, results: Mapping[str, Result]) -> str:
              + f"{n_query:,} {'query' if n_query == 1 else 'queries'}, "
              f"{n_gallery:,} gallery image{'s' * (n_gallery != 1)}"
              for (n_query, n_gallery), names in by_size.items()]
-    return f"{words} {'; '.join(sizes)}; convention {convention_names(results)}."
+    return f"{words} {'; '.join(sizes)}; convention {joined_conventions(results)}."
 
 
 #: Suffixes of files, with the entries of their metadata that hold the date.
@@ -301,7 +301,7 @@ def as_bytes(figure: Any, kind: str, **settings: Any) -> bytes:
     return data.getvalue()
 
 
-def written(path: str | os.PathLike[str]) -> str:
+def wrote_line(path: str | os.PathLike[str]) -> str:
     """Return the line that names the file written."""
     return f"wrote {visible(os.fspath(path))}"
 

@@ -28,13 +28,13 @@ from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries
-from reid_ref.evaluation.how import How, Progress, by_convention, in_queries
+from reid_ref.evaluation.how import How, Progress, takes_conventions, in_queries
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_askers)
 from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes
 from reid_ref.ranking.counting import (
-    Array, Before, Counting, Goods, Part, TooFarOff, count_before, wrong_products)
+    Array, Before, Counting, Goods, GalleryPart, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
 from reid_ref.ranking.rank import Source
@@ -47,7 +47,7 @@ SHARD_BYTES = 64 * 2**20
 _AT_ONCE = 32
 
 
-@by_convention
+@takes_conventions
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str | None = None, normalize: bool | None = None,
              convention: str | Convention = "matlab",
@@ -255,7 +255,7 @@ def _within_shard(counting: Counting, images: slice) -> Counting:
                    left_out=counting.left_out[pairs])
 
 
-def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[Part, Doubles]:
+def _open(shard: _Shard, queries: _Queries, precision: Any) -> tuple[GalleryPart, Doubles]:
     """Return the part of the gallery, and the squared norms of its rows."""
     try:
         if shard.widths:

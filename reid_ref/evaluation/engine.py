@@ -19,7 +19,7 @@ from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
 from reid_ref.result import Fingerprints, Result, fingerprint_of, spread
-from reid_ref.result.made import Asked, Images, of_ranks
+from reid_ref.result.made import Asked, GalleryCounts, of_ranks
 from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import fields_of, measured_as, signature
 
@@ -86,8 +86,8 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
         spread_queries(replace(in_order, n_junk=in_order.n_junk - n_absent), loaded.mask),
         lambda cut: ranks.curves.curve(cut, convention, loaded.mask)[:ranks.longest],
         Asked(status, query.identity, query.camera),
-        Images(len(gallery), int(np.count_nonzero(gallery.identity == JUNK)),
-               once(count_distractors, query, gallery)), convention,
+        GalleryCounts(len(gallery), int(np.count_nonzero(gallery.identity == JUNK)),
+                      once(count_distractors, query, gallery)), convention,
         signature({**fields_of(convention), **provenance}, loaded.query, loaded.gallery),
         Fingerprints(*(once(fingerprint_of, side) for side in (query, gallery))), once)
 

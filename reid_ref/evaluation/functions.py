@@ -12,7 +12,7 @@ from reid_ref import metrics
 from reid_ref.arrays import as_integers, check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, results_of
-from reid_ref.evaluation.how import How, Progress, by_convention
+from reid_ref.evaluation.how import How, Progress, takes_conventions
 from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Distances, Features, Lists
 from reid_ref.labels import IndexLists, Labels, check_labels
@@ -20,7 +20,7 @@ from reid_ref.ranking.good_ranks import from_index
 from reid_ref.result import Result
 
 
-@by_convention
+@takes_conventions
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str | None = None, normalize: bool | None = None,
              convention: str | Convention = "matlab",
@@ -95,7 +95,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     return as_requested(results, convention)
 
 
-@by_convention
+@takes_conventions
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
                        convention: str | Convention = "matlab",
                        lists: IndexLists | None = None, max_memory: int | str | None = None,
@@ -147,7 +147,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     return as_requested(results_of(Distances(distances), query, gallery, how), convention)
 
 
-@by_convention
+@takes_conventions
 def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
                           convention: str | Convention = "matlab",
                           lists: IndexLists | None = None, n_good: Any = None,

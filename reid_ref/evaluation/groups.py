@@ -16,7 +16,7 @@ from reid_ref.labels import Labels
 from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
 from reid_ref.measures import measure, printed
-from reid_ref.result import Result, counted_values, in_mean, intervals_of, sums_of_units
+from reid_ref.result import Result, counted_values, in_mean, sum_intervals, sums_of_units
 from reid_ref.statistics import Interval
 
 #: Recall in percent at which mean precision is computed.
@@ -251,7 +251,7 @@ def intervals_by_metric(results: Mapping[str, Result], metrics: Mapping[str, Ite
             with contextlib.suppress(InputError):
                 sums[name, metric] = sums_of_units(result, metric)
     intervals: dict[str, dict[str, Interval]] = {name: {} for name in results}
-    for (name, metric), interval in zip(sums, intervals_of(sums.values())):
+    for (name, metric), interval in zip(sums, sum_intervals(sums.values())):
         intervals[name][metric] = interval
     return intervals
 
@@ -308,7 +308,7 @@ class ByGood:
     mAP: Doubles
 
 
-def ap_by_good(result: Result) -> ByGood:
+def ap_by_good_images(result: Result) -> ByGood:
     """Return mean AP by number of good images: 1, 2, 3 to 4, 5 to 8, and so on.
 
     Queries without a good image are left out.

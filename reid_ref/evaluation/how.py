@@ -53,7 +53,7 @@ def options_by_name(function: Callable[Accepts, Returned]) -> Callable[Accepts, 
     return call
 
 
-def by_convention(function: Callable[Accepts, Any]) -> Evaluates[Accepts]:
+def takes_conventions(function: Callable[Accepts, Any]) -> Evaluates[Accepts]:
     """Do what `options_by_name` does for a function that takes one or several conventions."""
     return cast(Evaluates[Accepts], options_by_name(function))
 

@@ -26,12 +26,12 @@ from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.measures import MEASURES
-from reid_ref.ranking.counting import Part, matrix_part
+from reid_ref.ranking.counting import GalleryPart, matrix_part
 from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
-    Block, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
+    ListBlock, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
 from reid_ref.ranking.roles import Mask, find_all_roles
 
 Array = npt.NDArray[Any]
@@ -72,7 +72,7 @@ class PairParts:
         between queries.
     """
 
-    parts: Callable[[Any], Iterator[tuple[slice, Part]]]
+    parts: Callable[[Any], Iterator[tuple[slice, GalleryPart]]]
     distances: Callable[[Any, Any], Doubles]
 
 
@@ -194,7 +194,7 @@ class Features(Ranked):
                 "Euclidean": {"metric": "euclidean", "normalize": False},
                 "dot": {"metric": "dot", "normalize": False}}
 
-    def check(self, query: Labels, gallery: Labels) -> None:
+    def check_sizes(self, query: Labels, gallery: Labels) -> None:
         """Refuse features that do not fit the labels."""
         check_feature_shapes(self.query, self.gallery, query, gallery)
 
@@ -296,7 +296,7 @@ class Distances(Ranked):
         """There is one way to rank."""
         return {"distances": {}}
 
-    def check(self, query: Labels, gallery: Labels) -> None:
+    def check_sizes(self, query: Labels, gallery: Labels) -> None:
         """Refuse a matrix that does not fit the labels."""
         check_distances(self.matrix, query, gallery)
 
@@ -314,7 +314,7 @@ class Distances(Ranked):
         distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
 
-        def parts(_: Any) -> Iterator[tuple[slice, Part]]:
+        def parts(_: Any) -> Iterator[tuple[slice, GalleryPart]]:
             done = 0
             for block in row_blocks(distances, bytes_of(how.max_memory) // 2):
                 yield slice(done, done + len(block)), matrix_part(block)
@@ -363,7 +363,7 @@ class Lists(Ranked):
         return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
                 f"as missed, and leaves {unknown} unknown")
 
-    def check(self, query: Labels, gallery: Labels) -> None:
+    def check_sizes(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""
         _check(self.lists, query, gallery)
 
@@ -508,7 +508,7 @@ def _check(ranked: RankedLists, query: Labels, gallery: Labels) -> None:
                              "are they of this benchmark?")
 
 
-def _check_complete(block: Block, convention: Convention, ranked: RankedLists) -> None:
+def _check_complete(block: ListBlock, convention: Convention, ranked: RankedLists) -> None:
     for k in np.flatnonzero(block.length < block.n_gallery)[:1].tolist():
         raise InputError(
             ranked.where(block.queries.start + k), f"all {block.n_gallery:,} gallery images",

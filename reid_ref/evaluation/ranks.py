@@ -23,7 +23,7 @@ from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_image
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
 from reid_ref.labels import IndexLists, Labels
-from reid_ref.metrics import Rows
+from reid_ref.metrics import DistanceRows
 from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
 from reid_ref.ranking.good_ranks import GoodRanks, append, of_queries
@@ -59,7 +59,7 @@ class Curves:
             values = distances if loaded.all() else distances[:, loaded]
             values = ARITHMETIC[arithmetic].distances(values)
             if of_rows := CMC[cmc].of_rows:
-                rows = Rows(values, query, self._gallery[loaded], ignored, ties, lists)
+                rows = DistanceRows(values, query, self._gallery[loaded], ignored, ties, lists)
                 parts.append(of_rows(rows, length, self._random[key]))
 
     def curve(self, ranks: GoodRanks, convention: Convention, loaded: Mask) -> Doubles:

@@ -163,7 +163,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         record = replace(record, trials=record.trials._replace(seed=seed))
     sides = {"query": record.labelled(query, "query"),
              "gallery": record.labelled(gallery, "gallery")}
-    ranked.check(query, gallery)
+    ranked.check_sizes(query, gallery)
     if record.tracks:
         ranked, sides["gallery"] = _nearest_of_tracks(
             ranked, **sides, how=replace(how, conventions=(record.convention,)))

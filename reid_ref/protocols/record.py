@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
-from reid_ref.conventions import Convention, as_text, loaded_images
+from reid_ref.conventions import Convention, choice_text, loaded_images
 from reid_ref.labels import JUNK, Labels, cells
 from reid_ref.protocols.box_ranks import BoxRule
 
@@ -253,8 +253,8 @@ class Protocol:
             choices = {"ignored": (), "ap": "step", "unmatched": "drop", "cmc": "first-match"}
             for choice, value in choices.items():
                 if getattr(convention, choice) != value:
-                    raise InputError("convention", f"{choice} {as_text(value)} for an expectation",
-                                     as_text(getattr(convention, choice)))
+                    raise InputError("convention", f"{choice} {choice_text(value)} for an "
+                                     "expectation", choice_text(getattr(convention, choice)))
 
     @property
     def follows(self) -> str:

@@ -124,10 +124,10 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
     name, key = folded(protocol, "-"), benchmark_named(protocol)
     if name in PROTOCOLS:
         return PROTOCOLS[name]
-    if record := extensions.find("protocol", protocol, Protocol):
+    if record := extensions.declared_record("protocol", protocol, Protocol):
         return record
     if key is not None:
         return next(record for record in PROTOCOLS.values() if record.benchmark == key)
-    near = get_close_matches(name, [*PROTOCOLS, *extensions.names("protocol")], n=1)
+    near = get_close_matches(name, [*PROTOCOLS, *extensions.declared_names("protocol")], n=1)
     raise InputError(argument, got=f"unknown {protocol!r}", remedy=(
         f"did you mean {near[0]!r}? " if near else "") + "reid-ref protocols lists all")

@@ -1,6 +1,6 @@
 """Distances in tiles, and the number of images before each good image: the inner loop.
 
-A `Part` of the gallery returns the exact distance of single pairs, and yields tiles of all pairs,
+A `GalleryPart` returns the exact distance of single pairs, and yields tiles of all pairs,
 whose values may be off by a known bound. A rank is a count, so the gallery is not sorted. Of each
 tile, only images nearer than the query's farthest good image are compared with its good images.
 The few images that the error of a tile leaves open are measured exactly, each once for a query,
@@ -226,7 +226,7 @@ class Band:
 
 
 @dataclass(frozen=True)
-class Part:
+class GalleryPart:
     """Distances from all queries to consecutive gallery images.
 
     Parameters
@@ -250,7 +250,7 @@ class Part:
     bands: list[Band]
     is_nan: Callable[[int], Mask]
     within: Callable[[Integers, Integers], tuple[Array, Array]] | None = None
-    finer: Callable[[], Part] | None = None
+    finer: Callable[[], GalleryPart] | None = None
 
 
 #: Open pairs that are measured at once, to bound memory.
@@ -352,7 +352,7 @@ def wrong_products() -> InputError:
                       "wrong even in double precision", remedy="use another BLAS")
 
 
-def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
+def count_before(part: GalleryPart, goods: Goods, n_query: int, counting: Counting,
                  done: Callable[[float], object] | None = None) -> Before:
     """Count the images of a part before each good image, in three kinds.
 
@@ -384,12 +384,12 @@ def count_before(part: Part, goods: Goods, n_query: int, counting: Counting,
                     done(share * number / sum(counted))
         _count_nan(part, goods, start, counting, before)
         return before
-    finer = cast(Callable[[], Part], part.finer)()
+    finer = cast(Callable[[], GalleryPart], part.finer)()
     return count_before(finer, goods, n_query, counting,
                         None if done is None else lambda share: done((1 - told) * share))
 
 
-def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting: Counting,
+def _count_block(part: GalleryPart, band: Band, goods: Goods, start: Integers, counting: Counting,
                  block: Block) -> tuple[slice, float, Before]:
     """Return the good pairs of a block, its share of the band, and the counts of these pairs."""
     first, last = start[[block.rows.start, block.rows.stop]].tolist()
@@ -422,7 +422,7 @@ def _count_block(part: Part, band: Band, goods: Goods, start: Integers, counting
     return slice(first, last), share, before
 
 
-def _check_slack(tile: Tile, part: Part, sought: Sought) -> None:
+def _check_slack(tile: Tile, part: GalleryPart, sought: Sought) -> None:
     """Refuse a tile whose values of good images exceed a quarter of the allowed error."""
     column = places(sought.image, part.images.start + tile.columns)
     inside = column >= 0
@@ -470,7 +470,7 @@ def places(images: Integers, columns: Integers) -> Integers:
     return np.where(columns[place] == images, place, -1)
 
 
-def _measure(before: Before, part: Part, goods: Goods, left_open: list[Open]) -> None:
+def _measure(before: Before, part: GalleryPart, goods: Goods, left_open: list[Open]) -> None:
     """Count the images that tiles leave open, by exact distances."""
     query, image = (np.concatenate(side) for side in zip(NONE_OPEN, *left_open))
     for some in blocks_of(len(query), OPEN_AT_ONCE):
@@ -485,7 +485,8 @@ def _measure(before: Before, part: Part, goods: Goods, left_open: list[Open]) ->
         before[:, pairs] += _count_among(of_rows, of_good, among, levels, n_good)
 
 
-def _measured(part: Part, goods: Goods, query: Integers, image: Integers) -> tuple[Goods, int]:
+def _measured(part: GalleryPart, goods: Goods, query: Integers,
+              image: Integers) -> tuple[Goods, int]:
     """Return pairs with their distances, but only roughly where no good image is as far.
 
     Also, how many of them are good.
@@ -578,7 +579,7 @@ def _count_among(goods: Goods, of_good: Integers, among: Goods, levels: Levels,
     return counts
 
 
-def _count_nan(part: Part, goods: Goods, start: Integers, counting: Counting,
+def _count_nan(part: GalleryPart, goods: Goods, start: Integers, counting: Counting,
                before: Before) -> None:
     """Count for good images at distance NaN, which come after all numbers."""
     images = np.arange(part.images.start, part.images.stop)
@@ -651,7 +652,7 @@ def outside(first: Integers, last: Integers, row_start: Integers,
     return first - row_start - n_inside(first) + n_inside(row_start), inside
 
 
-def matrix_part(distances: Array) -> Part:
+def matrix_part(distances: Array) -> GalleryPart:
     """Return a distance matrix, shape (n_query, n_gallery) and of any real dtype, as one part."""
     distances = distances.view(np.uint8) if distances.dtype == bool else distances
     n_query, n_gallery = distances.shape
@@ -677,6 +678,6 @@ def matrix_part(distances: Array) -> Part:
         step = height * min(TILES, 1 + n_query // (4 * cores() * height))
         return (Block(rows, partial(tiles, rows)) for rows in blocks_of(n_query, step))
 
-    return Part(slice(0, n_gallery), lambda query, image: distances[query, image],
-                [Band(np.ones(n_gallery, bool), of_columns)],
-                lambda query: distances[query] != distances[query])
+    return GalleryPart(slice(0, n_gallery), lambda query, image: distances[query, image],
+                       [Band(np.ones(n_gallery, bool), of_columns)],
+                       lambda query: distances[query] != distances[query])

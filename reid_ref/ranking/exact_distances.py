@@ -34,7 +34,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_finite_rows, warn
 from reid_ref.arrays.cores import cores, in_threads
 from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.ranking.counting import Array, Band, Block, ExactTile, Part, Tile, tile_size
+from reid_ref.ranking.counting import Array, Band, Block, ExactTile, GalleryPart, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
 from reid_ref.ranking.roles import Mask
 
@@ -197,7 +197,7 @@ def galleries(gallery_features: Any, normalized: bool,
 
 
 def feature_parts(query_features: Any, gallery_features: Any, scalings: Sequence[str],
-                  max_memory: int) -> list[Callable[..., Part]]:
+                  max_memory: int) -> list[Callable[..., GalleryPart]]:
     """Return functions that open the parts of the gallery, cut as by `galleries`.
 
     Each takes the `precision` of `feature_part`; NaN, Inf and zeros are handled as by `galleries`.
@@ -211,9 +211,9 @@ def feature_parts(query_features: Any, gallery_features: Any, scalings: Sequence
 
 
 def parts_of(query: Array, query_square: Doubles, opened: list[Callable[[], Gallery]],
-             scalings: Sequence[str], max_memory: int) -> list[Callable[..., Part]]:
+             scalings: Sequence[str], max_memory: int) -> list[Callable[..., GalleryPart]]:
     """Return functions of the precision, by default single, that open parts of the gallery."""
-    def open_part(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> Part:
+    def open_part(open_gallery: Callable[[], Gallery], precision: Any = np.float32) -> GalleryPart:
         images, gallery, gallery_square = open_gallery()
         return feature_part(query, gallery, query_square, gallery_square, images, scalings,
                             max_memory, precision)
@@ -290,7 +290,7 @@ class Scale:
 
 def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
                  images: slice, scalings: Sequence[str], max_memory: int,
-                 precision: Any = np.float32, error: float = 1) -> Part:
+                 precision: Any = np.float32, error: float = 1) -> GalleryPart:
     """Return a part of the gallery from features; counting takes about `max_memory` more bytes.
 
     Parameters
@@ -344,12 +344,12 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
         return ranked(highest, asker, image), ranked(lowest, asker, image)
 
     is_single = query.dtype == gallery.dtype == np.float32
-    part = Part(images, exact, bands, is_nan, within=within if is_single else None)
+    part = GalleryPart(images, exact, bands, is_nan, within=within if is_single else None)
     if precision == np.float64:
         return part
 
     @lru_cache(maxsize=1)
-    def finer() -> Part:
+    def finer() -> GalleryPart:
         """Return a part with exact products, if they can be had for all pairs, or in double."""
         products = _exact_products(query, gallery, query_square, gallery_square, max_memory, n)
         if products is None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Integers
 from reid_ref.labels import JUNK, IndexLists, Labels
 from reid_ref.ranking.counting import (
-    Array, Before, Counting, Goods, Part, before_among, count_before, matrix_part)
+    Array, Before, Counting, Goods, GalleryPart, before_among, count_before, matrix_part)
 from reid_ref.ranking.good_ranks import GoodRanks, in_order
 from reid_ref.ranking.roles import Mask, Roles, find_roles
 
@@ -42,7 +42,7 @@ class Source:
     count: Callable[[Goods, dict[str, Counting]], dict[str, Before]]
 
 
-def in_parts(parts: Sequence[Callable[[], Part]], n_query: int,
+def in_parts(parts: Sequence[Callable[[], GalleryPart]], n_query: int,
              done: Callable[[float], object] | None = None) -> Source:
     """Return the source of a gallery in parts, of which one is open at a time.
 
@@ -69,7 +69,7 @@ def in_parts(parts: Sequence[Callable[[], Part]], n_query: int,
     return Source(measure, count)
 
 
-def _measured(part: Part, query: Integers, image: Integers) -> tuple[Mask, Array]:
+def _measured(part: GalleryPart, query: Integers, image: Integers) -> tuple[Mask, Array]:
     """Return a mask of the pairs that are in a part, and their exact distances."""
     is_inside = (image >= part.images.start) & (image < part.images.stop)
     return is_inside, part.exact(query[is_inside], image[is_inside] - part.images.start)

@@ -61,7 +61,7 @@ class RankedLists(Value):
 
 
 @dataclass(frozen=True)
-class Block:
+class ListBlock:
     """The lists of consecutive queries, checked.
 
     Parameters
@@ -94,7 +94,7 @@ class Block:
         return self.query * self.n_gallery + self.image
 
 
-def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
+def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[ListBlock]:
     """Yield the lists, as many queries at a time as fit the memory.
 
     Raises
@@ -109,12 +109,12 @@ def blocks(ranked: RankedLists, n_gallery: int, memory: int) -> Iterator[Block]:
     step = memory // (_PER_IMAGE * n_gallery + _PER_ENTRY * ranked.longest)
     for queries in blocks_of(len(ranked), step):
         image, length = of(ranked, queries)
-        block = Block(queries, image, length, n_gallery)
+        block = ListBlock(queries, image, length, n_gallery)
         _check(block, ranked)
         yield block
 
 
-def ranks_of_block(block: Block, roles: Roles) -> tuple[GoodRanks, Integers]:
+def ranks_of_block(block: ListBlock, roles: Roles) -> tuple[GoodRanks, Integers]:
     """Rank the good images of a block; `roles` are those of its queries.
 
     Returns
@@ -144,7 +144,7 @@ def ranks_of_block(block: Block, roles: Roles) -> tuple[GoodRanks, Integers]:
                    n_kept=so_far[block.start + block.length] - so_far[block.start]), n_ranked
 
 
-def places_in_block(block: Block) -> npt.NDArray[Any]:
+def places_in_block(block: ListBlock) -> npt.NDArray[Any]:
     """Return the place of every gallery image in every list, as distances; lists are complete."""
     places = np.empty((len(block.length), block.n_gallery))
     places.reshape(-1)[block.pair] = np.arange(len(block.image)) - np.repeat(
@@ -171,7 +171,7 @@ def _entries_of_matrix(ranked: RankedLists, queries: slice) -> tuple[Integers, I
     return rows[~filler].astype(np.int64, copy=False), length
 
 
-def _check(block: Block, ranked: RankedLists) -> None:
+def _check(block: ListBlock, ranked: RankedLists) -> None:
     """Refuse images that are not in the gallery, and images that come twice."""
     first = block.queries.start
     outside = np.flatnonzero((block.image < 0) | (block.image >= block.n_gallery))[:1]

@@ -26,7 +26,7 @@ from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_convention, find_conventions
 from reid_ref.distances import working_precision
 from reid_ref.evaluation.engine import as_requested, results_of
-from reid_ref.evaluation.how import How, Progress, by_convention, shared_progress
+from reid_ref.evaluation.how import How, Progress, takes_conventions, shared_progress
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import (
@@ -117,7 +117,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
     return distances
 
 
-@by_convention
+@takes_conventions
 def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
                       *, k1: int | None = None, k2: int | None = None,
                       lambda_: float | None = None, variant: str | None = None,

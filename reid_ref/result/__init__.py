@@ -22,7 +22,7 @@ from reid_ref.result import form
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
-from reid_ref.text.plain import KEYS, Share, plain
+from reid_ref.text.plain import KEYS, Share, json_values
 from reid_ref.text.table import Table, as_html
 
 #: What papers print.
@@ -242,7 +242,7 @@ def _is_beyond(which: Measure, result: Result) -> bool:
     return which.of_curve and (which.k or 0) > len(result.cmc)
 
 
-class Fingerprint(NamedTuple):
+class Checksums(NamedTuple):
     """CRC-32 of each column; empty if it is not known."""
 
     identity: str = ""
@@ -252,13 +252,13 @@ class Fingerprint(NamedTuple):
 class Fingerprints(NamedTuple):
     """What identifies the labels of both sides."""
 
-    query: Fingerprint = Fingerprint()
-    gallery: Fingerprint = Fingerprint()
+    query: Checksums = Checksums()
+    gallery: Checksums = Checksums()
 
 
-def fingerprint_of(labels: Labels) -> Fingerprint:
+def fingerprint_of(labels: Labels) -> Checksums:
     """Return the fingerprint of each column."""
-    return Fingerprint(fingerprint(labels.identity), fingerprint(labels.camera))
+    return Checksums(fingerprint(labels.identity), fingerprint(labels.camera))
 
 
 def spread(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
@@ -650,8 +650,8 @@ class Result(Value):
         >>> round(interval.low, 3), round(interval.high, 3)
         (0.456, 0.824)
         """
-        return intervals_of([sums_of_units(self, measure, unit)], level=level, method=method,
-                            resamples=resamples, seed=seed)[0]
+        return sum_intervals([sums_of_units(self, measure, unit)], level=level, method=method,
+                             resamples=resamples, seed=seed)[0]
 
     def to_dict(self, cmc: int | None = 50, measures: Iterable[str] = ()) -> dict[str, Any]:
         """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
@@ -682,7 +682,7 @@ class Result(Value):
         >>> json.dumps(result.to_dict())[:57]
         '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
         """
-        values: dict[str, Any] = plain(Numbers(**numbers_of(self, cmc, measures)))
+        values: dict[str, Any] = json_values(Numbers(**numbers_of(self, cmc, measures)))
         return values
 
     def scalars(self, prefix: str = "",
@@ -744,17 +744,18 @@ class Result(Value):
     def _saved(self) -> dict[str, Any]:
         """Return what a file has, by key."""
         return {
-            **self._printed(), "convention": plain(self.convention),
-            "labels": plain(self.fingerprints), "counts": plain(self.counts),
+            **self._printed(), "convention": json_values(self.convention),
+            "labels": json_values(self.fingerprints), "counts": json_values(self.counts),
             "queries": {name: getattr(self.per_query, name).tolist() for name in form.QUERIES},
-            **self._made_of()}
+            **self._source_values()}
 
     def _printed(self) -> dict[str, Any]:
-        return {"schema": form.SAVED, **plain(headline(self)), "signature": str(self.signature)}
+        return {"schema": form.SAVED, **json_values(headline(self)),
+                "signature": str(self.signature)}
 
-    def _made_of(self) -> dict[str, Any]:
+    def _source_values(self) -> dict[str, Any]:
         """Return the ranks, and the curve if they do not give it."""
-        curve = ({"cmc": plain(self.cmc)} if self.convention.curve.of_rows else
+        curve = ({"cmc": json_values(self.cmc)} if self.convention.curve.of_rows else
                  {"cmc_length": len(self.cmc)})
         return {**curve, "ranks": {name: getattr(self.ranks, name).tolist()
                                    for name in form.OF_RANKS}}
@@ -843,14 +844,14 @@ def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOf
                        *by_unit_and_query(values, groups, counted, weight))
 
 
-def intervals_of(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:
+def sum_intervals(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interval]:
     """Return the intervals of several numbers, for which random numbers are drawn once.
 
     `options` are those of `Result.interval`, but for the unit.
     """
     sums = list(numbers)
-    intervals = statistics.intervals_of([(each.by_unit, each.by_query) for each in sums],
-                                        **options)
+    intervals = statistics.mean_intervals([(each.by_unit, each.by_query) for each in sums],
+                                          **options)
     return [replace(interval, value=each.mean, unit=each.unit)
             for each, interval in zip(sums, intervals)]
 

@@ -73,7 +73,7 @@ def write(path: PathLike, values: Mapping[str, Any]) -> None:
         file.write(f"{{\n{text}\n}}\n")
 
 
-def read(path: PathLike) -> Values:
+def read_values(path: PathLike) -> Values:
     """Return the object of a file whose version is this one, its values not yet checked."""
     return Values(_read_object(path), str(path), [])
 

@@ -17,7 +17,7 @@ from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import Signature
 
 
-class Images(NamedTuple):
+class GalleryCounts(NamedTuple):
     """Gallery images: all of them, those labelled -1, and distractors."""
 
     gallery: int
@@ -37,9 +37,9 @@ def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
-def of_ranks(ranks: GoodRanks, curve: Callable[[GoodRanks], Doubles], asked: Asked, images: Images,
-             convention: Convention, signature: Signature, fingerprints: Fingerprints,
-             once: Callable[..., Any] = _call) -> Result:
+def of_ranks(ranks: GoodRanks, curve: Callable[[GoodRanks], Doubles], asked: Asked,
+             images: GalleryCounts, convention: Convention, signature: Signature,
+             fingerprints: Fingerprints, once: Callable[..., Any] = _call) -> Result:
     """Return the result of the ranks of all queries, in the convention's order of ties.
 
     Parameters
@@ -85,7 +85,8 @@ def _n_tied(ranks: GoodRanks) -> int:
     return sum(len(metrics.tied_queries(block)) for block in in_blocks(ranks))
 
 
-def _counts(per_query: PerQuery, tied: int, images: Images, convention: Convention) -> Counts:
+def _counts(per_query: PerQuery, tied: int, images: GalleryCounts,
+            convention: Convention) -> Counts:
     n_absent = not_loaded(convention, images.junk)
     ignored_junk = images.junk - n_absent if "label -1" in convention.ignored else 0
     other_junk = per_query.n_junk - ignored_junk

@@ -18,11 +18,11 @@ from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
-    AtK, Counts, Fingerprint, Fingerprints, PerQuery, QueryValues, Result, spread)
+    AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, Result, spread)
 from reid_ref.result.made import Asked
 from reid_ref.result.statuses import STATUSES
 from reid_ref.signature import Signature
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 
 #: What counts alike in a mean over trials: every trial, or every query that counts.
 AVERAGES = ("trials", "pooled")
@@ -94,7 +94,7 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
             for ranks, start in zip((trial.ranks for trial in trials), offsets.tolist())]),
         convention=first.convention,
         fingerprints=Fingerprints(*(
-            Fingerprint(*map(_joined, zip(*sides)))
+            Checksums(*map(_joined, zip(*sides)))
             for sides in zip(*(trial.fingerprints for trial in trials)))),
         trials=tuple(trials), average=average)
 
@@ -217,9 +217,9 @@ class Expectation(Result):
         counted = self.per_query.n_good > 0
         return spread(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
 
-    def _made_of(self) -> dict[str, Any]:
+    def _source_values(self) -> dict[str, Any]:
         """Return what each query with a good image has on average; `match` is row after row."""
-        return {"expected": plain({
+        return {"expected": json_values({
             "reciprocal": self.per_query.ap[self.per_query.matched], "weight": self.weight,
             "match": self.match.ravel(), "sd": self.draws})}
 

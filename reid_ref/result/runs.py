@@ -19,7 +19,7 @@ from reid_ref.result.means import pooled
 from reid_ref.result.systems import (
     METRICS, check_same_convention, mean_of_runs, results_by_name, scores_of,
     scores_of_same_queries)
-from reid_ref.statistics import Interval, UnitSums, intervals_of
+from reid_ref.statistics import Interval, UnitSums, mean_intervals
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
 
@@ -175,7 +175,7 @@ def spread_of(scores: Mapping[str, Mapping[str, QueryValues]],
               **options: Any) -> dict[str, Runs]:
     """Return the mean and the spread of each metric, given the sums its interval is made of."""
     with each_warning_once():
-        intervals = intervals_of(sums, **options)
+        intervals = mean_intervals(sums, **options)
     answer = {}
     for (metric, of_metric), interval in zip(scores.items(), intervals):
         values = {name: scored.mean for name, scored in of_metric.items()}

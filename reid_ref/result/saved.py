@@ -14,15 +14,15 @@ from reid_ref.disk import PathLike
 from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
 from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import RAGGED, GoodRanks
-from reid_ref.result import Counts, Fingerprint, Fingerprints, Result, form, headline
+from reid_ref.result import Counts, Checksums, Fingerprints, Result, form, headline
 from reid_ref.result.form import EXPECTED, Values
-from reid_ref.result.made import Asked, Images, not_loaded, of_ranks
+from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_ranks
 from reid_ref.result.means import AVERAGES, Expectation, of_chances, over_trials
 from reid_ref.result.statuses import STATUSES
 from reid_ref.result.systems import check_same_convention
 from reid_ref.signature import (
     Signature, distance_of, fields_of, off_its_name, parse_signature)
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 
 #: How far what is computed may be off what the writer printed, by the convention's arithmetic.
 NEAR = {"double": 1e-12, "float32": 1e-6}
@@ -59,7 +59,7 @@ def load(path: PathLike) -> Result:
     >>> loaded.mAP == result.mAP, loaded.ranks.rank, loaded.convention.name
     (True, array([2, 3]), 'matlab')
     """
-    file = form.read(path)
+    file = form.read_values(path)
     result = _as_printed(file, (_of_trials if "trials" in file.values else _of_one)(file))
     if file.unknown:
         version = result.signature["reid-ref"]
@@ -109,7 +109,7 @@ def _of_one(file: Values) -> Result:
                         for name, size in (("identity", n), ("camera", n if queries.values.get(
                             "camera") else 0)))
     counts = file.inside("counts", Counts.__dataclass_fields__)
-    images = Images(*(counts.value(name, form.COUNT) for name in (
+    images = GalleryCounts(*(counts.value(name, form.COUNT) for name in (
         "gallery", "gallery_junk", "gallery_distractors")))
     convention = _convention(file)
     signature = _signature(file, convention)
@@ -117,15 +117,15 @@ def _of_one(file: Values) -> Result:
     asked = Asked(np.array(status, dtype=f"<U{max(map(len, names))}"), identity, camera)
     labels = file.inside("labels", Fingerprints._fields)
     fingerprints = Fingerprints(*(
-        Fingerprint(*(labels.inside(side, Fingerprint._fields).value(column, form.CRC)
-                      for column in Fingerprint._fields)) for side in Fingerprints._fields))
+        Checksums(*(labels.inside(side, Checksums._fields).value(column, form.CRC)
+                    for column in Checksums._fields)) for side in Fingerprints._fields))
     of = _of_expectation if "expected" in file.values else _of_ranks
     result = of(file, asked, images, convention, signature, fingerprints)
     _check_images(file, counts, result)
     return result
 
 
-def _of_ranks(file: Values, asked: Asked, images: Images, *signed: Any) -> Result:
+def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, *signed: Any) -> Result:
     """Return the result of ranks, which must be possible."""
     columns = file.inside("ranks", form.OF_RANKS)
     n_ranked = sum(columns.column("found", form.COUNT))
@@ -148,7 +148,7 @@ def _of_ranks(file: Values, asked: Asked, images: Images, *signed: Any) -> Resul
         asked, images, *signed)
 
 
-def _impossible(ranks: GoodRanks, asked: Asked, images: Images, convention: Convention,
+def _impossible(ranks: GoodRanks, asked: Asked, images: GalleryCounts, convention: Convention,
                 signature: Signature) -> Iterator[tuple[str, Any]]:
     """Yield what must hold of every entry, and where it does not."""
     query, rank, nearer, image = ranks.query, ranks.rank, ranks.nearer, ranks.image
@@ -189,7 +189,7 @@ def _impossible(ranks: GoodRanks, asked: Asked, images: Images, convention: Conv
         yield f"gallery_distractors: expected at most {most}", np.array(images.distractors > most)
 
 
-def _of_expectation(file: Values, asked: Asked, images: Images, convention: Convention,
+def _of_expectation(file: Values, asked: Asked, images: GalleryCounts, convention: Convention,
                     signature: Signature, fingerprints: Fingerprints) -> Result:
     """Return the expectation of chances, each query's in one row."""
     chances = file.inside("expected", (*form.OF_CHANCES, "sd"))
@@ -216,7 +216,7 @@ def _check_images(file: Values, counts: Values, result: Result) -> None:
     for key, size in (("queries", query), ("gallery", gallery)):
         if int(result.signature[key]) != size:
             raise _contradiction(file, f"signature: {key}", size, result.signature[key])
-    for name, computed in plain(result.counts).items():
+    for name, computed in json_values(result.counts).items():
         written = counts.value(name, form.OBJECT if name == "status" else form.COUNT)
         if name == "status":
             written, computed = ({key: n for key, n in each.items() if n}

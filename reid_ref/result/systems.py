@@ -10,7 +10,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.result import Fingerprint, Fingerprints, QueryValues, Result
+from reid_ref.result import Checksums, Fingerprints, QueryValues, Result
 from reid_ref.signature import FIRST, OPTIONAL
 
 #: What is compared by default.
@@ -120,7 +120,7 @@ def check_same_queries(systems: Mapping[str, Result]) -> None:
                              f"{words.format(got[k], name)}, and {bad.size} of {len(got)} queries "
                              "differ so", remedy="both must be of the same labels, in the same "
                              "order")
-        for side, column in product(Fingerprints._fields, Fingerprint._fields):
+        for side, column in product(Fingerprints._fields, Checksums._fields):
             expected, got = (getattr(getattr(each.fingerprints, side), column)
                              for each in (baseline, system))
             if expected and got and expected != got:

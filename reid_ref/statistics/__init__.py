@@ -10,11 +10,11 @@ raw words of PCG64, so bootstrap intervals and p-values have the same digits wit
 every processor. (The analytic and exact intervals use the logarithm and powers of the machine's
 library, which may differ in the last digit.)
 """
-from reid_ref.statistics.interval import Interval, interval, intervals_of, standard_error
+from reid_ref.statistics.interval import Interval, interval, mean_intervals, standard_error
 from reid_ref.statistics.paired import Difference, difference, differences, holm
 from reid_ref.statistics.units import UnitSums, unit_sums
 
 __all__ = [
     "Difference", "Interval", "UnitSums", "difference", "differences", "holm", "interval",
-    "intervals_of", "standard_error", "unit_sums",
+    "mean_intervals", "standard_error", "unit_sums",
 ]

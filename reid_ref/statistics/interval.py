@@ -134,13 +134,13 @@ def interval(values: Any, unit: Any, counted: Any = None, *, level: float = LEVE
     >>> round(found.low, 3), round(found.high, 3)
     (0.343, 0.657)
     """
-    return intervals_of([by_unit_and_query(values, unit, counted)], level=level, method=method,
-                        resamples=resamples, seed=seed)[0]
+    return mean_intervals([by_unit_and_query(values, unit, counted)], level=level, method=method,
+                          resamples=resamples, seed=seed)[0]
 
 
-def intervals_of(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
-                 method: str = "bootstrap-t", resamples: int = RESAMPLES,
-                 seed: int = SEED) -> list[Interval]:
+def mean_intervals(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float = LEVEL,
+                   method: str = "bootstrap-t", resamples: int = RESAMPLES,
+                   seed: int = SEED) -> list[Interval]:
     """As `interval`, of several means by unit and by query, with the same random numbers."""
     check_choice(method, "method", METHODS)
     alpha = check_level(level)

@@ -72,7 +72,7 @@ def signed_percent(difference: float) -> str:
     return "-" if math.isnan(points) else f"{points:+.2f}"
 
 
-def tied_queries(tied: int, n_query: int) -> str:
+def tied_queries_text(tied: int, n_query: int) -> str:
     """Return how many queries depend on the order of equal distances, in words."""
     if not tied:
         return "none that affect the result"
@@ -130,11 +130,18 @@ def visible(text: str) -> str:
         character.encode("unicode_escape").decode("ascii") for character in text)
 
 
-def names(files: Iterable[str]) -> str:
+def filenames(files: Iterable[str]) -> str:
     """Return file names, for people."""
     return ", ".join(map(visible, files))
 
 
 def source(files: Iterable[str], layout: str) -> str:
     """Return file names and their layout, for people."""
-    return f"{names(files)}: {layout}"
+    return f"{filenames(files)}: {layout}"
+
+
+def input_pairs(files: Iterable[str], layout: str, n_query: int, n_gallery: int,
+                sizes: str = "") -> list[tuple[str, str]]:
+    """Return the first rows of a screen: the files and their layout; images, sizes and dtype."""
+    images = f"{n_query:,} queries, {n_gallery:,} gallery"
+    return [("input", source(files, layout)), ("images", "; ".join(filter(None, (images, sizes))))]

@@ -67,7 +67,7 @@ def tables_of(page: Sequence[str]) -> list[Grid]:
     return grids
 
 
-def plain(text: str) -> str:
+def markdown_plain(text: str) -> str:
     r"""Return the text that Markdown shows: no link targets, tags and backslashes.
 
     Examples
@@ -113,7 +113,7 @@ def _add_what_is_above(grids: list[Grid], lines: Sequence[str]) -> None:
                 headings = {k: heading for k, heading in headings.items() if k < level}
                 headings[level], above = text, ""
             elif "|" not in line and line[:1] not in ("\\", "%") and set(line) - set("=- "):
-                above = plain(line) or above
+                above = markdown_plain(line) or above
         if above and len(above) <= 120:
             grid.above.append(above)
         grid.above.extend(text for _, text in sorted(headings.items(), reverse=True))
@@ -124,14 +124,14 @@ def _heading(line: str, after: str) -> tuple[int, str]:
     """Return the level and text of a heading; 0 for another line."""
     if line.startswith("#"):
         text = line.lstrip("#")
-        return len(line) - len(text), plain(text)
+        return len(line) - len(text), markdown_plain(text)
     html, latex = _HTML_HEADING.match(line), _LATEX_HEADING.match(line)
     if html:
-        return int(html[1]), plain(line)
+        return int(html[1]), markdown_plain(line)
     if latex:
         return _LEVELS[latex[1]], _COMMENT.sub("", line[latex.end():]).strip("{} ")
     if line and "|" not in line and len(after) > 1 and set(after) in ({"="}, {"-"}):
-        return 1 if after[0] == "=" else 2, plain(line)
+        return 1 if after[0] == "=" else 2, markdown_plain(line)
     return 0, ""
 
 
@@ -157,7 +157,7 @@ def _is_dashes(line: str) -> bool:
 
 def _cells(line: str) -> list[str]:
     cells = re.split(r"(?<!\\)\|", line.strip().removeprefix("|"))
-    return [plain(cell) for cell in (cells if cells[-1].strip() else cells[:-1])]
+    return [markdown_plain(cell) for cell in (cells if cells[-1].strip() else cells[:-1])]
 
 
 # HTML.

@@ -34,7 +34,7 @@ def is_optional(field: Any) -> bool:
     return field.kw_only and field.default is None
 
 
-def plain(value: Any) -> Any:
+def json_values(value: Any) -> Any:
     """Return dataclasses, mappings, sequences and arrays as plain JSON values.
 
     NaN and infinity become None. A keyword-only field whose default is None is left out if it
@@ -59,16 +59,16 @@ def plain(value: Any) -> Any:
         for field in fields(value):
             item = getattr(value, field.name)
             if field.metadata:
-                values.update(plain(item))
+                values.update(json_values(item))
             elif item is not None or not is_optional(field):
-                values[key(field.name)] = plain(item)
+                values[key(field.name)] = json_values(item)
         return values
     if hasattr(value, "_asdict"):
-        return plain(value._asdict())
+        return json_values(value._asdict())
     if isinstance(value, Mapping):
-        return {key(str(name)): plain(item) for name, item in value.items()}
+        return {key(str(name)): json_values(item) for name, item in value.items()}
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return json_values(value.tolist())
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [json_values(item) for item in value]
     return str(value) if isinstance(value, Decimal) else value

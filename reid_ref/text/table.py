@@ -94,7 +94,7 @@ def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[in
 
 def as_markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown, then its notes and signatures."""
-    def written(cell: Cell) -> str:
+    def cell_text(cell: Cell) -> str:
         stars = "**" if cell.bold else "*" if cell.italic else ""
         return (f"{stars}{markdown(cell.text)}{stars}"
                 + (f"<sup>{markdown(cell.mark)}</sup>" if cell.mark else "")
@@ -103,7 +103,7 @@ def as_markdown(table: Table) -> str:
     above = ["", *(f"{name} " for name, span in table.groups for _ in range(span))]
     heads = [f"{group}{head}" for group, head in zip_longest(above, table.heads, fillvalue="")]
     text = [f"| {' | '.join(heads)} |", "|:--" + "|--:" * (len(heads) - 1) + "|"]
-    text += [f"| {' | '.join(map(written, _cells(row)))} |" for row in table.rows]
+    text += [f"| {' | '.join(map(cell_text, _cells(row)))} |" for row in table.rows]
     # After an empty line, because a signature has bars, which would continue the table.
     for note in table.notes:
         text += ["", markdown(note)]
@@ -116,7 +116,7 @@ def as_latex(table: Table) -> str:
     """Return a LaTeX table for booktabs: notes are its caption, an interval is below its number,
     and each signature is in a comment, above its row. One that is too wide for a column spans two.
     """
-    def written(cell: Cell) -> str:
+    def cell_text(cell: Cell) -> str:
         text = "--" if cell.text == "-" else latex(cell.text)
         font = "bf" if cell.bold else "it" if cell.italic else ""
         return (rf"\text{font}{{{text}}}" if font else text) + (
@@ -132,7 +132,7 @@ def as_latex(table: Table) -> str:
     for row in map(_cells, table.rows):
         name = row[0].text
         text += [comments.pop(name)] if name in comments else []
-        text.append(rf"{' & '.join(map(written, row))} \\")
+        text.append(rf"{' & '.join(map(cell_text, row))} \\")
         ends = [cell.ends and rf"{{\scriptsize [{cell.ends.replace('-', '$-$')}]}}"
                 for cell in row]
         if any(ends):

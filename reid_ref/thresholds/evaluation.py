@@ -157,7 +157,7 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
                   confidence: Mapping[str, Any] | None = None) -> Thresholds:
     """Find thresholds of an input under the convention of `how`.
 
-    `confidence` has the options of `statistics.intervals_of`.
+    `confidence` has the options of `statistics.mean_intervals`.
     """
     check_labels(query, gallery)
     rates = _checked_rates(far)

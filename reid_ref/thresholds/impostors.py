@@ -22,7 +22,7 @@ from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.cores import blas_threads, in_threads
 from reid_ref.evaluation.ranked import PairParts
 from reid_ref.evaluation.ranks import warn_of_nan
-from reid_ref.ranking.counting import Array, Band, Block, Counting, Part, Tile, TooFarOff
+from reid_ref.ranking.counting import Array, Band, Block, Counting, GalleryPart, Tile, TooFarOff
 from reid_ref.ranking.roles import Mask, Roles
 
 #: Bins of equal width; the first and the last have no outer end. Pairs that are no impostors are
@@ -114,7 +114,7 @@ class Impostors:
                                          images[inside] - part.images.start)
         return values[:len(self.row)], values[len(self.row):]
 
-    def _exact(self, rows: slice, part: Part, row: Integers, column: Integers) -> Doubles:
+    def _exact(self, rows: slice, part: GalleryPart, row: Integers, column: Integers) -> Doubles:
         values = self._pairs.distances(rows.start + row, part.exact(row, column))
         return np.where(np.isnan(values), np.inf, values)
 
@@ -154,7 +154,7 @@ class Impostors:
         self._left = counts.copy()
         self._before = self._runs + np.append(0, np.cumsum(counts))
 
-    def _tiles(self, rows: slice, part: Part, wanted: Mask, reach: Integers,
+    def _tiles(self, rows: slice, part: GalleryPart, wanted: Mask, reach: Integers,
                ends: Integers) -> Iterator[tuple[_Picked, Integers]]:
         """Yield of every tile the pairs that `_pick` returns, as threads find them."""
         for band in part.bands:
@@ -167,7 +167,7 @@ class Impostors:
                             self._report(answer[0][0])
                             yield answer
 
-    def _pick(self, rows: slice, part: Part, band: Band, wanted: Mask, reach: Integers,
+    def _pick(self, rows: slice, part: GalleryPart, band: Band, wanted: Mask, reach: Integers,
               ends: Integers, block: Block) -> list[tuple[_Picked, Integers]]:
         """Return the pairs in wanted bins, and of each query up to its reach, of every tile.
 
@@ -190,7 +190,8 @@ class Impostors:
                             np.array(before, dtype=np.int64)))
         return answers
 
-    def _picked(self, wanted: Mask, reach: Integers) -> Iterator[tuple[slice, Part, _Picked]]:
+    def _picked(self, wanted: Mask,
+                reach: Integers) -> Iterator[tuple[slice, GalleryPart, _Picked]]:
         """Yield the pairs in wanted bins, and of each query up to its reach, kept or found anew.
         """
         kept = self._kept
@@ -208,7 +209,7 @@ class Impostors:
                 yield rows, part, (tile, flat[is_in].astype(np.int64), bins[is_in])
                 self._report(tile)
 
-    def _bins(self, rows: slice, part: Part, band: Band,
+    def _bins(self, rows: slice, part: GalleryPart, band: Band,
               tile: Tile) -> _Bins:
         queries = slice(rows.start + tile.rows.start, rows.start + tile.rows.stop)
         kind = np.float32 if tile.values.dtype == np.float32 else np.float64

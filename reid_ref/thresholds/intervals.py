@@ -28,7 +28,7 @@ def of_shares(query: Labels, shares: Mapping[Any, tuple[Doubles, Integers | Mask
     """Return the interval of each mean over queries, given their values and weights, by key."""
     sums = [by_unit_and_query(values, query.identity, weight > 0, weight)
             for values, weight in shares.values()]
-    intervals = statistics.intervals_of(sums, **options)
+    intervals = statistics.mean_intervals(sums, **options)
     return {key: replace(interval, unit="identity") for key, interval in zip(shares, intervals)}
 
 

@@ -18,7 +18,7 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 from reid_ref.commands.crosscheck.compute import (
     TOOLBOXES, candidates, comparison, crosscheck as crosscheck_data)
 from reid_ref.commands.crosscheck.compute.comparison import WORDS
@@ -156,7 +156,7 @@ def test_our_own_evaluator_is_equal_to_the_last_bit():
 def test_a_mean_that_is_nan_by_convention_is_equal():
     check = crosscheck(ours("mars"), *data())
     assert (check.verdict, check.follows, check.problems) == ("equal", "mars", ())
-    assert plain(check)["mAP"] is None
+    assert json_values(check)["mAP"] is None
 
 
 def test_ties_in_numpys_order_are_told():
@@ -428,7 +428,7 @@ def test_what_agrees_on_most_queries_is_the_closest(wrong, shown):
     assert check.queries.differing == wrong and check.first_difference.query == wrong[0]
     assert f"{equal} of 45 APs agree with matlab" in report
     assert f"differing   {shown}\n" in report
-    assert plain(check)["queries"] == {"compared": 45, "equal": equal, "differing": wrong}
+    assert json_values(check)["queries"] == {"compared": 45, "equal": equal, "differing": wrong}
 
 
 def test_a_good_query_that_it_drops_is_told():
@@ -630,7 +630,7 @@ def test_an_evaluator_that_fails_is_reported(answer, message, capfd):
     with pytest.raises(AssertionError, match=message):
         raise AssertionError(check.failure)
     assert "FAILED: " in as_text(check)
-    json.dumps(plain(check), allow_nan=False)
+    json.dumps(json_values(check), allow_nan=False)
     assert capfd.readouterr() == ("", "")
 
 
@@ -649,7 +649,7 @@ def test_numbers_that_cannot_be_are_named(answer, message):
     assert check.verdict == "different"
     assert any(message in text for text in check.problems), check.problems
     assert message in " ".join(as_text(check).split())
-    json.dumps(plain(check), allow_nan=False)
+    json.dumps(json_values(check), allow_nan=False)
 
 
 @pytest.mark.parametrize(("above", "fine"), [

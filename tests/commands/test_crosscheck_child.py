@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 from reid_ref.commands.crosscheck.command import as_text
 from tests.cases import save
 from tests.commands import faulty
@@ -96,7 +96,7 @@ def test_faulty(name, capfd):
     assert check.verdict == verdict, report
     assert sentence in " ".join(report.split()), report
     assert report.replace("\n", "").isprintable() and len(report) < 6000
-    json.dumps(plain(check), allow_nan=False)
+    json.dumps(json_values(check), allow_nan=False)
     assert children() == before
     assert capfd.readouterr() == ("", "")
 
@@ -289,8 +289,8 @@ def test_an_evaluator_whose_parent_has_already_ended(tmp_path):
     (tmp_path / "hang.py").write_text("while True: pass\n")
     other = subprocess.Popen(["true"])
     other.wait()
-    code = ("from reid_ref.commands.crosscheck.compute.child import main\n"
-            f"main('hang.py:f', '.', '{other.pid}', '0')")
+    code = ("from reid_ref.commands.crosscheck.compute.child import serve_evaluator\n"
+            f"serve_evaluator('hang.py:f', '.', '{other.pid}', '0')")
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, timeout=30)
 
 

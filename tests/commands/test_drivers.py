@@ -14,7 +14,7 @@ from reid_ref import Labels, cli, matlab
 from reid_ref.commands.scripts.compute.drivers import as_roots, random_choices, run_driver
 from reid_ref.commands.scripts.show import published_lines
 from reid_ref.datasets import FINGERPRINTS, Recognised
-from reid_ref.datasets.driver_files import DRIVERS, Images, Inputs, read_inputs
+from reid_ref.datasets.driver_files import DRIVERS, ImageSet, Inputs, read_inputs
 from reid_ref.metric_learning import xqda_pairs
 from tests import cases
 from tests.octave import col
@@ -311,8 +311,8 @@ def test_published_line_in_table_and_json(tmp_path, capsys, monkeypatch):
 def inputs_of(random, n_query, n_gallery, n_train, d, dtype=np.float64):
     def side(n):
         x = random.randn(n, d)
-        return Images((x / np.linalg.norm(x, axis=1)[:, np.newaxis]).astype(dtype),
-                      Labels(np.arange(n) // 2 % 40, np.arange(n) % 2 + 1))
+        return ImageSet((x / np.linalg.norm(x, axis=1)[:, np.newaxis]).astype(dtype),
+                        Labels(np.arange(n) // 2 % 40, np.arange(n) % 2 + 1))
     return Inputs(side(n_query), side(n_gallery), side(n_train))
 
 

@@ -9,7 +9,7 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.commands.doctor.compute import doctor, findings_of_conventions
 from reid_ref.commands.doctor.compute.norms import SampleFeatures, WrongShares
-from reid_ref.commands.doctor.compute.sample import draw_sample, scores_of
+from reid_ref.commands.doctor.compute.sample import draw_sample, shares_nearer
 from reid_ref.evaluation.how import How
 from tests.cases import save_features
 from tests.commands.common import command
@@ -45,7 +45,7 @@ def shares_of(data, metric="euclidean"):
     sample = draw_sample(data.query, data.gallery, 12345)
     values = data.input.sample(sample.query, sample.image)
     sides, = values.features
-    return SampleFeatures(*sides, values.distances, sample, scores_of(
+    return SampleFeatures(*sides, values.distances, sample, shares_nearer(
         values.distances, sample)).wrong_shares(metric)
 
 

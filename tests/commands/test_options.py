@@ -242,9 +242,9 @@ def test_a_choice_is_changed_for_explain_and_validate(small):
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_convention_can_be_written_as_choices(name):
-    from reid_ref.conventions import CHOICES, as_text, changed
+    from reid_ref.conventions import CHOICES, choice_text, changed
     fields = [*CHOICES, "top_k"]
-    text = ",".join(f"{key}={as_text(getattr(CONVENTIONS[name], key))}" for key in fields)
+    text = ",".join(f"{key}={choice_text(getattr(CONVENTIONS[name], key))}" for key in fields)
     choices = choices_of_text([text], "--set")
     assert choices == {key: getattr(CONVENTIONS[name], key) for key in fields}
     assert changed(CONVENTIONS[name], choices, "--set") is CONVENTIONS[name]
@@ -269,7 +269,7 @@ def test_ranks_in_every_form():
     lines = table("evaluate", MARKET, "--ranks", "3,50", "--convention",
                   "matlab,mars").splitlines()
     head = next(line.split() for line in lines if line.startswith("convention "))
-    assert head == ["convention", "mAP", "+/-", "R-3", "R-50", "mINP", "used"]
+    assert head == ["convention", "mAP", "diff", "R-3", "R-50", "mINP", "used"]
     assert next(line for line in lines if line.startswith("matlab ")).split()[3:5] == shown
     header, row = csv.reader(table(
         "evaluate", MARKET, "--ranks", "50, 3", "--format", "csv").splitlines())

@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import CONVENTIONS
-from reid_ref.commands.validate.compute.figures import benchmark_of, check, check_all
+from reid_ref.commands.validate.compute.figures import benchmark_of, find_doubt, check_all
 from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.published import by_key, find, load
@@ -306,7 +306,7 @@ def test_one_figure_in_full_has_a_verdict(key, status, verdict):
 
 def test_check_holds_map_against_the_bounds_that_rank_1_leaves():
     row = by_key("market1501/bagtricks-resnet50")
-    assert check(row) is None
+    assert find_doubt(row) is None
     # With one hit in ten no ranking of these images has an mAP of 99, nor one of 1 with all hits.
     for rank1, mAP in (("10.0", "99.0"), ("100.0", "1.0")):
         changed = replace(row, rank1=rank1, mAP=mAP)
@@ -315,7 +315,7 @@ def test_check_holds_map_against_the_bounds_that_rank_1_leaves():
         assert doubt.verdict == "impossible" and doubt.ranks == {} and len(doubt.mAP) == 2
         assert f"mAP {mAP}; step with that Rank-1: " in as_list(found)
     # Where the images are not known, neither are bounds.
-    assert check(replace(row, rank1="10.0", mAP="99.0", dataset="another")) is None
+    assert find_doubt(replace(row, rank1="10.0", mAP="99.0", dataset="another")) is None
 
 
 @pytest.mark.parametrize(("dataset", "split", "n_query", "key"), [

@@ -13,7 +13,7 @@ from reid_ref import Labels
 from reid_ref.cli import main
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import (
-    BENCHMARKS, FIELDS, Images, benchmark_named, benchmarks_in, folded, unlike_market)
+    BENCHMARKS, FIELDS, ImageCounts, benchmark_named, benchmarks_in, folded, unlike_market)
 from reid_ref.datasets.records import tables
 from reid_ref.protocols import PROTOCOLS, Given, Part, find_protocol
 from reid_ref.protocols.records import protocols_of
@@ -56,7 +56,7 @@ def test_files_are_read_as_those_of_users_are():
     for key, table in tables().items():
         checked_table(table, key, FIELDS)
         for row in table.get("images", ()):
-            assert row.keys() <= set(Images._fields)
+            assert row.keys() <= set(ImageCounts._fields)
             assert row.get("protocol", next(iter(PROTOCOLS))) in PROTOCOLS
     names = [table["name"] for each in BENCHMARKS.values() for table in each.protocols]
     assert len(names) == len(set(names)) == len(PROTOCOLS)

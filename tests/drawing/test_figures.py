@@ -17,7 +17,7 @@ from reid_ref.drawing.style import caption
 from reid_ref.drawing.rank_lists import FRAMES
 from reid_ref.drawing.results import KINDS, WRONG_PAIRS, distance_sample, shared_axes
 from reid_ref.evaluation.groups import (
-    ap_by_good, intervals_by_metric, rank_band, ranks_of_band)
+    ap_by_good_images, intervals_by_metric, rank_band, ranks_of_band)
 from reid_ref.text import percent
 from tests.cases import market_like, save
 from tests.commands.common import MARKET, command
@@ -160,7 +160,7 @@ def test_ap_by_number_of_good_images():
     query = Labels([1, 2, 3, 4, 5, 6], [1] * 6)
     gallery = Labels([1] + [2] * 2 + [3] * 3 + [4] * 4 + [5] * 9, [2] * 19)
     result = evaluate_distances(np.tile(np.arange(19.), (6, 1)), query, gallery)
-    found = ap_by_good(result)
+    found = ap_by_good_images(result)
     assert list(zip(found.low.tolist(), found.high.tolist(), found.queries.tolist())) == [
         (1, 1, 1), (2, 2, 1), (3, 4, 2), (5, 8, 0), (9, 16, 1)]  # 6 has no good image
     ap = result.per_query.ap
@@ -213,13 +213,13 @@ def test_cameras_that_do_not_fit_or_have_no_score():
 def test_several_methods_share_one_scale():
     distances, *labels = market_like(4, n_query=30, n_gallery=90)
     pairs = {"a": camera_pairs(distances, *labels), "b": camera_pairs(-distances, *labels)}
-    figure = camera_matrix.of_methods(pairs, width=7)
+    figure = camera_matrix.matrix_per_method(pairs, width=7)
     panels = [ax for ax in figure.axes if ax.images and ax.get_xlabel()]
     every = np.concatenate([one.ap_matrix[~np.eye(4, dtype=bool)] for one in pairs.values()])
     for ax, name in zip(panels, pairs):
         assert ax.get_title().startswith(f"{name}\nmAP by pair")
         assert ax.images[0].get_clim() == (100 * np.nanmin(every), 100 * np.nanmax(every))
-    one = camera_matrix.of_methods({"a": pairs["a"]})
+    one = camera_matrix.matrix_per_method({"a": pairs["a"]})
     assert [ax.get_title()[:6] for ax in one.axes if ax.get_xlabel()] == ["mAP by", "Rank-1"]
 
 

@@ -15,7 +15,7 @@ from reid_ref.arrays import cores as cores_of_process
 from reid_ref.arrays.cores import (
     LIMITS, available, blas_threads, cores, in_threads, using)
 from reid_ref.ranking.counting import (
-    Band, Block, Counting, Goods, Part, Tile, count_before)
+    Band, Block, Counting, Goods, GalleryPart, Tile, count_before)
 from tests.refusals import refused
 
 
@@ -29,7 +29,7 @@ def test_only_the_unclear_is_looked_at():
     tile = Tile(slice(0, 1), distances, np.arange(1000), 1)
     band = Band(columns, lambda counting: iter([Block(slice(0, 1), lambda: iter([tile]))]),
                 np.ones(1), np.full(1, 2.5))
-    part = Part(slice(0, 1000), exact, [band], lambda query: np.isnan(distances[query]))
+    part = GalleryPart(slice(0, 1000), exact, [band], lambda query: np.isnan(distances[query]))
     query, image = np.array([0, 0]), np.array([10, 500])
     goods = Goods(query, image, distances[query, image])
     counted = count_before(part, goods, 1, Counting(query[:0], query[:0], columns))

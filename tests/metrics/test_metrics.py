@@ -9,7 +9,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, Labels
-from reid_ref.metrics import Rows, identity_ranks
+from reid_ref.metrics import DistanceRows, identity_ranks
 from tests.proof import hand_cases
 from tests.refusals import refused
 
@@ -36,7 +36,7 @@ def test_rows_need_no_order(ties, values, nan):
     query, gallery = (Labels(rng.integers(-1, 6, n), rng.integers(1, 4, n)) for n in (60, 30))
     distances = rng.integers(0, values, (60, 30)).astype(float)
     distances[rng.random((60, 30)) < nan] = np.nan
-    rows = Rows(distances, query, gallery, ("label -1", "same location"), ties)
+    rows = DistanceRows(distances, query, gallery, ("label -1", "same location"), ties)
     expected = np.zeros(60, dtype=int)
     for k, kept, good_places in rows.matched():
         expected[k] = 1 + len(set(gallery.identity[kept[:good_places[0]]]))

@@ -397,8 +397,8 @@ def check_open_pairs():
             return exact - below[row, column], exact + above[row, column]
 
         bands = [counting.Band(np.ones(60, bool), make, np.ones(5), np.full(5, slack))]
-        part = counting.Part(slice(20, 80), lambda row, column: distances[row, column], bands,
-                             lambda query: np.zeros(60, bool))
+        part = counting.GalleryPart(slice(20, 80), lambda row, column: distances[row, column],
+                                    bands, lambda query: np.zeros(60, bool))
         whole = [counting.matrix_part(every.astype(dtype)) for dtype in (float, np.float32)]
         for of_gallery, first in ((part, 20), (replace(part, within=within), 20),
                                   *((matrix, 0) for matrix in whole)):
@@ -432,8 +432,8 @@ def check_counting():
                          for columns in (np.arange(33), np.arange(33, 60))]
                 yield counting.Block(rows, partial(iter, tiles))
         bands = [counting.Band(everything.columns, make, np.ones(2), np.full(2, slack))]
-        return counting.Part(slice(0, 60), lambda row, column: distances[row, column], bands,
-                             lambda query: np.zeros(60, bool))
+        return counting.GalleryPart(slice(0, 60), lambda row, column: distances[row, column],
+                                    bands, lambda query: np.zeros(60, bool))
 
     rng = np.random.default_rng(0)
     for slack, together in itertools.product((.3, 2.6, 99.), (2**17, 3)):

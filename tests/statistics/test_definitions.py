@@ -8,7 +8,7 @@ import pytest
 from reid_ref import (
     CONVENTIONS, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
 from reid_ref.statistics import paired, units
-from reid_ref.statistics.interval import bootstrap_t, interval, intervals_of, studentized
+from reid_ref.statistics.interval import bootstrap_t, interval, mean_intervals, studentized
 from tests.proof.mutants import near, same
 from tests.refusals import refused
 from tests.statistics import second
@@ -59,7 +59,7 @@ def test_spread():
     near(statistics.standard_error(by_unit), math.sqrt(1.5 * 2.24) / 5)
     near(statistics.standard_error(by_query), math.sqrt(1.25 * 1.2) / 5)
     with pytest.warns(UserWarning, match="only 3 units"):
-        found, = statistics.intervals_of([(by_unit, by_query)])
+        found, = statistics.mean_intervals([(by_unit, by_query)])
     near(found.design_effect, 1.5 * 2.24 / (1.25 * 1.2))
 
 
@@ -119,8 +119,8 @@ def test_interval():
     # Together as alone: other numbers, other units, none of which differs.
     several = [units.unit_sums(*one) for one in ((values, unit), (wrong, np.arange(60) // 2), (
         np.ones(20), range(20)), (1 - values, unit), (values**2, np.arange(70)))]
-    together = intervals_of([(one, one) for one in several], resamples=199, seed=7)
-    alone = [intervals_of([(one, one)], resamples=199, seed=7)[0] for one in several]
+    together = mean_intervals([(one, one) for one in several], resamples=199, seed=7)
+    alone = [mean_intervals([(one, one)], resamples=199, seed=7)[0] for one in several]
     assert repr(together) == repr(alone)  # NaN is not equal to itself
     near(ends(together[0]), second.bootstrap_t(*arguments, 5))
     np.testing.assert_allclose(ends(found), [1 / (1 + math.exp(-middle + half)),

@@ -13,7 +13,7 @@ from reid_ref.commands.compare.compute import Compared, compare_systems
 from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer
-from reid_ref.console.files import said_of
+from reid_ref.console.files import naming_errors
 from reid_ref.console.request import Request, option
 from reid_ref.console.systems import Read
 from reid_ref.datasets.fingerprints import FINGERPRINTS
@@ -49,9 +49,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: CompareRequest) -> None:
-    metrics, options = systems.check(request)
+    metrics, options = systems.metrics_and_options(request)
     options |= {"resamples": request.resamples, "all_pairs": request.all_pairs}
-    every = by_benchmark(systems.read(request))
+    every = by_benchmark(systems.read_systems(request))
     several = len(every) > 1
     answers = {name: compared(name if several else "", on_benchmark, metrics, **options)
                for name, on_benchmark in every.items()}
@@ -112,7 +112,7 @@ def compared(benchmark: str, systems: OnBenchmark, metrics: list[str],
     by_name = {name if len(runs) == 1 else f"{name} (mean of {len(runs)})":
                [run.result for run in runs] for name, runs in systems.items()}
     files = [run.file for runs in systems.values() for run in runs]
-    with said_of(benchmark, files) if benchmark else nullcontext():
+    with naming_errors(benchmark, files) if benchmark else nullcontext():
         answer = compare_systems(by_name, metrics, **options)
     return Compared(**vars(answer), files=files, signatures={
         name: str(runs[0].signature) for name, runs in by_name.items()})

@@ -2,17 +2,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
 from reid_ref.commands.crosscheck.compute.comparison import LEVELS
 from reid_ref.commands.crosscheck.compute.evaluators import shorten
 from reid_ref.console import options as common
-from reid_ref.console.answers import show_answer
+from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import find_conventions
 from reid_ref.measures import RANKS
-from reid_ref.text import named_rows, source, with_reasons
+from reid_ref.text import named_rows, with_reasons
 from reid_ref.text.table import lines as table_lines
 
 #: How many of the queries that differ are named.
@@ -68,19 +69,19 @@ def run(request: CrosscheckRequest) -> int:
         check = crosscheck(data, request.evaluator, convention=requested, metric=metric,
                            normalize=normalize, timeout=request.timeout, queries=request.queries,
                            progress=how.progress)
-    show_answer(request.format, table=lambda: as_text(check, source(request.files, data.layout)),
+    show_answer(request.format, table=lambda: as_text(check, input_of(request.files, data)),
                 json=lambda: Answered(**vars(check), files=request.files, layout=data.layout))
     return 0 if check.verdict == "equal" else 1
 
 
-def as_text(check: CrossCheck, given: str = "") -> str:
+def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = ()) -> str:
     """Return the report for a terminal of 80 columns."""
     name = f"{check.evaluator} {check.version}".strip()
     label = "" if check.verdict == "failed" else "invalid"
-    first = [("input", given), ("evaluator", f"{name}: {check.computes}".removesuffix(": ")),
+    first = [*given, ("evaluator", f"{name}: {check.computes}".removesuffix(": ")),
              ("given", check.fed), ("verdict", verdict(check)),
              *((label, problem) for problem in check.problems)]
-    lines = named_rows(first[not given:], INDENT)
+    lines = named_rows(first, INDENT)
     if check.reference is not None:
         lines += ["", *_numbers(check), "", *_per_query(check)]
     return "\n".join(lines + named_rows([

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reid_ref.commands.doctor.compute import doctor, most_serious_first
-from reid_ref.commands.doctor.compute.labels import Finding, check_labels
+from reid_ref.commands.doctor.compute.labels import Finding, label_findings
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
 from reid_ref.console.protocols import hint
 from reid_ref.console.request import Request, option
 from reid_ref.datasets import Recognised, read_labels, recognise
-from reid_ref.datasets.fingerprints import SetCounts, count, table
+from reid_ref.datasets.fingerprints import SetCounts, count, count_rows
 from reid_ref.datasets.labels import hold_labels_alone
 from reid_ref.labels import Labels
 from reid_ref.protocols.records import protocols_of
-from reid_ref.text import NO_BENCHMARK, row, source
+from reid_ref.text import NO_BENCHMARK, input_pairs, named_rows, row
 
 #: The layout of files without features and distances.
 LABELS = "labels, without features or distances"
@@ -44,20 +44,18 @@ def as_answer(files: list[str], layout: str, labels: tuple[Labels, Labels],
 
 
 def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
-            benchmark: Recognised | None, findings: Sequence[Finding]) -> str:
+            benchmark: Recognised | None, findings: Sequence[Finding], sizes: str = "") -> str:
     """Return the benchmark with its counts, and one paragraph per finding: severity, sentence,
-    evidence, remedy, key.
+    remedy, key.
     """
-    lines = row("input", source(files, layout))
+    query, gallery = labels
+    lines = named_rows(input_pairs(files, layout, len(query), len(gallery), sizes))
     lines += _counts(count(*labels), benchmark, hint(*labels))
     if not findings:
-        looked_at = ("labels and cameras" if layout == LABELS else
-                     "labels, cameras and a sample of the values")
-        lines += ["", *row("found", f"nothing: no known mistake in {looked_at}")]
+        lines += ["", *row("found", "nothing: no known mistake in labels, cameras"
+                           + (" and a sample of the values" if sizes else ""))]
     for finding in findings:
         lines += ["", *row(finding.severity, finding.sentence)]
-        lines += row("numbers", ", ".join(f"{name.replace('_', ' ')} {value:,}"
-                                          for name, value in finding.evidence.items()))
         lines += row("remedy", finding.remedy)
         lines += row("more", f"{finding.key} in the documentation")
     return "\n".join(lines)
@@ -76,12 +74,12 @@ def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> 
     yield from row("dataset", benchmark.sentence if benchmark else NO_BENCHMARK)
     yield from row("protocol", protocols)
     if benchmark is None:
-        numbers = [f"{value:,} {name}" for name, value, _ in table(counts)]
+        numbers = [f"{value:,} {name}" for name, value, _ in count_rows(counts)[2:]]
         yield from row("counts", ", ".join(numbers))
         return
     yield from row("source", benchmark.fingerprint.source)
     yield f"{'counts':30}{'here':>10}{'expected':>10}"
-    for name, value, expected in table(counts, benchmark.fingerprint):
+    for name, value, expected in count_rows(counts, benchmark.fingerprint):
         yield f"  {name:28}{value:>10,}{expected:>10,}" + "  *" * (value != expected)
 
 
@@ -105,15 +103,16 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: DoctorRequest) -> int:
     if not request.map and hold_labels_alone(*request.files):
-        layout, labels = LABELS, read_labels(*request.files)
-        findings = most_serious_first(check_labels(*labels))
+        layout, labels, sizes = LABELS, read_labels(*request.files), ""
+        findings = most_serious_first(label_findings(*labels))
     else:
         data = common.read_files(request)
         layout, labels, findings = (
             data.layout, (data.query, data.gallery), doctor(data, seed=request.seed))
+        sizes = data.input.words(len(data.gallery))
     benchmark = recognise(*labels)
     diagnosed = request.files, layout, labels, benchmark, findings
     show_answer(request.format, json=lambda: as_answer(*diagnosed),
-                table=lambda: as_text(*diagnosed))
+                table=lambda: as_text(*diagnosed, sizes))
     return int(any(finding.severity == "error" for finding in findings)
                or benchmark is not None and bool(benchmark.off))

@@ -105,7 +105,7 @@ def _groups(request: EvaluateRequest, plan: Plan) -> list[list[Path]]:
     """Return the files of each result."""
     if plan.protocol is not None and not request.mean:  # several files are its trials
         return [list(map(Path, request.files))]
-    groups = ranked_lists.groups_of(request, request.files)
+    groups = ranked_lists.files_per_result(request, request.files)
     if not request.mean:
         return groups
     if len(groups) == 1:  # what a file lacks is the error of that file
@@ -154,7 +154,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
         more = _details(request, given, result, how)
     intervals = None
     if not request.mean:
-        results, intervals = confidence.find(request, results, plan.intervals)
+        results, intervals = confidence.results_with_intervals(request, results, plan.intervals)
     if not several:
         ranking = _write(request, given, result, how)
     return FileAnswer(Method(given.name, given.files, layout, sizes, benchmark, dict(results),

@@ -70,17 +70,17 @@ def plan_of(request: EvaluateRequest) -> Plan:
     common.cmc_length(request)
     common.named(request)
     of_one = request.unfit(CONVENTIONS)  # options about one result of one convention
-    protocol = protocols.check_part(request) if of_one else protocols.check(request)
+    protocol = protocols.check_part(request) if of_one else protocols.requested_protocol(request)
     conventions, left_out = common.conventions_of(request)
     if len(conventions) > 1:
         request.check(CONVENTIONS, "one convention", f"{len(conventions)}", "name one")
     if request.worst is not None:
         check_count(request.worst, "--worst")
     _check_written(request)
-    intervals = confidence.check(request, always=request.mean is not None)
+    intervals = confidence.interval_options(request, always=request.mean is not None)
     lists = common.read_lists(request, conventions)
     return Plan(common.how(request, conventions, lists), left_out, intervals,
-                gates.check(request), protocol)
+                gates.read_gates(request), protocol)
 
 
 def files_of_ranking(name: str | None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError
 from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
-from reid_ref.console.answers import show_answer
+from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import UNMATCHED, find_convention
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
@@ -19,7 +19,7 @@ from reid_ref.labels import Labels, count_distractors
 from reid_ref.measures import measure
 from reid_ref.result import Means, Result, means_of, values_of
 from reid_ref.result.systems import METRICS
-from reid_ref.text import signature_rows, wrap
+from reid_ref.text import named_rows, signature_rows, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
 
@@ -67,17 +67,20 @@ def run(request: ExplainRequest) -> None:
         distractors=count_distractors(data.query, data.gallery) > 0)
     show_answer(
         request.format, table=lambda: as_text(
-            walk, data.query, request.query, listed, named or METRICS),
+            walk, input_of(request.files, data), data.query, request.query, listed,
+            named or METRICS),
         json=lambda: as_answer(
             walk, data.query, request.files, data.layout, request.query, listed, named))
 
 
-def as_text(walk: Explanation, query: Labels, number: int | None,
-            listed: list[ListedImage], measures: Sequence[str] = METRICS) -> str:
-    """Return the walk, or the ranked list of query `number`, and both signatures."""
+def as_text(walk: Explanation, given: Iterable[tuple[str, str]], query: Labels,
+            number: int | None, listed: list[ListedImage],
+            measures: Sequence[str] = METRICS) -> str:
+    """Return the input, the walk or the ranked list of query `number`, and both signatures."""
     pages = ([waterfall(walk, measures), most_moved(walk, query)] if number is None else
              [query_page(number, walk, query, listed)])
-    return "\n".join([*pages, "", *signature_rows(str(walk.start.signature)),
+    return "\n".join([*named_rows(given), "", *pages, "",
+                      *signature_rows(str(walk.start.signature)),
                       *signature_rows(str(walk.end.signature))])
 
 

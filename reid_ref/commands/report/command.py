@@ -8,12 +8,12 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols
-from reid_ref.console.files import add_images, groups_of, image_names
+from reid_ref.console.files import add_images, files_per_result, image_names
 from reid_ref.console.given import given_of
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
-from reid_ref.drawing.style import written
+from reid_ref.drawing.style import wrote_line
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
@@ -65,7 +65,7 @@ def run(request: ReportRequest) -> None:
     text = page(content, images)
     with whole_files(request.output) as (file,):
         file.write(text)
-    show(written(request.output))
+    show(wrote_line(request.output))
 
 
 def _options(request: ReportRequest) -> Options:
@@ -84,7 +84,7 @@ def _read(request: ReportRequest, protocol: Protocol | None,
           ) -> dict[str, tuple[list[str], ResultFile | Result]]:
     """Return what the files of each result hold, by its name."""
     answers: dict[str, tuple[list[str], ResultFile | Result]] = {}
-    for given in given_of(request, groups_of(request, request.files), protocol):
+    for given in given_of(request, files_per_result(request, request.files), protocol):
         with given.opened():
             answers[given.name] = given.files, (
                 given.data if given.has_data else

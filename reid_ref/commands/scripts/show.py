@@ -13,7 +13,7 @@ from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.driver_files import DRIVERS, Driver
 from reid_ref.datasets.published import Published, load
 from reid_ref.measures import RANKS
-from reid_ref.text import NO_BENCHMARK, by_reason, named_rows, names, percent, signature_rows
+from reid_ref.text import NO_BENCHMARK, by_reason, named_rows, filenames, percent, signature_rows
 from reid_ref.text.table import lines as table_lines
 
 
@@ -70,7 +70,7 @@ def _known(files: list[str],
     return benchmark, published_lines(DRIVERS[answer.name], files, benchmark)
 
 
-class PrintedRow(NamedTuple):
+class PrintedFigure(NamedTuple):
     """The figure that the driver's authors print, with its digits."""
 
     key: str
@@ -83,7 +83,7 @@ class LineRow(LineNumbers):
     """One line of the driver."""
 
     method: str
-    published: PrintedRow | None
+    published: PrintedFigure | None
 
 
 class DriverLines(NamedTuple):
@@ -103,7 +103,7 @@ class DriverLines(NamedTuple):
 def driver_lines(files: list[str], answer: DriverAnswer) -> DriverLines:
     """Return what a driver prints, for JSON."""
     benchmark, figures = _known(files, answer)
-    published = {method: PrintedRow(figure.key, figure.rank1, figure.mAP)
+    published = {method: PrintedFigure(figure.key, figure.rank1, figure.mAP)
                  for method, figure in figures.items()}
     lines = [LineRow(method=method, published=published.get(method), **vars(line))
              for method, line in answer.lines.items()]
@@ -120,7 +120,7 @@ def driver_table(files: list[str], answer: DriverAnswer) -> str:
     sizes = f"{len(inputs.query):,} queries, {len(inputs.gallery):,} gallery"
     sizes += f", {len(inputs.train):,} train" if inputs.train else ""
     lines = named_rows([
-        ("input", names(files)),
+        ("input", filenames(files)),
         ("driver", f"{driver.script} of {driver.repository} ({driver.commit})"),
         ("images", f"{sizes}; features {inputs.query.features.shape[1]}-d, computed in "
          f"{driver.dtype}"), ("dataset", benchmark.sentence if benchmark else NO_BENCHMARK),

@@ -11,10 +11,10 @@ from reid_ref.commands.validate.compute import (
     warn_other_queries)
 from reid_ref.commands.validate.compute.figures import check_all
 from reid_ref.commands.validate.show import (
-    Pair, Pairs, as_answer, as_lines, as_pair, as_table, known_counts)
+    FigureVerdict, FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
 from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.console import options as common
-from reid_ref.console.answers import show_answer
+from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import NO_FILES, Request, option
 from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
@@ -22,8 +22,8 @@ from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
     Figure, Published, by_key, find, is_figure, paper_figure, parse_figure, read_figures)
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS
-from reid_ref.text import source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,17 +85,17 @@ def run(request: ValidateRequest) -> int:
     numbers = [paper_figure(paper)] if paper else list(map(parse_figure, figures))
     if request.dataset is None:
         try:
-            answers, layout = _of_file(request, files, numbers, paper)
+            answers, data = _of_file(request, files, numbers, paper)
         except InputError as error:  # the files may stand behind the figures
             raise error.renamed(names_of_arguments(files)) from None
-        name, heading = None, source(files, layout)
-        good = all(answer.reproduced for answer in answers)
+        name, heading = None, input_of(files, data)
+        layout, good = data.layout, all(answer.reproduced for answer in answers)
     else:
         benchmark, answers = _of_dataset(request, numbers, paper)
-        name, heading = benchmark.name, known_counts(benchmark)
-        layout, good = heading, all(answer.possible for answer in answers)
+        name, heading = benchmark.name, [("input", known_counts(benchmark))]
+        layout, good = known_counts(benchmark), all(answer.possible for answer in answers)
     if len(answers) > 1:
-        return _show_pairs(request, [as_pair(answer, "", name) for answer in answers], good)
+        return _show_pairs(request, [figure_verdict(answer, "", name) for answer in answers], good)
     show_answer(request.format, json=lambda: as_answer(answers[0], paper, files, layout),
                 table=lambda: as_table(answers[0], heading, paper))
     return 0 if good else 1
@@ -121,12 +121,12 @@ def _of_table(request: ValidateRequest, path: Path) -> int:
     pairs = []
     for name, dataset, figure in read_figures(path, request.dataset):
         answer = validate_dataset(dataset, figure)
-        pairs.append(as_pair(answer, name, FINGERPRINTS[dataset].name))
+        pairs.append(figure_verdict(answer, name, FINGERPRINTS[dataset].name))
     return _show_pairs(request, pairs, all(pair.possible for pair in pairs))
 
 
-def _show_pairs(request: ValidateRequest, pairs: list[Pair], good: bool) -> int:
-    show_answer(request.format, json=lambda: Pairs(pairs), table=lambda: as_lines(pairs))
+def _show_pairs(request: ValidateRequest, pairs: list[FigureVerdict], good: bool) -> int:
+    show_answer(request.format, json=lambda: FigureVerdicts(pairs), table=lambda: as_lines(pairs))
     return 0 if good else 1
 
 
@@ -152,8 +152,8 @@ def _conventions(request: ValidateRequest) -> list[Convention] | None:
 
 
 def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
-             paper: Published | None) -> tuple[list[Validation], str]:
-    """Compare figures with what each convention gives on a file; return its layout, too."""
+             paper: Published | None) -> tuple[list[Validation], ResultFile]:
+    """Compare figures with what each convention gives on a file, which is returned, too."""
     by_protocol = paper is not None and paper.protocol in PROTOCOLS
     if by_protocol and (request.convention is not None or request.choices):
         raise InputError("--convention, --set", "none with a figure of a protocol",
@@ -167,11 +167,11 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
         progress = None if bar is None else bar.update
         if paper is not None and by_protocol:
             return [validate_protocol(data, figures[0], paper.protocol, paper.part, memory,
-                                      progress)], data.layout
+                                      progress)], data
         return validate_file(data, figures, conventions,
                              label_minus_1="" if paper is None else paper.label_minus_1,
                              protocol="" if paper is None else paper.protocol,
-                             max_memory=memory, progress=progress), data.layout
+                             max_memory=memory, progress=progress), data
 
 
 def _of_dataset(request: ValidateRequest, figures: list[Figure],

@@ -51,9 +51,9 @@ def test_statuses_and_ties_in_words():
     assert tables.statuses(result.counts) == (
         "1 ok; 1 no match (identity absent); 1 no match (only same camera); "
         "1 labelled -1 (not loaded)")
-    assert tables.tied_queries(result.counts.tied, 4) == (
+    assert tables.tied_queries_text(result.counts.tied, 4) == (
         "1 of 4 queries have a good and a wrong image at the same distance")
-    assert tables.tied_queries(0, 4) == "none that affect the result"
+    assert tables.tied_queries_text(0, 4) == "none that affect the result"
 
 
 # Notebooks: the numbers of the result, as text, without colours.

@@ -17,7 +17,7 @@ from reid_ref.commands.crosscheck.compute.candidates import (
 from reid_ref.commands.crosscheck.compute.child import Child, Outcome
 from reid_ref.commands.crosscheck.compute.comparison import (
     DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects,
-    explain, likely, problems, same_curve, same_ranks)
+    explaining_choices, likely_conventions, problems, same_curve, same_ranks)
 from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, Arrays, check_spec
 from reid_ref.conventions import METRICS, TOOLBOXES as WITH_LOADER, Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress
@@ -219,7 +219,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         raise InputError("convention", "conventions that take no lists", lists[0], "no lists are "
                          "handed to another evaluator")
     given = applying(data.query, data.gallery, requested)
-    data.input.check(data.query, data.gallery)
+    data.input.check_sizes(data.query, data.gallery)
     every = np.arange(len(data.query))
     if queries is not None:
         check_count(queries, "queries")
@@ -250,11 +250,12 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: C
     matches = tried = best_matches(first.answer, first.arrays, about.expected, given)
     if len(few) < len(every) and not (first.outcome.failure and first.answer.ap is None):
         asked = _ask(child, "all", data, how, every, progress, first)
-        matches = best_matches(asked.answer, asked.arrays, about.expected, given, likely(matches))
+        matches = best_matches(asked.answer, asked.arrays, about.expected, given,
+                               likely_conventions(matches))
     queries, arrays, outcome, answer, _ = asked
     reason = None
     if matches and answer.ap is not None and matches[0].level("ap") == DIFFERS:
-        matches, reason = explain(arrays, matches, answer.ap)
+        matches, reason = explaining_choices(arrays, matches, answer.ap)
     match = matches[0] if matches else None
     agrees = match is not None and match.agrees
     wrong = problems(answer, queries, len(arrays.g_pids),

@@ -45,7 +45,8 @@ _ENDING = 10
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
 _PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
-            "from reid_ref.commands.crosscheck.compute.child import main; main(*sys.argv[1:5])")
+            "from reid_ref.commands.crosscheck.compute.child import serve_evaluator; "
+            "serve_evaluator(*sys.argv[1:5])")
 #: Why a process is ended by a signal.
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
            **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGABRT"), ", a crash in compiled code")}
@@ -218,7 +219,7 @@ def _read_arrays(folder: Path, name: str) -> Arrays:
 
 
 # ------------------------------------------------------------------ the evaluator's side
-def main(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
+def serve_evaluator(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
     _end_with(int(parent))
     sys.argv = [spec]

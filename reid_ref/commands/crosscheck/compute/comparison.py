@@ -124,7 +124,7 @@ def best_matches(answer: Answer, arrays: Arrays, expected: str | None, given: Ca
     return _sorted(matches, expected)
 
 
-def likely(matches: list[Match]) -> list[Convention]:
+def likely_conventions(matches: list[Match]) -> list[Convention]:
     """Return the conventions that agree; or those whose APs agree, and a few whose CMC does.
 
     If no APs agree, a few of the nearest, no two alike.
@@ -312,8 +312,8 @@ def _order(distances: npt.NDArray[Any], query: int, arithmetic: str, order: str,
     return row, np.argsort(row, kind=None if ties == "numpy" else "stable")
 
 
-def average_precision(choices: dict[str, str], arrays: Arrays, query: int,
-                      order_of: Callable[..., Any] | None = None) -> float:
+def query_ap(choices: dict[str, str], arrays: Arrays, query: int,
+             order_of: Callable[..., Any] | None = None) -> float:
     """Return the AP of one query under these choices; NaN without a good image.
 
     Examples
@@ -362,8 +362,8 @@ def _area(rule: str, hit: npt.NDArray[np.bool_], values: npt.NDArray[Any], n: in
     return float((recall * precision).sum())
 
 
-def explain(arrays: Arrays, matches: list[Match],
-            theirs: Doubles) -> tuple[list[Match], Reason | None]:
+def explaining_choices(arrays: Arrays, matches: list[Match],
+                       theirs: Doubles) -> tuple[list[Match], Reason | None]:
     """Find one choice, or else two, that turn our AP into theirs, wherever it can be seen.
 
     They are sought from several of the nearest conventions, no two alike; the one from which they
@@ -388,7 +388,7 @@ def _reason(arrays: Arrays, match: Match, theirs: Doubles, count: int,
 
     def fit(choices: dict[str, str], target: Doubles) -> bool:
         # A query labelled -1 has AP 0 in evaluation.m, though its good images are all ignored.
-        return all(abs(np.nan_to_num(average_precision(choices, arrays, k, order_of)) - target[k])
+        return all(abs(np.nan_to_num(query_ap(choices, arrays, k, order_of)) - target[k])
                    <= match.tolerance[k] for k in differ + same)
 
     for start in _baselines() if differ else ():

@@ -86,6 +86,9 @@ class About(NamedTuple):
     computes: str = ""
 
 
+#: Frames of these files are no part of an evaluator: ours, and Python's import system.
+_NOT_THEIRS = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
+
 #: What calls an evaluator: it may modify its arrays, and its return value is not trusted.
 Call = Callable[[Arrays], Any]
 
@@ -269,7 +272,7 @@ def describe(error: BaseException) -> str:
     """Return an exception as one line: its type, its own message, where it was raised."""
     message = text_of(error)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-              if not frame.filename.startswith((str(Path(__file__).parent), "<frozen"))]
+              if not frame.filename.startswith(_NOT_THEIRS)]
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     name = text_of(type.__getattribute__(type(error), "__name__"))
     return f"{name}{': ' if message else ''}{message}{place}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.doctor.compute.labels import SEVERITIES, Finding, check_labels
+from reid_ref.commands.doctor.compute.labels import SEVERITIES, Finding, label_findings
 from reid_ref.commands.doctor.compute.norms import raw_features
 from reid_ref.commands.doctor.compute.values import check_values
 from reid_ref.evaluation.how import How
@@ -57,8 +57,9 @@ def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
     check_result_file(data)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError("seed", "a whole number from 0", repr(seed))
-    data.input.check(data.query, data.gallery)
-    return most_serious_first([*check_labels(data.query, data.gallery), *check_values(data, seed)])
+    data.input.check_sizes(data.query, data.gallery)
+    return most_serious_first([*label_findings(data.query, data.gallery),
+                               *check_values(data, seed)])
 
 
 def most_serious_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -72,7 +73,7 @@ def findings_of_conventions(data: ResultFile, how: How,
     rules = {rule for convention in how.conventions for rule in convention.ignored}
     if rules == {"listed as junk"}:
         return []  # labels decide nothing
-    findings = list(check_labels(data.query, data.gallery))
+    findings = list(label_findings(data.query, data.gallery))
     # Arrays that are computed or unpacked block by block would be read a second time.
     if not data.input.is_stored:
         findings += check_values(data, 12345, SMALL_SAMPLE, max_memory, raw_features(how))

@@ -59,7 +59,7 @@ MIN_IMAGES = 20
 MANY_UNMATCHED = 0.2
 
 
-def check_labels(query: Labels, gallery: Labels) -> Iterator[Finding]:
+def label_findings(query: Labels, gallery: Labels) -> Iterator[Finding]:
     """Yield what the labels show, the most serious reason for missing matches first."""
     unmatched = ~has_match(query, gallery)
     cameras = np.union1d(query.camera, gallery.camera)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.commands.doctor.compute.sample import Sample, scores_of
+from reid_ref.commands.doctor.compute.sample import Sample, shares_nearer
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import lengths
 
@@ -64,7 +64,7 @@ class SampleFeatures(NamedTuple):
         Minus the cosine.
     sample : Sample
     scores : float64, shape (k,)
-        `scores_of` these distances.
+        `shares_nearer` of these distances.
     """
 
     query: Array
@@ -81,7 +81,7 @@ class SampleFeatures(NamedTuple):
         raw = norms * self.distances
         if metric == "euclidean":
             raw = norms * norms + 2 * lengths(self.query)[:, np.newaxis] * raw
-        scores = scores_of(raw, self.sample)
+        scores = shares_nearer(raw, self.sample)
         return WrongShares(1 - float(scores.mean()), 1 - float(self.scores.mean()),
                            int((scores < self.scores).sum()), int((scores > self.scores).sum()))
 

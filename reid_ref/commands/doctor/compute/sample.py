@@ -56,7 +56,7 @@ def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp
     return np.argsort(generator.random_raw(n), kind="stable")[:most]
 
 
-def scores_of(distances: Array, sample: Sample) -> Doubles:
+def shares_nearer(distances: Array, sample: Sample) -> Doubles:
     """Return `share_nearer` of each query that has a wrong image."""
     return np.array([share_nearer(row[good], row[wrong]) for row, good, wrong in zip(
         distances.real, sample.good, sample.wrong) if wrong.any()])

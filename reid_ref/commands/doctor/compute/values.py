@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.commands.doctor.compute.norms import SampleFeatures, norms_vary
-from reid_ref.commands.doctor.compute.sample import SAMPLE, Sample, draw_sample, scores_of
+from reid_ref.commands.doctor.compute.sample import SAMPLE, Sample, draw_sample, shares_nearer
 from reid_ref.evaluation.result_file import ResultFile
 
 Array = npt.NDArray[Any]
@@ -40,7 +40,7 @@ def check_values(data: ResultFile, seed: int, size: tuple[int, int] = SAMPLE,
     for distances in values.given:
         yield from _not_a_number(distances)
         yield from _identical_distances(distances, sample)
-    scores = scores_of(values.distances, sample)
+    scores = shares_nearer(values.distances, sample)
     for query, gallery in values.features:
         yield from _constant_columns(query, gallery)
         yield from of_norms(SampleFeatures(query, gallery, values.distances, sample, scores))

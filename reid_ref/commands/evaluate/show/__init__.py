@@ -11,7 +11,7 @@ from reid_ref.evaluation.groups import BY_DEFAULT
 from reid_ref.result import HEADLINE, Counts, Result, headline, sd_of, values_of
 from reid_ref.text import (
     by_reason, named_rows, percent, row, signature_lines, signature_rows, signed_percent, source,
-    tied_queries, visible, wrap)
+    tied_queries_text, visible, wrap)
 from reid_ref.text.table import lines as table_lines
 
 #: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
@@ -133,7 +133,7 @@ def _ties(result: Result) -> str:
     counts = result.counts
     bounds = ("; reid-ref ties shows how much their order can change"
               if counts.tied and "protocol" not in result.signature else "")
-    return tied_queries(counts.tied, counts.query) + bounds
+    return tied_queries_text(counts.tied, counts.query) + bounds
 
 
 def by_convention(method: Method, left_out: Mapping[str, str],
@@ -156,9 +156,9 @@ def by_convention(method: Method, left_out: Mapping[str, str],
         value, *values = values_of(result, measures)
         rows.append([name, percent(value), signed_percent(value - before), *map(percent, values),
                      str(result.counted)])
-    text += ["", *table_lines(["convention", main, "+/-", *more, "used"], rows)]
+    text += ["", *table_lines(["convention", main, "diff", *more, "used"], rows)]
     main = measures[0]
-    text += ["", *row("+/-", f"{main} minus the {main} of {first}, in percentage points")]
+    text += ["", *row("diff", f"{main} minus the {main} of {first}, in percentage points")]
     text += row("used", "number of queries in the mean of mAP")
     text += _other_distances(results, reference)
     text += _left_out(left_out) + confidence.several(method.intervals, measures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from reid_ref.console.confidence import drawn, ends, sentence
+from reid_ref.console.confidence import drawn, interval_ends, sentence
 from reid_ref.result.runs import Runs
 from reid_ref.text import percent, row, signature_lines
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
@@ -49,7 +49,7 @@ def as_text(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Wo
         ["mean", "", *(percent(metric.mean) for metric in columns)],
         [f"sd over {words.noun}s", "", *(percent(metric.sd) for metric in columns)],
         ["SE", "", *(percent(metric.interval.se) for metric in columns)],
-        [level, "", *(ends(metric.interval) for metric in columns)]], indent=20)
+        [level, "", *(interval_ends(metric.interval) for metric in columns)]], indent=20)
     how = sentence({name: metric.interval for name, metric in answer.items()}, "these models")
     text += ["", *row("sd", words.spread), *row("interval", f"{words.covers}; {how}")]
     return "\n".join([*text, *signature_lines({name: signatures[name] for name in first.values})])
@@ -76,5 +76,5 @@ def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: W
         *([name, *(percent(metric.values[name]) for metric in columns)]
           for name in columns[0].values),
         ["mean", *(Cell(f"{percent(metric.mean)} ± {percent(metric.sd)}",
-                        ends=ends(metric.interval, ", ")) for metric in columns)]],
+                        ends=interval_ends(metric.interval, ", ")) for metric in columns)]],
         [legend], signatures)

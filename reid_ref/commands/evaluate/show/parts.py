@@ -12,7 +12,7 @@ from reid_ref.protocols.expectation import N_DRAWS
 from reid_ref.protocols.result import means_over_parts
 from reid_ref.result import HEADLINE, Means, Result, as_fields, headline, means_of, sd_of
 from reid_ref.statistics import Interval
-from reid_ref.text import names, percent, row, signature_lines
+from reid_ref.text import filenames, percent, row, signature_lines
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines
 
@@ -109,7 +109,7 @@ def as_text(protocol: Protocol, method: Method, measures: Sequence[str], chosen:
             cells.append([f"sd of {over}", *_cells(sd_of(part, headline(part, measures)), heads)])
         if name in intervals:
             cells.append(["interval", *(
-                confidence.ends(intervals[name][head]) if head in intervals[name] else "-"
+                confidence.interval_ends(intervals[name][head]) if head in intervals[name] else "-"
                 for head in heads)])
         notes.append("{part}: {counted:,} of {queries:,} queries counted, gallery {gallery:,}"
                      .format(part=name, **_first(part))
@@ -127,7 +127,7 @@ def as_text(protocol: Protocol, method: Method, measures: Sequence[str], chosen:
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]
     text = [*row("protocol", ": ".join(filter(None, (protocol.name, protocol.source)))),
-            *row("input", names(method.files)), *(row("chosen", chosen) if chosen else []), "",
+            *row("input", filenames(method.files)), *(row("chosen", chosen) if chosen else []), "",
             *lines(["percent", *heads], cells, indent=16), "", *also,
             *(line for note in notes for line in row("note", note))]
     return "\n".join([*text, *signature_lines(

@@ -14,11 +14,11 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.commands.evaluate.compute import (
     PerQueryFile, QueryRow, extra_columns, query_rows)
-from reid_ref.console.confidence import Intervals, ends
+from reid_ref.console.confidence import Intervals, interval_ends
 from reid_ref.result import HEADLINE, Result, numbers_of, values_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, as_latex as latex_text
 from reid_ref.text.table import as_markdown as markdown_text
 
@@ -62,7 +62,7 @@ def table(results: Result | Mapping[str, Result], *, measures: Iterable[str] = H
     cells: list[list[str | Cell]] = [[name, *(
         Cell(text, _is_best(text, [texts[other][k] for other in rows
                                    if _comparable(rows[other], result)]),
-             ends="" if interval is None else ends(interval, ", "))
+             ends="" if interval is None else interval_ends(interval, ", "))
         for k, (text, interval) in enumerate(zip(
             texts[name], map(_intervals_of(intervals, name, rows).get, columns))))]
         for name, result in rows.items()]
@@ -101,7 +101,8 @@ def as_csv(results: Result | Mapping[str, Result], *, measures: Iterable[str] = 
         by_metric = _intervals_of(intervals, name, rows)
         values = [getattr(by_metric.get(metric), field, None)
                   for metric in columns for field in _ENDS] if intervals else []
-        lines.append([name, *plain([*values_of(result, columns), *values]), result.signature])
+        lines.append([name, *json_values([*values_of(result, columns), *values]),
+                      result.signature])
     return csv_text(["name", *columns, *(extra if intervals else []), "signature"], lines)
 
 
@@ -200,7 +201,7 @@ def per_query_json(result: Result, measures: Sequence[str] = ()) -> dict[str, An
     >>> row["query"], row["identity"], row["status"], row["first_match"], row["n_good"]
     (0, 7, 'ok', 1, 2)
     """
-    values: dict[str, Any] = plain(PerQueryFile(
+    values: dict[str, Any] = json_values(PerQueryFile(
         **numbers_of(result, names=measures), labels=result.fingerprints,
         queries=query_rows(result, measures)))
     return values
@@ -211,7 +212,7 @@ def per_query_csv(result: Result, measures: Sequence[str] = ()) -> str:
 
     Columns: the keys of `queries` of `per_query_json`.
     """
-    rows = map(plain, query_rows(result, measures))
+    rows = map(json_values, query_rows(result, measures))
     heads = [field.name for field in fields(QueryRow) if not field.metadata]
     heads += extra_columns(measures)
     return csv_text(heads, (row.values() for row in rows)) + "\n"

@@ -36,7 +36,7 @@ from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
 from reid_ref.result.systems import METRICS
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
-from reid_ref.text.plain import plain
+from reid_ref.text.plain import json_values
 
 #: In inches: as wide as a column of the page, so that text keeps its size.
 WIDTH, HEIGHT = 4.6, 2.9
@@ -108,7 +108,7 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
                       if system.more}
     return {
         "version": __version__, "title": " and ".join(results), "several": several,
-        "systems": [{"name": visible(system.name), "numbers": headline(system, compared)}
+        "systems": [{"name": visible(system.name), "numbers": headline_cells(system, compared)}
                     for system in content.systems],
         "metrics": list(content.systems[0].intervals),
         "intervals": list(dict.fromkeys(interval_words(system, several)
@@ -118,7 +118,7 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
                                     "columns": shown_columns(len(results) > 2),
                                     "too_few": too_few(compared)},
         "figures": _figures(content, results),
-        "facts": _of_systems(content, partial(facts, measures=measures)),
+        "facts": _of_systems(content, partial(system_facts, measures=measures)),
         "findings": _of_systems(content, _findings),
         "causes": causes_table(with_distances), "cameras": _cameras(with_distances),
         "queries": _queries(content, cards, names), "tabs": _tabs(content),
@@ -263,7 +263,7 @@ def as_json(content: Page) -> dict[str, Any]:
     numbers = {"results": by_name, "comparison": content.comparison}
     if content.comparison is None:
         numbers, = by_name.values()
-    values: dict[str, Any] = plain({
+    values: dict[str, Any] = json_values({
         "version": __version__, **numbers, "seed": content.options.seed, "shown": content.reasons})
     return values
 
@@ -289,7 +289,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
         "left_out": more.left_out, "causes": more.causes}
 
 
-def facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[str, ...]]:
+def system_facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[str, ...]]:
     """Return what was evaluated, by name, in words."""
     result, more = system.result, system.more
     layout, sizes = layout_and_sizes(result, more.data if more else None)
@@ -301,13 +301,13 @@ def facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[str, ...
             ("signature", spaced(str(result.signature)))]
 
 
-def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
+def headline_cells(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
     """Return the numbers of the headline with their intervals, and what they gained."""
     values = dict(zip(system.intervals, values_of(system.result, system.intervals)))
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
     return [{"metric": metric, "value": percent(values[metric]),
-             "band": confidence.ends(interval, " to ") if interval else "",
+             "band": confidence.interval_ends(interval, " to ") if interval else "",
              "change": metric in changes and change_words(
                  changes[metric], compared is not None and len(compared.values) > 2)}
             for metric, interval in system.intervals.items()]

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from reid_ref import metric_learning
 from reid_ref.arrays import InputError, Integers, blocks_of
 from reid_ref.conventions import CONVENTIONS, find_conventions
-from reid_ref.datasets.driver_files import DRIVERS, Driver, Images, Inputs, Method
+from reid_ref.datasets.driver_files import DRIVERS, Driver, ImageSet, Inputs, DriverLine
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.engine import results_of
@@ -214,14 +214,14 @@ def _learnt(driver: Driver, inputs: Inputs, seed: int, name: str) -> Space:
     return SPACES[name](inputs, inputs.train, *random_choices(len(inputs.train), seed))
 
 
-def _xqda(inputs: Inputs, train: Images, order: Integers, draws: Integers) -> Space:
+def _xqda(inputs: Inputs, train: ImageSet, order: Integers, draws: Integers) -> Space:
     x, identity = train.features, train.labels.identity
     first, second = metric_learning.xqda_pairs(identity, train.labels.camera, order)
     W, M = metric_learning.xqda(x[first], x[second], identity[first], identity[second])
     return Space(inputs.query.features @ W, inputs.gallery.features @ W, M)
 
 
-def _components(inputs: Inputs, train: Images, order: Integers, draws: Integers, *, pca: str,
+def _components(inputs: Inputs, train: ImageSet, order: Integers, draws: Integers, *, pca: str,
                 learn: Callable[..., Array] | None) -> Space:
     """Return 200 components, with the metric that `learn` makes of pairs; None: M = I."""
     mean, components = metric_learning.pca(train.features, driver=pca)
@@ -234,7 +234,7 @@ def _components(inputs: Inputs, train: Images, order: Integers, draws: Integers,
 
 
 #: Name of a space to the function that learns it; "features" are those given.
-SPACES: Mapping[str, Callable[[Inputs, Images, Integers, Integers], Space]] = {
+SPACES: Mapping[str, Callable[[Inputs, ImageSet, Integers, Integers], Space]] = {
     "xqda": _xqda,
     "kissme ide": partial(_components, pca="ide", learn=metric_learning.kissme),
     "kissme mars": partial(_components, pca="mars", learn=metric_learning.kissme),
@@ -244,7 +244,7 @@ SPACES: Mapping[str, Callable[[Inputs, Images, Integers, Integers], Space]] = {
 
 # ---------------------------------------------------------------- distances
 
-def _blocks(space: Space, method: Method, imaginary: list[int]) -> Iterator[Array]:
+def _blocks(space: Space, method: DriverLine, imaginary: list[int]) -> Iterator[Array]:
     """Yield the distances of consecutive queries; add the number of imaginary to `imaginary`."""
     if method.reranked:
         yield from rerank_blocks(space.query, space.gallery, normalize=False, mahalanobis=space.M)

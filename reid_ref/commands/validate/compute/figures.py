@@ -66,7 +66,7 @@ def benchmark_of(row: Published) -> str | None:
     return None
 
 
-def check(row: Published) -> DoubtRow | None:
+def find_doubt(row: Published) -> DoubtRow | None:
     """Return what is impossible about a row, or only by cut digits or added zeros; else None."""
     ranks = {name: hits for name, hits in row.hit_counts().items() if hits.rounding != "rounded"}
     figure, queries = paper_figure(row), [int(row.n_query)] if row.n_query else []
@@ -80,6 +80,6 @@ def check(row: Published) -> DoubtRow | None:
 
 def check_all(rows: Sequence[Published]) -> Figures:
     """Return rows with those in doubt, the impossible ones first."""
-    doubts = sorted(filter(None, map(check, rows)),
+    doubts = sorted(filter(None, map(find_doubt, rows)),
                     key=lambda doubt: VERDICTS.index(doubt.verdict))
     return Figures(list(rows), sum(bool(row.n_query) for row in rows), doubts)

@@ -1,7 +1,7 @@
 """A published figure against a result file: what reproduces it, what comes closest."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import zip_longest
@@ -13,12 +13,14 @@ from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, nearest, unit_of)
-from reid_ref.text import row, with_reasons, wrap
+from reid_ref.text import named_rows, row, with_reasons, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 5
+#: Columns of the names of rows.
+INDENT = 11
 
 
 class Printed(NamedTuple):
@@ -64,7 +66,7 @@ class Validated(OfFiles):
     closest: Closest | None
 
 
-class Pair(NamedTuple):
+class FigureVerdict(NamedTuple):
     """One of several figures, as JSON has it; `dataset` is null where a file was named."""
 
     name: str
@@ -76,20 +78,20 @@ class Pair(NamedTuple):
     verdict: str
 
 
-class Pairs(NamedTuple):
+class FigureVerdicts(NamedTuple):
     """Several figures as JSON has them."""
 
-    results: list[Pair]
+    results: list[FigureVerdict]
 
 
-def as_pair(answer: Validation, name: str, dataset: str | None) -> Pair:
+def figure_verdict(answer: Validation, name: str, dataset: str | None) -> FigureVerdict:
     """Return what is known of one of several figures."""
     figure = answer.figure
-    return Pair(name, dataset, figure.rank1, figure.mAP, answer.possible, answer.reproduced,
-                verdict(answer))
+    return FigureVerdict(name, dataset, figure.rank1, figure.mAP, answer.possible,
+                         answer.reproduced, verdict_text(answer))
 
 
-def as_lines(pairs: Sequence[Pair]) -> str:
+def as_lines(pairs: Sequence[FigureVerdict]) -> str:
     """Return one line per figure: its name and benchmark where it has one, and the verdict."""
     rows = [[pair.name, pair.dataset or "", figure_text(pair.Rank_1, pair.mAP), pair.verdict]
             for pair in pairs]
@@ -102,7 +104,7 @@ def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
     return "/".join("" if value is None else str(value) for value in (rank1, mAP))
 
 
-def verdict(answer: Validation) -> str:
+def verdict_text(answer: Validation) -> str:
     """Say in a few words what reproduces a figure, or whether it is possible."""
     if answer.closest is not None:
         how = f"not reproduced; by far the closest {_closest(answer.closest)}" + (
@@ -157,9 +159,9 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         answer.closest)
 
 
-def as_table(answer: Validation, source: str, paper: Published | None) -> str:
+def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None) -> str:
     """Return the report for a terminal of 80 columns."""
-    lines = [*_row("input", source), *_row("published", f"{answer.figure} percent")]
+    lines = [*named_rows(given, INDENT), *_row("published", f"{answer.figure} percent")]
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"
@@ -191,7 +193,7 @@ def known_counts(benchmark: Fingerprint) -> str:
 
 
 def _row(name: str, text: str) -> list[str]:
-    return row(name, text, 11)
+    return row(name, text, INDENT)
 
 
 def _possible(answer: Validation) -> list[str]:

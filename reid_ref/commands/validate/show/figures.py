@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from reid_ref.commands.validate.compute.figures import DoubtRow, Figures
-from reid_ref.datasets.benchmarks import BENCHMARKS, Images, benchmark_named
+from reid_ref.datasets.benchmarks import BENCHMARKS, ImageCounts, benchmark_named
 from reid_ref.datasets.published import RANKS, Published, nearest
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import named_rows, wrap
@@ -46,7 +46,7 @@ def as_list(answer: Figures) -> str:
     return "\n".join(lines[1:])
 
 
-def _counts(images: Images) -> list[str]:
+def _counts(images: ImageCounts) -> list[str]:
     part = f" ({images.part})" if images.part else ""
     return wrap(f"{images.query:,} queries, {images.gallery:,} in the gallery{part}: "
                 f"{'; '.join(filter(None, (images.note, images.source)))}", rest="    ")

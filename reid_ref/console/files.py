@@ -11,6 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
+from reid_ref.console.protocol_names import reading
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import about, names_of_arguments, phase
 from reid_ref.conventions import Convention
@@ -73,7 +74,8 @@ def add(command: Any) -> None:
 def groups_of(request: Request, files: Sequence[str]) -> list[list[Path]]:
     """Return the files of each result; ranked lists have their labels in others: each is one."""
     return ([[Path(file)] for file in files] if request.labels else
-            results_of_files(*files, names=common.names_of_arrays(request)))
+            results_of_files(*files, names=common.names_of_arrays(request),
+                             reading=reading(request)))
 
 
 def read(request: Request, files: Sequence[str]) -> ResultFile:

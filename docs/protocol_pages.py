@@ -110,8 +110,11 @@ def python(protocol, splits, given):
     if given:
         call[2] += (",\n    trials=reid_ref.protocols.read_trials("
                     f'"{given}", data.gallery)')
-    return ["import reid_ref\n", f'data = reid_ref.read("{saved_by(name)}")',
-            f"result = {call[0]}", call[1], f"{call[2]})", *shown]
+    read = [f'data = reid_ref.read("{saved_by(name)}")']
+    if protocol.reading.same_images:
+        read = [f'protocol = reid_ref.protocols.find_protocol("{name}")',
+                f'data = reid_ref.read("{saved_by(name)}", reading=protocol.reading)']
+    return ["import reid_ref\n", *read, f"result = {call[0]}", call[1], f"{call[2]})", *shown]
 
 
 def images(key):

@@ -8,7 +8,7 @@ import pytest
 import reid_ref
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import load
-from reid_ref.files.layouts import NAMES, ROLES, plain_name
+from reid_ref.files.layouts import NAMES, ROLES, SET_OF, plain_name
 from reid_ref.protocols import PROTOCOLS
 from tests.documents import ROOT
 
@@ -105,8 +105,9 @@ def test_recipe(name, tmp_path, monkeypatch):
                                 re.MULTILINE | re.DOTALL)
     exec(recipe, repository())
     file, = folder.iterdir()
-    roles = [NAMES[plain_name(array)] for array in np.load(file)]
-    assert set(roles) <= set(ROLES) and len(set(roles)) == len(roles)
+    names = [plain_name(array) for array in np.load(file)]
+    assert {NAMES[array] for array in names} <= set(ROLES)
+    assert len({(NAMES[array], SET_OF.get(array)) for array in names}) == len(names)
     if "read_trials" in python:
         assert len(reid_ref.read(file).query) == 24
     else:

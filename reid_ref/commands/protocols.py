@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
-from reid_ref.console.protocols import chosen, is_file, protocol_or_file, option_of_trials
+from reid_ref.console.protocol_names import is_file, protocol_or_file
+from reid_ref.console.protocols import chosen, option_of_trials
 from reid_ref.console.request import Request
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named

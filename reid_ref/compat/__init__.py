@@ -1,7 +1,8 @@
 """Other toolboxes' evaluators, by their own names and signatures, computed here.
 
 One module per toolbox: `torchreid`, `fastreid`, `openreid`, `transreid` (`clip_reid`, `solider`),
-`strong_baseline`, `reid_survey`, `cross_modal`, `ccreid`, `layumi`, `mmengine`, `torchmetrics`.
+`strong_baseline`, `reid_survey`, `cross_modal`, `ccreid` (`ap3d`), `irra`, `seqnet`, `layumi`,
+`mmengine`, `torchmetrics`.
 Each function returns what its toolbox's returns, in its types: same AP rule, same queries left
 out. `convention=` changes the rule. `last_result()` is the whole `Result` of the last call;
 `patch("torchreid")` replaces a toolbox's evaluators in the running process, `patched` while a
@@ -19,12 +20,13 @@ __all__ = ["NoMatch", "Refused", "last_result", "patch", "patched"]
 
 if TYPE_CHECKING:
     from reid_ref.compat import (
-        ccreid, clip_reid, cross_modal, fastreid, layumi, mmengine, openreid, reid_survey, solider,
-        strong_baseline, torchmetrics, torchreid, transreid)
+        ap3d, ccreid, clip_reid, cross_modal, fastreid, irra, layumi, mmengine, openreid,
+        reid_survey, seqnet, solider, strong_baseline, torchmetrics, torchreid, transreid)
 
     __all__ += [  # pyright takes what is imported and not listed as private
-        "ccreid", "clip_reid", "cross_modal", "fastreid", "layumi", "mmengine", "openreid",
-        "reid_survey", "solider", "strong_baseline", "torchmetrics", "torchreid", "transreid"]
+        "ap3d", "ccreid", "clip_reid", "cross_modal", "fastreid", "irra", "layumi", "mmengine",
+        "openreid", "reid_survey", "seqnet", "solider", "strong_baseline", "torchmetrics",
+        "torchreid", "transreid"]
 
 _TOOLBOXES = {*PATCHES, "layumi", "mmengine", "torchmetrics"}
 

@@ -9,6 +9,7 @@ from reid_ref.arrays import Doubles, as_integers
 from reid_ref.compat.common import Choice, Refused, both_sides, evaluated, matched
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import Labels
+from reid_ref.result import Result
 
 #: Step AP over the queries with a good image, as torchreid's; the curve ends with the gallery.
 _PLAIN = CONVENTIONS["torchreid-function"].replace(name="simple-ccreid", cmc_length="gallery")
@@ -47,7 +48,17 @@ def evaluate(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: An
     """
     result = matched(evaluated(distmat, both_sides(q_pids, g_pids, q_camids, g_camids),
                                convention or _PLAIN))
-    return result.cmc.copy(), np.float64(result.mAP)
+    return result.cmc.copy(), np.float64(result.mAP) if convention else _mean_of_ap(result)
+
+
+def _mean_of_ap(result: Result) -> float:
+    """Return mAP with the additions of `evaluate`: image after image, then query after query."""
+    ranks = result.ranks
+    terms = 1 / np.repeat(ranks.n_good, ranks.found) * (ranks.nth / ranks.rank)
+    ap = [np.cumsum(of_query)[-1] for of_query in np.split(terms, np.cumsum(ranks.found)[:-1])
+          if len(of_query)]
+    mean: float = np.cumsum(ap)[-1] / len(ap)
+    return mean
 
 
 def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,

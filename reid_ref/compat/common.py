@@ -27,8 +27,8 @@ class Refused(InputError, AssertionError):
     """Input that the toolbox refuses by `assert`: code that catches its error catches this."""
 
 
-class NoMatch(Refused, RuntimeError, ZeroDivisionError):
-    """No query has a good image; the toolboxes raise an error of one of these three kinds."""
+class NoMatch(Refused, RuntimeError, ZeroDivisionError, IndexError):
+    """No query has a good image; the toolboxes raise an error of one of these four kinds."""
 
 
 _LAST = threading.local()
@@ -173,6 +173,9 @@ PATCHES: dict[str, _Functions] = {
     "strong_baseline": _EVAL_REID, "reid_survey": _EVAL_REID,
     "cross_modal": {"eval_metrics": ("eval_sysu", "eval_regdb")},
     "ccreid": {"tools.eval_metrics": ("evaluate", "evaluate_with_clothes")},
+    "ap3d": {"tools.eval_metrics": ("evaluate",)},
+    "irra": {"utils.metrics": ("rank",)},
+    "seqnet": {"eval_func": ("eval_search_cuhk", "eval_search_prw")},
 }
 
 
@@ -191,7 +194,7 @@ def patch(toolbox: str) -> list[str]:
     ----------
     toolbox : str
         torchreid, fastreid, openreid, transreid, clip_reid, solider, strong_baseline,
-        reid_survey, cross_modal or ccreid. It is imported.
+        reid_survey, cross_modal, ccreid, ap3d, irra or seqnet. It is imported.
 
     Returns
     -------

@@ -11,6 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
+from reid_ref.console.protocol_names import reading
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import names_of_arguments, phase, progress_prefix
 from reid_ref.datasets.labels import read_sides
@@ -71,7 +72,8 @@ def add(command: Any) -> None:
 def files_per_result(request: Request, files: Sequence[str]) -> list[list[Path]]:
     """Return the files of each result; ranked lists have their labels in others: each is one."""
     return ([[Path(file)] for file in files] if request.labels else
-            results_of_files(*files, names=common.names_of_arrays(request)))
+            results_of_files(*files, names=common.names_of_arrays(request),
+                             reading=reading(request)))
 
 
 def read_input(request: Request, files: Sequence[str]) -> ResultFile:

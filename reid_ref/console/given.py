@@ -119,8 +119,8 @@ def given_of(request: Request, groups: Sequence[Sequence[Path]], protocol: Proto
              later: bool = False) -> list[Given]:
     """Return each result of these files, of which none is read yet.
 
-    `later` is that of `protocols.results_by_part`. Options of an evaluation are refused if every result
-    is a saved one.
+    `later` is that of `protocols.results_by_part`. Options of an evaluation are refused if every
+    result is a saved one.
     """
     names = console_files.names_of_results(request.names, groups)
     alone = len(groups) == 1 and not request.names

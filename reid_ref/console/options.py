@@ -11,6 +11,7 @@ from typing import Any
 
 from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.memory import bytes_of
+from reid_ref.console.protocol_names import reading
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
@@ -59,7 +60,7 @@ def read_files(request: Request, files: Iterable[str] | None = None) -> ResultFi
     check_metric(request)
     files = list(request.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
-    data = read_result(*files, names=names_of_arrays(request))
+    data = read_result(*files, names=names_of_arrays(request), reading=reading(request))
     if request.given(*OF_FEATURES):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
     if request.pool is not None:

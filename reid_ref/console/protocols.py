@@ -3,19 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
+from reid_ref.console.protocol_names import protocol_or_file
 from reid_ref.console.request import BOXES, NO_BOXES, TRIALS, Request
 from reid_ref.console.terminal import OPTIONS
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.labels import Labels
 from reid_ref.protocols import (
     Protocol, average_trials, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
-    read_protocol, read_trials)
+    read_trials)
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.records import gives, protocols_of
 from reid_ref.protocols.result import ProtocolResult
@@ -28,16 +28,6 @@ def add(command: Any) -> None:
     """Take the name of a protocol, and what belongs to it."""
     Request.add(command, "--protocol", "--part", "--trials", "--shots", "--min-score",
                 "--boxes-per-image")
-
-
-def protocol_or_file(name: str, argument: str) -> Protocol:
-    """Return the protocol of a name, or of a .toml or .json file."""
-    return read_protocol(name) if is_file(name) else find_protocol(name, argument)
-
-
-def is_file(name: str) -> bool:
-    """Return whether what is named is a file of a protocol."""
-    return Path(name).suffix.lower() in (".toml", ".json")
 
 
 def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:

@@ -14,12 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from reid_ref.arrays import check_choice
 from reid_ref.labels import FURTHER
 
 #: The sides, and what names call them.
-SIDES = {"query": "query queries q prob probe", "gallery": "gallery galleries gal g test"}
+SIDES = {"query": "query queries q prob probe", "gallery": "gallery galleries gall gal g test"}
+#: Sets of a side that a file may have apart, in their order: PRCC's queries in the same and in
+#: different clothes (guxinqian/Simple-CCReID f773d01, test.py, test_prcc).
+SETS = {"query": ("qs", "qd")}
 #: What there is of each image, and its names: with a side's, or alone for the images of both.
 COLUMNS = {
     "features": "f ff fea feat feature emb embed embedding vec vector descriptor",
@@ -32,6 +36,7 @@ COLUMNS = {
 #: What there is once, and its names.
 WHOLE = {
     "distances": "dist distance distmat dismat distmatrix distancematrix qgdist qgdistance",
+    "similarity": "similarity sim simmat simmatrix similaritymatrix",
     "num_query": "numquery querynum nquery numqueries nq numq",
     "is_query": "isquery isq querymask queryflag",
     "ranked_lists": "i index indices idx ranked ranklist rankedlist neighbor neighbour topk knn",
@@ -123,10 +128,40 @@ def _roles_of_names() -> dict[str, str]:
         for name in names.split():
             roles |= {_plain(name): column} if len(name) > 1 else {}
             for side, sides in SIDES.items():
-                roles |= {_plain(start, name): f"{side}_{column}" for start in sides.split()}
+                roles |= {_plain(start, name): f"{side}_{column}"
+                          for start in (*sides.split(), *SETS.get(side, ()))}
                 roles |= {_plain(name, end): f"{side}_{column}" for end in sides.split()
                           if len(name) > 1}
     return roles | {_plain(name): role for role, names in WHOLE.items() for name in names.split()}
+
+
+class Reading(NamedTuple):
+    """What a protocol adds to the names of arrays.
+
+    Parameters
+    ----------
+    sides : dict of str to str
+        Side to further words for it, between blanks: text, where captions ask.
+    same_images : bool
+        Query and gallery are the same images, which a file may have once.
+    """
+
+    sides: Mapping[str, str] = MappingProxyType({})
+    same_images: bool = False
+
+    def names(self) -> dict[str, str]:
+        """Return the role of every further name, by the plain name.
+
+        Examples
+        --------
+        >>> Reading({"query": "text"}).names()["textfeature"]
+        'query_features'
+        """
+        roles = {_plain(*words): f"{side}_{column}" for side, sides in self.sides.items()
+                 for word in sides.split() for column, names in COLUMNS.items()
+                 for name in names.split() if len(name) > 1 and column != "paths"
+                 for words in ((word, name), (name, word))}
+        return {name: role for name, role in roles.items() if name not in NAMES}
 
 
 #: Plain word for a side to whether it is that of the queries.
@@ -134,6 +169,10 @@ IS_QUERY = {_plain(name): side == "query" for side, names in SIDES.items()
             for name in names.split()}
 #: Plain name to role.
 NAMES: Mapping[str, str] = _roles_of_names()
+#: Plain name to the number of the set that it is of, from 0.
+SET_OF: Mapping[str, int] = {
+    _plain(start, name): k for sets in SETS.values() for k, start in enumerate(sets)
+    for names in COLUMNS.values() for name in names.split()}
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+s?(?![a-z])|[0-9]+")
 #: Words that say nothing of the role.
 _FILLERS = {"all", "list", "array", "arr", "np", "tensor"}
@@ -158,8 +197,25 @@ _WORDS = {word: role for role, words in {
 # Camstyle. `id` is a word only alone or after a side: IDE and GRID are no identities.
 _BORDERS = (
     re.compile(r"(?<=[a-z])(?=[A-Z])"),
-    re.compile(r"(?<![a-z])(?:query|probe?|gallery|gal|test)|dist(?!ract)"
+    re.compile(r"(?<![a-z])(?:query|probe?|gallery|gall?|test)|dist(?!ract)"
                r"|(?:cam(?:era|id)?|label)s?(?![a-z])", re.IGNORECASE))
+
+
+def side_in(name: str) -> str | None:
+    """Return the side that a name begins or ends with, as it is spelled in the tables, or None.
+
+    Examples
+    --------
+    >>> [side_in(name) for name in ("query_camra", "q_camz", "text_feats", "gen_feats")]
+    ['query', 'query', None, None]
+    """
+    words, plain = [word.lower() for word in _WORD.findall(name)], plain_name(name)
+    for side, sides in SIDES.items():
+        for word in sides.split():
+            if word in words or len(word) > 2 and (
+                    plain.startswith(word) or plain.endswith(_plain(word))):
+                return side
+    return None
 
 
 def role_of(name: str) -> str | None:

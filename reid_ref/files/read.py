@@ -18,7 +18,8 @@ from reid_ref.disk import check_different, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_folder
 from reid_ref.files.layouts import (
-    FEATURES, LAYOUTS, NAMES, OPTIONAL, ROLES, SEPARATE, SIDES, Layout, plain_name, role_of)
+    FEATURES, LAYOUTS, NAMES, OPTIONAL, ROLES, SEPARATE, SIDES, Layout, Reading, plain_name,
+    role_of)
 from reid_ref.files.lists import lists_of_array
 from reid_ref.files.roles import Fields, fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
@@ -31,7 +32,8 @@ _SIDES = {"query_features": ("query",), "gallery_features": ("gallery",),
 
 
 def read_result(*paths: str | os.PathLike[str],
-                names: Mapping[str, str] | None = None) -> ResultFile:
+                names: Mapping[str, str] | None = None,
+                reading: Reading = Reading()) -> ResultFile:
     """Read features, distances or ranked lists with their labels from one file, or from several.
 
     Parameters
@@ -46,6 +48,9 @@ def read_result(*paths: str | os.PathLike[str],
         ``{"query_features": "A"}``. ``query_paths`` and ``gallery_paths`` may name a folder of
         images, or text with one name per line, ``num_query`` the number itself. Roles:
         `reid_ref.files.layouts.ROLES`.
+    reading : Reading, optional
+        What a protocol adds to the names, such as text for queries:
+        ``reid_ref.protocols.find_protocol("cuhk-pedes").reading``.
 
     Returns
     -------
@@ -85,7 +90,7 @@ def read_result(*paths: str | os.PathLike[str],
             layout = _layout(together.values)
             if layout and together.values.keys() <= {*layout.keys.values(), *OPTIONAL}:
                 files = {listed[0]: together}
-        return _result_file(files, named)
+        return _result_file(files, named, reading)
     except InputError:
         for contents in files.values():
             contents.close()
@@ -93,11 +98,12 @@ def read_result(*paths: str | os.PathLike[str],
 
 
 def results_of_files(*paths: str | os.PathLike[str],
-                     names: Mapping[str, str] | None = None) -> list[list[Path]]:
+                     names: Mapping[str, str] | None = None,
+                     reading: Reading = Reading()) -> list[list[Path]]:
     """Return the files of each result: each file alone, or all together, by what is in them.
 
     No features or distances are read. A folder is a result by itself, and so is a file with all
-    that makes one; `names` as in `read_result`.
+    that makes one; `names` and `reading` as in `read_result`.
 
     Raises
     ------
@@ -118,7 +124,7 @@ def results_of_files(*paths: str | os.PathLike[str],
     listed = _different(paths)
     if len(listed) == 1:
         return [listed]
-    complete = [path for path in listed if _is_complete(path, names or {})]
+    complete = [path for path in listed if _is_complete(path, names or {}, reading)]
     if complete and len(complete) < len(listed):
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # its error is better if the file is none
@@ -128,7 +134,7 @@ def results_of_files(*paths: str | os.PathLike[str],
     return [[path] for path in listed] if complete else [listed]
 
 
-def _is_complete(path: Path, names: Mapping[str, str]) -> bool:
+def _is_complete(path: Path, names: Mapping[str, str], reading: Reading) -> bool:
     if path.is_dir() or path.suffix.lower() == ".json":  # a saved result
         return True
     if path.suffix.lower() in (".npy", ".txt", ".csv", ".tsv"):
@@ -136,7 +142,7 @@ def _is_complete(path: Path, names: Mapping[str, str]) -> bool:
     contents = read_contents(path)
     try:
         return _layout(contents.values) is not None or bool(
-            fields_of_files({path: contents}, names))
+            fields_of_files({path: contents}, names, reading=reading))
     except InputError:
         return not names and _further_layout(contents.values) is not None
     finally:
@@ -167,12 +173,13 @@ def _contents(path: Path, alone: bool, names: dict[str, str]) -> Contents:
     return contents
 
 
-def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str]) -> ResultFile:
+def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str],
+                 reading: Reading) -> ResultFile:
     (path, contents), several = next(iter(files.items())), len(files) > 1
     layout = None if several or names else _layout(contents.values)
     if layout is None:
         try:
-            fields = fields_of_files(files, names)
+            fields = fields_of_files(files, names, reading=reading)
         except InputError:
             layout = None if several or names else _further_layout(contents.values)
             if layout is None:
@@ -185,7 +192,7 @@ def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str]) -> Re
                              ", ".join(part.values), "rename it, or leave it out")
     title = f"{layout.title if layout else fields.title}, in {contents.format}"
     formats = {part.format for part in files.values()}
-    if several and "ranked_lists" not in fields.arrays:
+    if several and fields.ranked[0] not in ("ranked_lists", "similarity"):
         title = SEPARATE["distances" if "distances" in fields.arrays else
                          "npy" if formats <= {NPY, TEXT} else "features"]
     result = _result(
@@ -193,7 +200,7 @@ def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str]) -> Re
         any(part.transposable for part in files.values()) or not layout and MAT in formats,
         () if several else tuple(key for key, value in contents.values.items()
                                  if value.where not in fields.used))
-    if names.keys().isdisjoint(fields.arrays):
+    if names.keys().isdisjoint({*fields.arrays, *fields.ranked}):
         warn_of_unread(result, {key: value for part in files.values() for key, value in
                                 part.values.items() if value.where not in fields.used})
     return result

@@ -107,6 +107,13 @@ class StoredArray:
         """The same numbers in double precision."""
         return replace(self, dtype=np.dtype(float), read=lambda: self.read().astype(float))
 
+    def negative(self) -> StoredArray:
+        """The numbers with the other sign, which are read whole; of integers as doubles."""
+        floats = self.dtype.kind in "fc"
+        dtype = self.dtype if floats or not self.numbers else np.dtype(float)
+        return replace(self, dtype=dtype, dataset=None, head=lambda n: None,
+                       read=lambda: -self.read() if floats else -self.read().astype(float))
+
     def outline(self) -> npt.NDArray[Any]:
         """Return an array of the same shape and dtype that takes no memory, for checks."""
         self._check(math.prod(self.shape[1:]) if self.in_parts else math.prod(self.shape))

@@ -24,6 +24,8 @@ _QUERIES, _IMAGES = 8, 1000
 #: The least rank correlation, or most negative one, of distances that are those of the features:
 #: of distances stored in 8 bits it is above 0.999.
 _SAME = 0.99
+#: Roles of what features give; either sign of a rank correlation is the same ranking.
+_DISTANCES = ("distances", "similarity")
 #: Metric, and whether features are normalised.
 _MEASURES = (("euclidean", False), ("cosine", True), ("dot", False))
 
@@ -38,24 +40,25 @@ def warn_of_unread(result: ResultFile, unread: Mapping[str, StoredArray]) -> Non
         if value.numbers and len(value.shape) == 2:
             matrices.setdefault(role_of(key) or "", {})[key] = value
     if result.query_features is not None:
-        for key, value in matrices.get("distances", {}).items():
-            _warn_of_distances(result, key, value)
+        for role in _DISTANCES:
+            for key, value in matrices.get(role, {}).items():
+                _warn_of_distances(result, role, key, value)
     elif result.distances is not None:
         keys = {role: next(iter(matrices.get(role, ())), None) for role in FEATURES}
         if None not in keys.values():
             _warn_of_features(result, {role: str(key) for role, key in keys.items()}, unread)
 
 
-def _warn_of_distances(result: ResultFile, key: str, value: StoredArray) -> None:
+def _warn_of_distances(result: ResultFile, role: str, key: str, value: StoredArray) -> None:
     n_query, n_gallery = sizes = len(result.query), len(result.gallery)
     likeness = [_likeness(_corner(given), _first(result.query_features, _QUERIES),
                           _first(result.gallery_features, _IMAGES))
                 for given in (value, value.T) if given.shape == sizes]
-    names = {"distances": key}
+    names = {role: key}
     if likeness:
         _warn([value.where], "features", names, max(likeness))
     # Re-ranking needs those between queries, and between gallery images, too.
-    elif NAMES.get(plain_name(key)) == "distances" and value.shape not in (
+    elif NAMES.get(plain_name(key)) == role and value.shape not in (
             (n_query, n_query), (n_gallery, n_gallery)):
         warn(f"{value.where} is not read: its shape is {value.shape}, and the features in the "
              f"same file are of {n_query} queries and {n_gallery} gallery images")

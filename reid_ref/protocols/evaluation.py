@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -212,20 +213,21 @@ def _part_result(record: Protocol, part: Part, ranked: Input, sides: Sides, how:
     if part.query.drawn is False and trials is not ONE_OF_SEVERAL and not np.array_equal(
             sides["query"].identity, sides["gallery"].identity):
         raise InputError("query, gallery", "the same images on both sides, of which the gallery "
-                         "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images")
+                         "is drawn", f"{len(sides['query'])} and {len(sides['gallery'])} images",
+                         "a file may have the features and labels of all images once")
     if trials is None and isinstance(record.trials, Exact):
         return _expected(record, part, ranked, sides, how)
     rows = list(rows_of_trials(record, part, sides, trials, shots))
     seed = record.trials.seed if trials is None and isinstance(record.trials, Seeded) else ""
-    return of_trials(record, part.name, _trial_results(part, ranked, sides, how, rows),
+    return of_trials(record, part.name, _trial_results(record, part, ranked, sides, how, rows),
                      shots="" if record.shots == (1,) else shots, trials=len(rows), seed=seed)
 
 
-def _trial_results(part: Part, ranked: Input, sides: Sides, how: How,
+def _trial_results(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,
                    trials: list[Trial]) -> list[Result]:
     """Evaluate each trial; distances are measured once if trials have many in common."""
     asks, answers = part.query.side, part.gallery.side
-    labels = [_labels(part, sides, rows) for rows in trials]
+    labels = [_labels(record, part, sides, rows) for rows in trials]
     all_asks, all_answers = (np.unique(np.concatenate(rows)) for rows in zip(*trials))
     pairs = sum(len(asking) * len(answering) for asking, answering in trials)
     source: Ranked = ranked
@@ -245,20 +247,29 @@ def _trial_results(part: Part, ranked: Input, sides: Sides, how: How,
     return results
 
 
-def _labels(part: Part, sides: Sides, rows: Trial) -> tuple[Labels, Labels]:
+def _labels(record: Protocol, part: Part, sides: Sides, rows: Trial) -> tuple[Labels, Labels]:
     """Return the labels of those who ask and of those who answer."""
     for rows_of, images in zip((part.query, part.gallery), rows):
         if not len(images):
             raise InputError(rows_of.side, f"images of part {part.name!r}" + "".join(
                 f" ({column} {', '.join(map(str, values))})"
-                for column, values in rows_of.where.items()), "none")
+                for column, values in rows_of.where.items()), "none", _other_parts(record, sides))
     return sides[part.query.side][rows[0]], sides[part.gallery.side][rows[1]]
+
+
+def _other_parts(record: Protocol, sides: Sides) -> str:
+    """Return the remedy where a part has no images: the first part that has."""
+    for part in record.parts:
+        with suppress(InputError):
+            if all(len(rows.of(sides)) for rows in (part.query, part.gallery)):
+                return f"part {part.name} has images: part={part.name!r} (--part {part.name})"
+    return ""
 
 
 def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How) -> Result:
     """Return the expectation over all galleries."""
     rows = part.query.of(sides), part.gallery.of(sides)
-    query, gallery = _labels(part, sides, rows)
+    query, gallery = _labels(record, part, sides, rows)
     convention, is_pool = how.conventions[0], part.query.drawn is False
     chosen = ranked.between(part.query.side, rows[0], part.gallery.side, rows[1])
     length = min(convention.curve_length(gallery.identity), len(np.unique(gallery.identity)))

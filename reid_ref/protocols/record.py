@@ -10,6 +10,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions import Convention, choice_text, loaded_images
+from reid_ref.files.layouts import Reading
 from reid_ref.labels import JUNK, Labels, cells
 from reid_ref.protocols.box_ranks import BoxRule
 
@@ -199,6 +200,8 @@ class Protocol:
         The numbers that cameras can have, if parts or columns are made of them.
     columns : str
         A key of `COLUMNS`: what the benchmark makes of other columns.
+    sides : dict of str to str
+        Side to further words for it in the names of a file's arrays: text for queries.
     tracks : bool
         Whether the gallery's rows are tracks: images of one identity, camera and `video` are one,
         at the least of their distances.
@@ -232,6 +235,7 @@ class Protocol:
     needs: tuple[str, ...] = ()
     cameras: tuple[int, ...] = ()
     columns: str = ""
+    sides: Mapping[str, str] = field(default_factory=dict)
     tracks: bool = False
     average: str = "trials"
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -255,6 +259,11 @@ class Protocol:
                 if getattr(convention, choice) != value:
                     raise InputError("convention", f"{choice} {choice_text(value)} for an "
                                      "expectation", choice_text(getattr(convention, choice)))
+
+    @property
+    def reading(self) -> Reading:
+        """What `reid_ref.read` needs to know of the protocol."""
+        return Reading(self.sides, any(part.query.drawn is False for part in self.parts))
 
     @property
     def follows(self) -> str:

@@ -17,9 +17,9 @@ _WORDS = {str: "a text", bool: "true or false", int: "whole numbers", dict: "tab
 #: The fields of each table, with the type of a value, or that of a list's values in a list.
 _PROTOCOL = {"name": str, "source": str, "convention": object, "prepare": str, "parts": [dict],
              "trials": object, "shots": [int], "needs": [str], "cameras": [int], "columns": object,
-             "tracks": bool, "average": object, "counts": object, "boxes": object, "means": object,
-             "later": object,
-             "note": str, "save": str, "held": object}
+             "sides": object, "tracks": bool, "average": object, "counts": object,
+             "boxes": object, "means": object, "later": object, "note": str, "save": str,
+             "held": object}
 _PART = {"name": str, "query": object, "gallery": object, "ignored": [str], "unmatched": bool}
 _ROWS = {"side": object, "where": object, "drawn": bool}
 _TRIALS = {"kind": object, "n": object, "seed": object, "unit": [str], "draw": object,
@@ -28,6 +28,7 @@ _CONVENTION = {**dict.fromkeys(("base", *CHOICES, "top_k", "metric", "normalize"
                "name": str, "source": str, "measure": str}
 _BOXES = {"gallery": object, "right": object, "score": object}
 _LATER = {"protocol": str, "words": str}
+_SIDES = {"query": str, "gallery": str}
 _HELD = {"recordings": int, "double": str, "float32": str}
 
 
@@ -81,6 +82,7 @@ def protocol_from(table: Any, benchmark: str = "", name: str = "the file") -> Pr
         "convention": _convention(values.get("convention"), values.get("name", "")),
         "parts": parts, "trials": _trials(values.get("trials", {"kind": "given"}), len(tables)),
         "shots": values.get("shots") or (1,), "counts": _counts(values.get("counts", {}), names),
+        "sides": checked_table(values.get("sides", {}), "sides", _SIDES),
         "means": _means(values.get("means", {}), names),
         "boxes": _boxes(values["boxes"]) if "boxes" in values else None,
         "later": _later(values["later"]) if "later" in values else None,

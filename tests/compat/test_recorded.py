@@ -25,6 +25,7 @@ FUNCTIONS = {
     ("cross_modal", "eval_regdb"):
         lambda p: compat.cross_modal.eval_regdb(*p[:3], p.max_rank),
     ("ccreid", "evaluate"): lambda p: compat.ccreid.evaluate(*p[:5]),
+    ("ap3d", "evaluate"): lambda p: compat.ap3d.evaluate(*p[:5]),
     ("ccreid", "CC"): lambda p: compat.ccreid.evaluate_with_clothes(*p[:7], "CC"),
     ("ccreid", "SC"): lambda p: compat.ccreid.evaluate_with_clothes(*p[:7], mode="SC"),
 }
@@ -49,6 +50,15 @@ def test_function(toolbox, function):
         else:
             assert_recorded(answer, cmc, *means)
     assert bool(stopped) == (function == "eval_sysu") and stopped < 10
+
+
+@pytest.mark.parametrize("toolbox", ["ap3d", "ccreid"])
+def test_to_the_bit(toolbox):
+    """AP3D's code, which is Simple-CCReID's, adds image after image and query after query."""
+    for p, _, answer in asked(toolbox, "evaluate"):
+        cmc, mAP = getattr(compat, toolbox).evaluate(*p[:5])
+        assert mAP == answer["mAP"] and type(mAP) is np.float64
+        assert cmc[:len(answer["cmc"])].tolist() == answer["cmc"]
 
 
 @pytest.mark.parametrize("name", problems.OPEN_REID)
@@ -117,4 +127,4 @@ def test_layumi_script(tmp_path):
 def test_every_recording_is_compared():
     here = {path.stem for path in (ROOT / "fixtures/compat").glob("*.json")}
     assert here == {toolbox for toolbox, _ in FUNCTIONS} | {
-        "openreid", "layumi", "mmtracking", "fastreid"}
+        "openreid", "layumi", "mmtracking", "fastreid", "irra", "seqnet"}

@@ -1,0 +1,88 @@
+"""Arrays of the images of both sides: which rows are the queries', and which the gallery's."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import InputError, as_integers, check_length
+from reid_ref.files.layouts import IS_QUERY, plain_name
+from reid_ref.files.stored_arrays import StoredArray
+
+Named = Mapping[str, list[StoredArray]]
+#: The rows of both sides, if they are of the same images.
+SAME_IMAGES = {"query": slice(None), "gallery": slice(None)}
+
+
+def only(named: Named, role: str) -> StoredArray:
+    """Return the array of a role; an error if there are two."""
+    arrays = named[role]
+    if len(arrays) > 1:
+        raise InputError(arrays[1].where, f"one array for {role}", f"this one and "
+                         f"{arrays[0].where}", "leave one out, or choose by names= (--map)")
+    return arrays[0]
+
+
+def rows_of_sides(named: Named, whole: Mapping[str, StoredArray],
+                  same_images: bool) -> dict[str, Any]:
+    """Return which images of both sides' arrays are of each side; nothing if nothing says it.
+
+    `same_images`: all are of both sides, unless each side has a half.
+    """
+    lengths = {array.where: array.shape[0] if column == "features" and array.shape
+               else math.prod(array.shape) for column, array in whole.items()}
+    if not lengths:
+        return {}
+    total = next(iter(lengths.values()))
+    for where, n in lengths.items():
+        check_length(n, total, where)
+    rows = _flagged(named, total) if "is_query" in named else _counted(named, total)
+    if same_images and len({len(np.arange(total)[images]) for images in rows.values()}) != 1:
+        return SAME_IMAGES
+    return rows
+
+
+def _flagged(named: Named, total: int) -> dict[str, Any]:
+    """Return the images of each side by a flag for each image."""
+    flag = only(named, "is_query")
+    is_query = _flags(flag)
+    check_length(len(is_query), total, flag.where)
+    if not np.isin(is_query, (0, 1)).all() or not 0 < is_query.sum() < total:
+        values = flag.names() if flag.text else is_query
+        raise InputError(flag.where, "1 for each query and 0 for each gallery image, or query "
+                         "and gallery in words", ", ".join(map(str, np.unique(values)[:5])))
+    return {"query": _slice(np.flatnonzero(is_query)),
+            "gallery": _slice(np.flatnonzero(is_query == 0))}
+
+
+def _counted(named: Named, total: int) -> dict[str, Any]:
+    """Return the images of each side by the number of queries; nothing if it is not known."""
+    if "num_query" in named:
+        count = only(named, "num_query")
+        number, where = count.load().reshape(-1), count.where
+        n = int(as_integers(number, where)[0]) if number.size == 1 else 0
+    else:
+        matrix = next((named[role][0] for role in (
+            "query_features", "distances", "similarity", "ranked_lists") if role in named), None)
+        if matrix is None:
+            return {}
+        n, where = matrix.shape[0] if matrix.shape else 0, matrix.where
+    if not 0 < n < total:
+        raise InputError(where, f"a number of queries from 1 to {total - 1}, of {total} images", n)
+    return {"query": slice(0, n), "gallery": slice(n, None)}
+
+
+def _flags(array: StoredArray) -> Any:
+    """Return an array of flags; of words 1 for each query, 0 for each gallery image, 2 for others.
+    """
+    if not array.text:
+        return array.load().reshape(-1)
+    words, place = np.unique(array.names(), return_inverse=True)
+    return np.array([IS_QUERY.get(plain_name(word), 2) for word in words.tolist()])[place]
+
+
+def _slice(index: Any) -> Any:
+    """Return consecutive indices as a slice, which reads no other rows."""
+    return slice(int(index[0]), int(index[-1]) + 1) if np.ptp(index) + 1 == len(index) else index

@@ -25,17 +25,16 @@ _SMALL = 2**26        # bytes of an array that is read whole, though some rows a
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
 
 
-def as_npz(path: Path, load: str) -> str:
-    """Return two lines of Python that save what a file holds as arrays."""
-    return f"data = {load}; numpy.savez({path.with_suffix('.npz').name!r}, **data)"
-
-
-def pickled(where: object, load: str = "") -> InputError:
-    """Return the error of pickled objects; `load`: what reads them if they are trusted."""
-    remedy = ("save numbers, or names with .astype(str)" if not load else
-              f"where you trust it, save its arrays: {as_npz(Path(str(where)), load)}")
+def pickled(where: object, remedy: str = "save numbers, or names with .astype(str)") -> InputError:
+    """Return the error of pickled objects."""
     return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
                       "unpickling can run code", remedy)
+
+
+def saved_again(path: Path, load: str) -> str:
+    """Return how to save what a pickle holds as arrays; `load`: what reads it if it is trusted."""
+    return (f"where you trust it: data = {load}; torch.save(data, {path.stem + '.pt'!r}), or, if "
+            f"it is a dict of arrays, numpy.savez({path.stem + '.npz'!r}, **data)")
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ Stored = Callable[[Any, str], StoredArray]
 #: What `R1_mAP_eval.compute` of TransReID, CLIP-ReID and their copies returns, and the axes.
 _COMPUTED = {"cmc": 1, "mAP": 0, "distmat": 2, "pids": 1, "camids": 1, "qf": 2, "gf": 2}
 _MISSING = object()
+_WORDS = {"number": "a number", "text": "text", "array": "an array"}
 
 
 def named_arrays(value: Any, path: object, stem: str, stored: Stored) -> dict[str, StoredArray]:
@@ -56,6 +57,13 @@ def _kind(value: Any) -> str:
     return "text" if getattr(value.dtype, "kind", "") == "U" else "number"
 
 
+def _words(value: Any) -> str:
+    """Return what a value is, for messages."""
+    kind = _kind(value)
+    return "nothing" if value is _MISSING or value is None else _WORDS.get(
+        kind, f"a {type(value).__name__}")
+
+
 def _arrays(value: Any, name: str, path: object, stored: Stored,
             column: bool = False) -> Iterator[tuple[str, StoredArray]]:
     """Yield the arrays of a value; `column`: a list is one array, or refused."""
@@ -75,10 +83,20 @@ def _arrays(value: Any, name: str, path: object, stored: Stored,
                 return
         value = dict(enumerate(value))
     if isinstance(value, Mapping):
+        alone = None if name else _list_alone(value)
         for key, entry in value.items():
-            yield from _arrays(entry, _dotted(name, key), path, stored)
+            yield from _arrays(entry, "" if key == alone else _dotted(name, key), path, stored)
     else:
         yield name, stored(value, where)
+
+
+def _list_alone(value: Mapping[Any, Any]) -> object:
+    """Return the key of the one list of dicts, whose keys are then names; None if they are not."""
+    lists = [key for key, entry in value.items() if isinstance(entry, list) and entry
+             and all(isinstance(batch, Mapping) for batch in entry)]
+    if len(lists) != 1 or plain_name(str(lists[0])) in IS_QUERY:
+        return None
+    return None if value.keys() & (_columns(value[lists[0]]) or {}) else lists[0]
 
 
 def _dotted(name: str, key: object) -> str:
@@ -104,13 +122,13 @@ def _columns(values: Sequence[Any]) -> dict[object, list[Any]] | None:
 def _joined(values: Sequence[Any], where: str, stored: Stored, rows: bool) -> StoredArray:
     """Return one array of numbers, of text, or of batches; `rows`: vectors are rows."""
     kinds = [_kind(value) for value in values]
-    if len(set(kinds)) > 1 or kinds and kinds[0] not in ("number", "text", "array", "container"):
-        odd = next((k for k, kind in enumerate(kinds) if kind != kinds[0]), 0)
-        got = ("nothing" if values[odd] is _MISSING else
-               "a list" if kinds[odd] == "container" else f"{kinds[odd]}")
+    odd = next((k for k, kind in enumerate(kinds)
+                if kind != kinds[0] or kind not in _WORDS and kind != "container"), None)
+    if odd is not None:
         return StoredArray.refused(InputError(
-            where, "one array, or a list of numbers, of text or of batches of them",
-            f"{got} as entry {odd} of {len(values):,}", "save each column as one array"))
+            where, "numbers, text or arrays, of one kind",
+            f"{_words(values[odd])} as entry {odd} of {len(values):,}"
+            + f" (the first is {_words(values[0])})" * (odd > 0)))
     if not kinds or kinds[0] in ("number", "text"):
         array = np.array([value.tolist() if hasattr(value, "tolist") else value
                           for value in values])

@@ -147,6 +147,9 @@ def _only(named: Named, role: str) -> StoredArray:
 
 def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, Any]:
     """Return which images of both sides' arrays are of each side; nothing if nothing says it."""
+    for array in whole.values():
+        if array.refusal:
+            raise array.refusal
     lengths = {array.where: array.shape[0] if column == "features" and array.shape
                else math.prod(array.shape) for column, array in whole.items()}
     if not lengths:

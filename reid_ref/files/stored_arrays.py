@@ -69,7 +69,8 @@ class StoredArray:
         if in_file:
             dataset = array.view(np.memmap)
             dataset.flags.writeable = False
-        return cls(where, array.shape, array.dtype, lambda: array, dataset=dataset)
+        return cls(where, array.shape, array.dtype, lambda: array, dataset=dataset,
+                   head=lambda n: array[:n] if array.ndim else None)
 
     @property
     def shape(self) -> tuple[int, ...]:

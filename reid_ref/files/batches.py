@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.files.layouts import IS_QUERY, NAMES, plain_name
+from reid_ref.files.layouts import BOXES, IS_QUERY, NAMES, plain_name
 from reid_ref.files.stored_arrays import StoredArray
 
 #: Returns the array of a value of a file; the text is for messages.
@@ -70,7 +70,8 @@ def _arrays(value: Any, name: str, path: object, stored: Stored,
     where = f"{path}: {name}" if name else str(path)
     if isinstance(value, (list, tuple)) and not isinstance(value, Mapping):
         role = NAMES.get(plain_name(name))
-        column = column or role is not None and plain_name(name) not in IS_QUERY
+        column = column or name in set.union(*BOXES) or (
+            role is not None and plain_name(name) not in IS_QUERY)
         columns = _columns(value)
         if columns is not None:
             for key, entries in columns.items():
@@ -121,6 +122,12 @@ def _columns(values: Sequence[Any]) -> dict[object, list[Any]] | None:
 
 def _joined(values: Sequence[Any], where: str, stored: Stored, rows: bool) -> StoredArray:
     """Return one array of numbers, of text, or of batches; `rows`: vectors are rows."""
+    n_all, full = len(values), [k for k, value in enumerate(values)
+                                if not (isinstance(value, (list, tuple)) and not value)]
+    if full and len(full) < n_all:     # a batch without images may be an empty list
+        joined = _joined([values[k] for k in full], where, stored, rows)
+        sizes = dict(zip(full, joined.parts))
+        return replace(joined, parts=tuple(sizes.get(k, 0) for k in range(n_all)))
     kinds = [_kind(value) for value in values]
     odd = next((k for k, kind in enumerate(kinds)
                 if kind != kinds[0] or kind not in _WORDS and kind != "container"), None)
@@ -136,7 +143,7 @@ def _joined(values: Sequence[Any], where: str, stored: Stored, rows: bool) -> St
             return StoredArray.refused(InputError(where, "numbers of 64 bits", "larger ones"))
         return StoredArray.of(where, array)
     if any(isinstance(value, Mapping) for value in values):
-        return StoredArray.refused(InputError(where, "an array", "dicts of lists"))
+        return StoredArray.refused(InputError(where, "an array", "a list of dicts"))
     parts = [_joined(value, f"{where}[{k}]", stored, rows) if kinds[0] == "container"
              else stored(value, f"{where}[{k}]") for k, value in enumerate(values)]
     return _concatenated(parts, where, rows)
@@ -158,4 +165,5 @@ def _concatenated(parts: Sequence[StoredArray], where: str, rows: bool) -> Store
     if rows and len(parts[0].shape) == 1 and len({part.shape for part in parts}) == 1:
         shape, join = (len(parts), *parts[0].shape), np.stack
     return StoredArray(where, shape, np.result_type(*{part.dtype for part in parts}),
-                       lambda: join([part.read() for part in parts]))
+                       lambda: join([part.read() for part in parts]),
+                       parts=tuple(part.shape[0] for part in parts))

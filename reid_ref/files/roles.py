@@ -49,6 +49,11 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     InputError
         An array that is missing, or two for one role.
     """
+    keys = {key for contents in files.values() for key in contents.values}
+    if any(boxes <= keys for boxes in BOXES):
+        raise InputError(next(iter(files)), "features or distances with labels", "boxes, as for "
+                         "person search", "evaluate them by their protocol: reid-ref evaluate "
+                         "FILE --protocol cuhk-sysu; `reid-ref protocols` lists all")
     named = _by_role(files, names, len(files) > 1 or labels_alone)
     ranked = () if labels_alone else next((
         roles for roles in sorted(_RANKED, key=names.keys().isdisjoint)
@@ -68,8 +73,8 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     missing = [role for role in (*matrices, *LABELS) if role not in arrays]
     if missing:
         raise _lacking(files, missing, bool(ranked), bool(whole) and not rows)
-    keys = ", ".join(Path(used[role].where.rpartition(": ")[2]).name for role in ranked)
-    title = f"{_RANKED.get(ranked, 'labels')} ({keys})"
+    ranked_keys = ", ".join(Path(used[role].where.rpartition(": ")[2]).name for role in ranked)
+    title = f"{_RANKED.get(ranked, 'labels')} ({ranked_keys})"
     return Fields(
         {role: array for role, array in arrays.items()
          if array.text or not role.endswith("paths")},
@@ -231,10 +236,6 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
                if match and NAMES[match[0]] in missing]
     lacks = ", ".join(missing) if not no_split else (
         "num_query, how many of the images are queries (it may be a number), or is_query")
-    if BOXES <= arrays.keys():
-        raise InputError(next(iter(files)), expected, "boxes, as for person search",
-                         "evaluate them by their protocol: reid-ref evaluate FILE --protocol "
-                         "cuhk-sysu; `reid-ref protocols` lists all")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
         f"{next(iter(files))}{more_files}", expected,

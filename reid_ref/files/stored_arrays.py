@@ -44,7 +44,8 @@ class StoredArray:
     `where` is "path: key", for messages. `read` returns the array in `stored_shape`; `refusal`
     is why it cannot be read. `size`: the bytes that this takes, if more than by its shape.
     `dataset` gives rows without reading the whole, and `head` the first ones, or None. `turned`:
-    the array is the transpose of what is stored.
+    the array is the transpose of what is stored. `parts`: of a list of arrays that was stored, the
+    rows of each.
     """
 
     where: str
@@ -56,6 +57,7 @@ class StoredArray:
     dataset: Any = None
     turned: bool = False
     head: Callable[[int], Any] = lambda n: None
+    parts: tuple[int, ...] = ()
 
     @classmethod
     def refused(cls, error: InputError) -> StoredArray:
@@ -144,7 +146,7 @@ class StoredArray:
         n = len(range(shape[0])[rows]) if isinstance(rows, slice) else len(rows)
         mapped = isinstance(self.dataset, np.memmap) and isinstance(rows, slice) and not flat
         return replace(
-            self, stored_shape=(n, *shape[1:]), read=read, turned=False,
+            self, stored_shape=(n, *shape[1:]), read=read, turned=False, parts=(),
             size=0 if mapped else max(self.size, math.prod(shape) * self.dtype.itemsize),
             dataset=self.lazy()[rows].view(np.memmap) if mapped else None)
 

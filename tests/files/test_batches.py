@@ -70,7 +70,7 @@ FORMS = {
                                   "camids": tuple(tensors(CAMIDS)), **SPLIT},
     "batches without images": lambda: {
         "feats": [*tensors(FEATS), FEATS[:0]], "pids": [PIDS[:0], *tensors(PIDS)],
-        "camids": tensors(CAMIDS), **SPLIT},
+        "camids": [[], *CAMIDS.reshape(-1, 1).tolist(), []], **SPLIT},
     "one image after another": lambda: {
         "feats": list(FEATS), "pids": [np.array(pid) for pid in PIDS],
         "camids": list(tensors(CAMIDS.reshape(1, -1))[0][0]), **SPLIT},
@@ -179,8 +179,8 @@ BROKEN = {
     "a batch without labels": (without("pids"), "r.pt: pids: .*nothing as entry 1 of 3"),
     "batches of None": (lambda: {"_predictions": batches(pids=None), **SPLIT},
                         "r.pt: pids: .*nothing as entry 0 of 3"),
-    "half of compute's labels": (lambda: computed(pids=list(PIDS[:4])),
-                                  "r.pt: camids: expected 4 entries"),
+    "half of compute's labels": (
+        lambda: computed(pids=list(PIDS[:4])), "r.pt: camids: expected 4 entries"),
     "None for compute's features": (lambda: computed(qf=None), r"r.pt: .*5 \(NoneType\)"),
     "half of compute's features": (lambda: computed(qf=QF[:1]), "r.pt: .*it lacks"),
     "text among compute's cameras": (lambda: computed(camids=[*CAMIDS[:7], "a"]),

@@ -26,7 +26,7 @@ from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular, read_lines
 from reid_ref.files import mat
 from reid_ref.files.saved_tensors import read_tensors
-from reid_ref.files.stored_arrays import StoredArray, pickled
+from reid_ref.files.stored_arrays import StoredArray, pickled, saved_again
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,8 @@ def read_npy(path: Path) -> Contents:
         with path.open("rb") as file:
             _, dtype = _npy_header(file)
         if dtype.hasobject:
-            raise pickled(path, f"numpy.load({path.name!r}, allow_pickle=True).item()")
+            raise pickled(path, saved_again(
+                path, f"numpy.load({path.name!r}, allow_pickle=True).tolist()"))
         array = np.lib.format.open_memmap(path, mode="r")
     return _single(path, array, NPY, dataset=array)
 
@@ -401,7 +402,7 @@ def read_contents(path: Path) -> Contents:
     if path.suffix.lower() in (".pkl", ".pickle"):
         if head.startswith(_ZIP):     # torch.save, under a name that light-reid gives
             return read_torch(path)
-        raise pickled(path, f"pickle.load(open({path.name!r}, 'rb'))")
+        raise pickled(path, saved_again(path, f"pickle.load(open({path.name!r}, 'rb'))"))
     if path.suffix.lower() not in FORMATS:
         raise InputError(path, f"one of {', '.join(FORMATS)}", path.suffix or "no suffix",
                          "from Python, write numpy.savez(path, query_f=..., gallery_f=..., ...)")

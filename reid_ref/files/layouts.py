@@ -44,8 +44,8 @@ WHOLE = {
 #: Every role that an array can have: of a side, of the images of both, or of the whole.
 ROLES = (*(f"{side}_{column}" for side in SIDES for column in COLUMNS), *COLUMNS, *WHOLE)
 
-#: Two arrays by which a file of person search is known (`protocols.boxes`).
-BOXES = {"truth_box", "detection_box"}
+#: Arrays by which a file of person search is known (`protocols.boxes`), two of ours or SeqNet's.
+BOXES = ({"truth_box", "detection_box"}, {"gallery_dets", "gallery_feats"})
 FEATURES = ("query_features", "gallery_features")
 LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
 #: Further keys that a file may have in every layout, and their roles.

@@ -58,7 +58,8 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     InputError
         An array that is missing, or two for one role.
     """
-    if BOXES <= {key for contents in files.values() for key in contents.values}:
+    keys = {key for contents in files.values() for key in contents.values}
+    if any(boxes <= keys for boxes in BOXES):
         raise InputError(next(iter(files)), "features or distances with labels", "boxes, as for "
                          "person search", "evaluate them by their protocol: reid-ref evaluate "
                          "FILE --protocol cuhk-sysu; `reid-ref protocols` lists all")
@@ -84,9 +85,9 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     missing = [role for role in (*matrices, *LABELS) if role not in arrays]
     if missing:
         raise _lacking(files, missing, bool(ranked), bool(whole) and not rows)
-    keys = ", ".join(Path(place.rpartition(": ")[2]).name for role in measured
-                     for place in _places(used[role], files))
-    title = (f"{_RANKED.get(ranked, 'labels')} ({keys})"
+    ranked_keys = ", ".join(Path(place.rpartition(": ")[2]).name for role in measured
+                            for place in _places(used[role], files))
+    title = (f"{_RANKED.get(ranked, 'labels')} ({ranked_keys})"
              + (", the same images on both sides" if rows is SAME_IMAGES else "")
              + (", labels by image names" if any(by_name) else ""))
     return Fields(

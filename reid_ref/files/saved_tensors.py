@@ -1,15 +1,16 @@
 """What torch.save wrote (.pt, .pth): tensors by name, still in the file.
 
 Nothing in such a file is run: torch's reader of weights takes tensors, numbers, text and
-containers of these, and here numpy's arrays, each by its name. Any other object is refused.
-Tensors stay in the file, as arrays of .npy files do; bfloat16 and float8, which numpy lacks, are
-read and widened to float32, which changes no value.
+containers of these, and here numpy's arrays and scalars, made from their bytes. Any other object
+is refused. Tensors stay in the file, as arrays of .npy files do; bfloat16 and float8, which numpy
+lacks, are read and widened to float32, which changes no value.
 """
 from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,21 @@ import numpy as np
 
 from reid_ref.arrays import InputError, as_array
 from reid_ref.arrays.convert import numpy_lacks
-from reid_ref.files.stored_arrays import StoredArray, as_npz, pickled
+from reid_ref.files.batches import named_arrays
+from reid_ref.files.numpy_pickles import STAND_INS, NotPlain, unwrapped
+from reid_ref.files.stored_arrays import StoredArray, pickled
+from reid_ref.files.trusted import torch_remedy
 
 #: Older versions run code of a hostile file all the same (CVE-2025-32434).
 _VERSION = (2, 6)
 #: Messages of torch about objects that only their code can make.
 _NEEDS_CODE = re.compile("GLOBAL|Can only|Trying to")
-#: What numpy's arrays of numbers and text are made of in a pickle.
-_OF_NUMPY: list[Any] = [np.ndarray, np.dtype, *(
-    type(np.dtype(kind)) for kind in "?bhilqBHILQefdgFDGU")]
-_RECONSTRUCT: Any = np.zeros(0).__reduce__()[0]
 
 
 def read_tensors(path: Path) -> dict[str, StoredArray]:
     """Return the tensors and arrays of a file by name; keys of nested dicts are joined by dots.
+
+    Batches are joined (`batches`).
 
     Raises
     ------
@@ -43,54 +45,42 @@ def read_tensors(path: Path) -> dict[str, StoredArray]:
         raise _needs_torch(path) from None
     if tuple(map(int, re.findall("[0-9]+", torch.__version__)[:2])) < _VERSION:
         raise _needs_torch(path)
-    names: list[Any] = [(_RECONSTRUCT, f"numpy.{core}.multiarray._reconstruct")
-                        for core in ("core", "_core")]
-    with path.open("rb") as file:
-        mapped = file.read(4) == b"PK\x03\x04"     # torch 1.5 and older wrote no zip archive
+    load = partial(_load, torch, path)
     try:
-        with torch.serialization.safe_globals([*_OF_NUMPY, *names]):
-            value = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
-        return dict(_arrays(value, path.stem if _is_array(value) else "", path))
+        return named_arrays(unwrapped(load(STAND_INS)), path, path.stem, _stored)
+    except NotPlain as error:
+        where = ": ".join(filter(None, (str(path), ".".join(map(str, error.keys[:3])))))
+        raise InputError(where, "arrays of numbers or text", error.reason,
+                         torch_remedy(path, load, _stored)) from None
     except Exception as error:
         if isinstance(error, pickle.UnpicklingError) and _NEEDS_CODE.search(str(error)):
-            raise pickled(path, f"torch.load({path.name!r}, weights_only=False)") from None
+            raise pickled(path, torch_remedy(path, load, _stored)) from None
         raise InputError(path, "a file of torch.save", f"something else or damage "
                          f"({type(error).__name__})", "copy or write the file again") from None
 
 
+def _load(torch: Any, path: Path, names: Mapping[str, Any]) -> Any:
+    """Return what torch's reader of weights makes of a file; `names`: further names, by object."""
+    with path.open("rb") as file:
+        mapped = file.read(4) == b"PK\x03\x04"     # torch 1.5 and older wrote no zip archive
+    with torch.serialization.safe_globals([(value, name) for name, value in names.items()]):
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+
+
 def _needs_torch(path: Path) -> InputError:
-    return InputError(path, got="this is a file of torch.save, which needs torch 2.6 or newer",
-                      remedy='pip install "reid-ref[torch]", or on a machine with torch: '
-                      + as_npz(path, f"torch.load({path.name!r})"))
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype")
-
-
-def _arrays(value: Any, name: str, path: Path) -> Iterator[tuple[str, StoredArray]]:
-    """Yield what a value holds; numbers and text, or lists of them, are arrays, too."""
-    where = f"{path}: {name}"
-    items: Any = value.items() if isinstance(value, Mapping) else ()
-    if isinstance(value, (list, tuple)):
-        if all(isinstance(entry, (int, float, str)) for entry in value):
-            value = np.array(value)
-        else:
-            items = enumerate(value)
-    if isinstance(value, (int, float, str)):
-        value = np.array(value)
-    if _is_array(value):
-        yield name, _stored(value, where)
-    elif items:
-        for key, entry in items:
-            yield from _arrays(entry, f"{name}.{key}" if name else str(key), path)
-    else:
-        yield name, StoredArray.refused(InputError(where, "an array", type(value).__name__))
+    return InputError(
+        path, got="this is a file of torch.save, which needs torch 2.6 or newer",
+        remedy='pip install "reid-ref[torch]", or, if it is a dict of arrays, on a machine with '
+        f"torch: numpy.savez({path.stem + '.npz'!r}, **torch.load({path.name!r}))")
 
 
 def _stored(value: Any, where: str) -> StoredArray:
+    if isinstance(value, (int, float, str)):
+        value = np.array(value)
     if isinstance(value, np.ndarray):
         return StoredArray.of(where, value)
+    if not hasattr(value, "dtype"):
+        return StoredArray.refused(InputError(where, "an array", type(value).__name__))
     if numpy_lacks(value.dtype):
         return StoredArray(where, tuple(value.shape), np.dtype(np.float32),
                            lambda: as_array(value, where))

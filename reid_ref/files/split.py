@@ -31,6 +31,9 @@ def rows_of_sides(named: Named, whole: Mapping[str, StoredArray],
 
     `same_images`: all are of both sides, unless each side has a half.
     """
+    for array in whole.values():
+        if array.refusal:
+            raise array.refusal
     lengths = {array.where: array.shape[0] if column == "features" and array.shape
                else math.prod(array.shape) for column, array in whole.items()}
     if not lengths:

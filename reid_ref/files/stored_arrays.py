@@ -25,17 +25,16 @@ _SMALL = 2**26        # bytes of an array that is read whole, though some rows a
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
 
 
-def as_npz(path: Path, load: str) -> str:
-    """Return two lines of Python that save what a file holds as arrays."""
-    return f"data = {load}; numpy.savez({path.with_suffix('.npz').name!r}, **data)"
-
-
-def pickled(where: object, load: str = "") -> InputError:
-    """Return the error of pickled objects; `load`: what reads them if they are trusted."""
-    remedy = ("save numbers, or names with .astype(str)" if not load else
-              f"where you trust it, save its arrays: {as_npz(Path(str(where)), load)}")
+def pickled(where: object, remedy: str = "save numbers, or names with .astype(str)") -> InputError:
+    """Return the error of pickled objects."""
     return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
                       "unpickling can run code", remedy)
+
+
+def saved_again(path: Path, load: str) -> str:
+    """Return how to save what a pickle holds as arrays; `load`: what reads it if it is trusted."""
+    return (f"where you trust it: data = {load}; torch.save(data, {path.stem + '.pt'!r}), or, if "
+            f"it is a dict of arrays, numpy.savez({path.stem + '.npz'!r}, **data)")
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,8 @@ class StoredArray:
     `where` is "path: key", for messages. `read` returns the array in `stored_shape`; `refusal`
     is why it cannot be read. `size`: the bytes that this takes, if more than by its shape.
     `dataset` gives rows without reading the whole, and `head` the first ones, or None. `turned`:
-    the array is the transpose of what is stored.
+    the array is the transpose of what is stored. `parts`: of a list of arrays that was stored, the
+    rows of each.
     """
 
     where: str
@@ -57,6 +57,7 @@ class StoredArray:
     dataset: Any = None
     turned: bool = False
     head: Callable[[int], Any] = lambda n: None
+    parts: tuple[int, ...] = ()
 
     @classmethod
     def refused(cls, error: InputError) -> StoredArray:
@@ -70,7 +71,8 @@ class StoredArray:
         if in_file:
             dataset = array.view(np.memmap)
             dataset.flags.writeable = False
-        return cls(where, array.shape, array.dtype, lambda: array, dataset=dataset)
+        return cls(where, array.shape, array.dtype, lambda: array, dataset=dataset,
+                   head=lambda n: array[:n] if array.ndim else None)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -151,7 +153,7 @@ class StoredArray:
         n = len(range(shape[0])[rows]) if isinstance(rows, slice) else len(rows)
         mapped = isinstance(self.dataset, np.memmap) and isinstance(rows, slice) and not flat
         return replace(
-            self, stored_shape=(n, *shape[1:]), read=read, turned=False,
+            self, stored_shape=(n, *shape[1:]), read=read, turned=False, parts=(),
             size=0 if mapped else max(self.size, math.prod(shape) * self.dtype.itemsize),
             dataset=self.lazy()[rows].view(np.memmap) if mapped else None)
 

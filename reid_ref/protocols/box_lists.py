@@ -72,9 +72,9 @@ def boxes_of_lists(gallery_annotations: Sequence[Mapping[str, Any]],
               **_queries(given["query_annotations"], names),
               **_detections(gallery_dets, gallery_feats, names, gallery_annotations),
               "query_features": _stacked(query_box_feats)}
-    annotations = [*gallery_annotations, *query_annotations]
-    if all("cam_id" in annotation for annotation in annotations):
-        cameras = {str(each["img_name"]): int(each["cam_id"]) for each in annotations}
+    cameras = {str(each["img_name"]): each["cam_id"]
+               for each in (*query_annotations, *gallery_annotations) if "cam_id" in each}
+    if len(cameras) == len(names):
         values["image_camera"] = [cameras[name] for name in names]
     galleries = {name.removeprefix("gallery_"): _numbered(rows, names, name)
                  for name, rows in changes.items() if name.startswith("gallery_")}
@@ -98,7 +98,8 @@ def _truth(annotations: Sequence[Any], names: Mapping[str, int]) -> dict[str, An
         where = f"gallery_annotations[{k}]"
         box = _rows(_of(annotation, "boxes", where), 4, f"{where}: boxes")
         identity = np.ravel(as_array(_of(annotation, "pids", where), f"{where}: pids"))
-        check_length(len(identity), len(box), f"{where}: pids")
+        if len(identity) != len(box):
+            raise InputError(f"{where}: pids", f"{len(box)} identities, as boxes", len(identity))
         boxes.append(box)
         identities.append(identity)
         images.append(np.full(len(box), names[str(annotation["img_name"])]))
@@ -112,7 +113,8 @@ def _queries(annotations: Sequence[Any], names: Mapping[str, int]) -> dict[str, 
     for k, annotation in enumerate(annotations):
         where = f"query_annotations[{k}]"
         pids = np.ravel(as_array(_of(annotation, "pids", where), f"{where}: pids"))
-        check_length(len(pids), 1, f"{where}: pids")
+        if len(pids) != 1:
+            raise InputError(f"{where}: pids", "one identity", len(pids))
         identity.append(pids[0])
     if set(identity) == {_UNKNOWN}:
         identity = list(range(1, len(identity) + 1))
@@ -129,7 +131,9 @@ def _detections(dets: Sequence[Any], feats: Sequence[Any], names: Mapping[str, i
         if not len(det):
             continue
         feat = as_array(feat, f"gallery_feats[{k}]")
-        check_length(len(feat), len(det), f"gallery_feats[{k}]")
+        if len(np.atleast_1d(feat)) != len(det):
+            raise InputError(f"gallery_feats[{k}]", f"{len(det)} rows, one for each detection",
+                             f"shape {feat.shape}")
         every.append(det)
         features.append(feat.reshape(len(det), -1))
         if features[-1].shape[1] != features[0].shape[1]:
@@ -148,8 +152,8 @@ def _rows(value: Any, width: int, where: str) -> Any:
     rows = as_array(value, where)
     if not rows.size:
         return np.zeros((0, width), dtype=np.float32)
-    if rows.ndim != 2 or rows.shape[1] != width:
-        raise InputError(where, f"rows of {width} numbers", f"shape {rows.shape}")
+    if rows.ndim != 2 or rows.shape[1] != width or rows.dtype.kind not in "iuf":
+        raise InputError(where, f"rows of {width} numbers", f"{rows.dtype} of shape {rows.shape}")
     return rows
 
 
@@ -157,7 +161,8 @@ def _stacked(features: Sequence[Any]) -> Any:
     """Return the features of the queries, a row for each."""
     rows = [np.ravel(as_array(each, f"query_box_feats[{k}]")) for k, each in enumerate(features)]
     for k, row in enumerate(rows):
-        check_length(len(row), len(rows[0]), f"query_box_feats[{k}]")
+        if len(row) != len(rows[0]):
+            raise InputError(f"query_box_feats[{k}]", f"{len(rows[0])} numbers", len(row))
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 

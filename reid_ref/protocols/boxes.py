@@ -16,6 +16,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.value import Value
 from reid_ref.disk import PathLike, read_json
 from reid_ref.files.formats import read_contents
+from reid_ref.protocols.stored_boxes import SEQNET, arrays_of_lists
 from reid_ref.ranking.roles import equal_pairs
 
 #: The sizes of CUHK-SYSU's galleries.
@@ -206,8 +207,10 @@ def read_boxes(path: PathLike) -> Boxes:
     Parameters
     ----------
     path : str or path
-        A .npz, .mat or HDF5 file, a folder of .npy files, or .json. The names are the arguments of
-        `Boxes`; the galleries are ``gallery_50`` to ``gallery_4000``. Other names are not read.
+        A .npz, .mat or HDF5 file, a file of torch.save, a folder of .npy files, or .json. The
+        names are the arguments of `Boxes`; the galleries are ``gallery_50`` to ``gallery_4000``.
+        Lists with an array per image, as SeqNet has them, are read, too (docs/person-search.md).
+        Other names are not read.
 
     Raises
     ------
@@ -248,8 +251,8 @@ def _from_json(path: PathLike) -> dict[str, Any]:
 def _from_arrays(path: PathLike) -> dict[str, Any]:
     contents = read_contents(Path(path))
     try:
-        return {name: stored.names() if stored.text else stored.load()
-                for name, stored in contents.values.items()
-                if name in Boxes.__dataclass_fields__ or name.startswith(_GALLERY)}
+        return arrays_of_lists({
+            SEQNET.get(name, name): stored for name, stored in contents.values.items()
+            if name in {*Boxes.__dataclass_fields__, *SEQNET} or name.startswith(_GALLERY)})
     finally:
         contents.close()

@@ -276,11 +276,11 @@ def mapped(words):
 HALF = {"qf": QF, "gf": GF}
 REFUSED = {
     "code in a .pt": ({"r.pt": {"qf": QF, "payload": Payload()}},
-                      r"r.pt: .*code; .*torch.load\('r.pt', weights_only=False\); numpy.savez"),
+                      r"r.pt: .*code; .*torch.load\('r.pt', weights_only=False\); torch.save"),
     "a pickle": ({"r.pkl": pickle.dumps({"qf": QF, "payload": Payload()})},
-                 r"r.pkl: .*data = pickle.load\(open\('r.pkl', 'rb'\)\); numpy.savez\('r.npz', "),
+                 r"r.pkl: .*data = pickle.load\(open\('r.pkl', 'rb'\)\); torch.save\(data, "),
     "np.save of a dict": ({"r.npy": {"qf": QF}},
-                          r"r.npy: .*numpy.load\('r.npy', allow_pickle=True\).item\(\); "),
+                          r"r.npy: .*numpy.load\('r.npy', allow_pickle=True\).tolist\(\); "),
     "paths as objects": (
         {"r.npz": {**HALF, "q_paths": np.array(Q_PATHS, object),
                    "g_paths": np.array(G_PATHS, object)}}, r"r.npz: q_paths: .*\.astype\(str\)$"),

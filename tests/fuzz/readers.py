@@ -231,6 +231,10 @@ def _tensors(folder: Path) -> list[bytes]:
         torch.save({**arrays, "query_label": FIELDS["query_identity"]}, folder / "r.pt",
                    _use_new_zipfile_serialization=zipped)
         contents.append((folder / "r.pt").read_bytes())
+    labels = {key: list(value) for key, value in stored("layumi").items() if value.ndim == 1}
+    torch.save({**labels, "query_f": list(arrays["query_f"].split(2)), "mAP": np.float64(.5),
+                "gallery_f": np.array_split(stored("layumi")["gallery_f"], 3)}, folder / "r.pt")
+    contents.append((folder / "r.pt").read_bytes())
     return contents
 
 

@@ -399,14 +399,17 @@ class TestFiles:
         seqnet, of_image = Annotations(made), [
             made.detection_image[detected] == image for image in range(len(made.image))]
         detections = np.column_stack([made.detection_box, made.detection_score])[detected]
-        recipe, = re.findall(r"^```\n(annos = .*?)^```", (
+        lists, arrays = re.findall(r"^```\n(annos.*?)^```", (
             ROOT / "docs/person-search.md").read_text(), re.MULTILINE | re.DOTALL)
-        exec(recipe.replace("gallery_100", "gallery_50"), {
+        queries = SimpleNamespace(annotations=seqnet.queries)
+        names = {
             "np": np, "gallery_dataset": seqnet, "protoc": {"Gallery": seqnet.galleries},
-            "query_dataset": SimpleNamespace(annotations=seqnet.queries),
+            "query_dataset": queries, "gallery_loader": SimpleNamespace(dataset=seqnet),
+            "query_loader": SimpleNamespace(dataset=queries),
             "gallery_dets": [detections[mask] if mask.any() else [] for mask in of_image],
             "gallery_feats": [features[0][mask, :, np.newaxis] for mask in of_image],
-            "query_box_feats": features[1]})
+            "query_box_feats": list(features[1])}
+        exec(arrays.replace("gallery_100", "gallery_50"), names)
         boxes = read_boxes("boxes.npz")
         wanted = replace(
             made, detection_image=made.detection_image[detected], similarity=None,
@@ -415,6 +418,33 @@ class TestFiles:
         for name in SEARCH[:3]:
             assert evaluate_person_search(name, boxes).mAP == evaluate_person_search(
                 name, wanted).mAP
+        exec(lists, {"torch": pytest.importorskip("torch"), **names})
+        assert read_boxes("boxes.pth") == replace(boxes, galleries={})
+        line = refusal("evaluate", tmp_path / "boxes.pth")
+        assert "boxes.pth: " in line and "--protocol cuhk-sysu; " in line
+
+    @pytest.mark.parametrize("changes, message", [
+        ({"query_image": ["a.jpg", "z.jpg"]}, "boxes.pth: query_image: .*'z.jpg'"),
+        ({"gallery_dets": [np.zeros((1, 5)), np.zeros((1, 4))]}, "boxes.pth: gallery_dets: "),
+        ({"gallery_dets": [np.zeros((1, 5)), None]}, "boxes.pth: gallery_dets: .*nothing as ent"),
+        ({"gallery_feats": [np.zeros((1, 3))]}, "boxes.pth: detection_features: "),
+        ({"truth_box": [np.array([[0, 0, 9, 9]] * 3)]}, "boxes.pth: truth_identity: "),
+        ({}, "no image")])
+    def test_lists_that_are_wrong(self, tmp_path, changes, message):
+        torch = pytest.importorskip("torch")
+        stored = {
+            "gallery_dets": [np.array([[0, 0, 9, 9, .9]]), np.array([[0, 0, 9, 9, .8]])],
+            "gallery_feats": [np.ones((1, 3))] * 2, "query_box_feats": [np.ones((1, 3))] * 2,
+            "image": ["a.jpg", "b.jpg"], "truth_box": [np.array([[0, 0, 9, 9]])] * 2,
+            "truth_identity": [np.array([7])] * 2, "query_image": ["a.jpg", "b.jpg"],
+            "query_identity": [7, 7]}
+        torch.save(stored, tmp_path / "boxes.pth")
+        assert read_boxes(tmp_path / "boxes.pth").detection_score.tolist() == [.9, .8]
+        changed = {**stored, **changes}
+        torch.save(changed if changes else {
+            key: changed[key] for key in list(changed)[:3]}, tmp_path / "boxes.pth")
+        assert_one_line_error(command("evaluate", tmp_path / "boxes.pth", "--protocol", "prw"),
+                              message)
 
     def test_npz_and_json_give_the_same(self, tmp_path):
         boxes = boxes_of()

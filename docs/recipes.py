@@ -72,14 +72,16 @@ def _benchmarks(protocols):
 
 def listed():
     """Return the table of benchmarks, and a section for each repository."""
-    rows = {}
-    for title, protocols in sections().items():
-        for protocol in protocols:
-            row = BENCHMARKS[protocol.benchmark].name, f"[{title}](#{anchor(title)})"
-            rows.setdefault(row, []).append(f"`{protocol.name}`")
-    lines = ["| benchmark | `--protocol` | the lines for |", "|---|---|---|", *(
-        f"| {benchmark} | {', '.join(names)} | {link} |" for (benchmark, link), names in
-        sorted(rows.items(), key=lambda row: row[0][0].casefold()))]
+    titles = {protocol.name: title for title, protocols in sections().items()
+              for protocol in protocols}
+    lines = ["| benchmark | `--protocol` | the lines for |", "|---|---|---|"]
+    for benchmark in sorted(BENCHMARKS.values(), key=lambda each: each.name.casefold()):
+        name, rows = benchmark.name, {}
+        for protocol in benchmark.protocols:
+            rows.setdefault(titles[protocol["name"]], []).append(f"`{protocol['name']}`")
+        for title, names in rows.items():
+            lines.append(f"| {name} | {', '.join(names)} | [{title}](#{anchor(title)}) |")
+            name = ""
     return "\n".join([*lines, *(line for title, protocols in sections().items()
                                 for line in section(title, protocols))])
 

@@ -46,8 +46,9 @@ def index_names(_app, page, source):
     """Index the names of arrays on the page of files, which a search for one then finds first."""
     if page == "files":
         before, head, after = source[0].partition("## Names\n")
-        names = sorted(set(re.findall(r"`([a-zA-Z]\w+)`", after.partition("\n## ")[0])))
-        source[0] = f"{before}{head}\n```{{index}} {', '.join(f'!{name}' for name in names)}\n```\n{after}"
+        names = set(re.findall(r"`([a-zA-Z]\w+)`", after.partition("\n## ")[0]))
+        entries = ", ".join(f"!{name}" for name in sorted(names))  # main entries come first
+        source[0] = f"{before}{head}\n```{{index}} {entries}\n```\n{after}"
 
 
 def setup(app):

@@ -1,4 +1,5 @@
 """How Sphinx builds the pages; those of records, commands and functions are written first."""
+import re
 import shutil
 import sys
 import tempfile
@@ -32,6 +33,8 @@ smartquotes = False  # quotes of code stay as they are
 html_theme = "furo"
 html_title = f"reid-ref {release}"
 html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 2
 autodoc_typehints = "none"  # the types stand in the docstrings
@@ -39,8 +42,18 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 
 
+def index_names(_app, page, source):
+    """Index the names of arrays on the page of files, which a search for one then finds first."""
+    if page == "files":
+        before, head, after = source[0].partition("## Names\n")
+        names = set(re.findall(r"`([a-zA-Z]\w+)`", after.partition("\n## ")[0]))
+        entries = ", ".join(f"!{name}" for name in sorted(names))  # main entries come first
+        source[0] = f"{before}{head}\n```{{index}} {entries}\n```\n{after}"
+
+
 def setup(app):
-    """Write the generated pages before Sphinx looks for pages; docstrings before numpydoc does."""
+    """Write the generated pages before Sphinx looks for pages; docstrings before numpydoc."""
+    app.connect("source-read", index_names)
     app.connect("autodoc-process-docstring", api_pages.describe_shared, priority=100)
     for pages in (generated, protocol_pages, api_pages, command_pages, layout_pages):
         app.connect("builder-inited", lambda _, pages=pages: pages.write(HERE))

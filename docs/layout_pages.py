@@ -54,16 +54,26 @@ def page(name):
         "On the command line: `reid-ref evaluate result.npz`. [All files](../files.md).\n"])
 
 
+def one_file():
+    """Return the layouts of one file: title, names of the arrays."""
+    return [(layout.title, ", ".join(f"`{key}`" for key in layout.keys.values()))
+            for layout in LAYOUTS.values()]
+
+
+def several_files():
+    """Return the layouts of several files: title, names of files for example."""
+    return [(title, ", ".join(f"`{file}`" for file in FILES[name].split()))
+            for name, title in SEPARATE.items()]
+
+
 def index():
     """Return the list of the layouts, and of the files with one array each."""
-    one = [(f"[{layout.title}]({name}.md)", ", ".join(f"`{key}`" for key in layout.keys.values()))
-           for name, layout in LAYOUTS.items()]
-    several = [(title, ", ".join(f"`{file}`" for file in FILES[name].split()))
-               for name, title in SEPARATE.items()]
+    one = [(f"[{title}]({name}.md)", arrays)
+           for name, (title, arrays) in zip(LAYOUTS, one_file())]
     return "\n".join([
         "# File layouts\n", "Most files need no layout: [any usual name](../files.md#names) is "
         "recognised. These are read as their scripts mean them.\n", "## One file\n",
         *table(["layout", "arrays"], one), "", "## Several files\n",
         "In any order: `reid-ref evaluate FILE FILE ...`.\n",
-        *table(["layout", "files, for example"], several), "",
+        *table(["layout", "files, for example"], several_files()), "",
         "```{toctree}", ":hidden:", "", *LAYOUTS, "```\n"])

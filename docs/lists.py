@@ -1,4 +1,4 @@
-"""The lists of benchmarks in the guides, from the records: `python docs/lists.py` writes them.
+"""The lists in the guides, from the records: `python docs/lists.py` writes them.
 
 A list stands between two comments, which name it.
 """
@@ -6,6 +6,9 @@ import json
 import re
 from itertools import groupby
 from pathlib import Path
+
+import layout_pages
+import recipes
 
 from reid_ref.conventions import CONVENTIONS, NAMES
 from reid_ref.datasets.benchmarks import BENCHMARKS
@@ -94,8 +97,15 @@ def reranking():
     return "\n".join(rows)
 
 
+def layouts():
+    """Return the table of the layouts that are read as their scripts mean them."""
+    return "\n".join(layout_pages.table(["layout", "arrays, or files for example"], [
+        *layout_pages.one_file(), *layout_pages.several_files()]))
+
+
 LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
-         "not-held": not_held, "reranking": reranking}
+         "not-held": not_held, "reranking": reranking, "layouts": layouts,
+         "recipes": recipes.listed}
 
 
 def written(text):

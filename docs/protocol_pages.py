@@ -3,32 +3,15 @@
 A page has what `reid-ref protocols NAME` prints, the recipe, the calls, the counts of the
 benchmark, the published figures that are of this protocol, and what holds it.
 """
-import re
-
 from generated import command, table, write_pages
 from lists import recordings
+from recipes import POOLED, SPLITS, TRACKLETS, command_line, has_splits, saved_by, trials_file
 
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.datasets.published import load
-from reid_ref.protocols import PROTOCOLS, Given
-
-#: Where there is no recipe.
-ANY_FILE = """\
-Features or distances with labels, from your [toolbox](../files.md#from-your-toolbox) or by the
-[names](../files.md#names) of the arrays.
-"""
-#: Said of protocols whose rows are tracklets.
-POOLED = """\
-Where your rows are frames, save `query_tracklet` and `gallery_tracklet` with them, and add
-`--pool mean`.
-"""
-#: Protocols of which a row is a tracklet.
-TRACKLETS = "mars mars-torchreid duke-video ilids-vid ccvid"
-#: Said of splits, for each of which a model is trained.
-SPLITS = """\
-Save a file for each split, `trial1.npz`, `trial2.npz` and so on; the command averages them.
-"""
+from reid_ref.protocols import PROTOCOLS
+from reid_ref.protocols.words import what_to_save
 
 
 def write(folder):
@@ -74,35 +57,24 @@ def called(benchmark):
 
 def calls(protocol):
     """Return the recipe, the command and the call in Python."""
-    name, trials = protocol.name, protocol.trials
-    given = trials.file if isinstance(trials, Given) else ""
-    splits = 'f"trial' in protocol.save or (
-        isinstance(trials, Given) and trials.n > 1 and not given)
-    file = "boxes.npz" if protocol.boxes else "trial*.npz" if splits else saved_by(name)
-    return ["## From the arrays to the number\n", PROTOCOLS[name].save or ANY_FILE,
-            *([POOLED] if name in TRACKLETS.split() else []), *([SPLITS] if splits else []),
-            "Then:\n", "```", f"reid-ref evaluate {file} --protocol {name}"
-            + (f" --trials {given}" if given else ""), "```\n",
-            "or in Python:\n", "```py", *python(protocol, splits, given), "```\n"]
+    return ["## From the arrays to the number\n", what_to_save(protocol),
+            *([POOLED] if protocol.name in TRACKLETS else []),
+            *([SPLITS] if has_splits(protocol) else []), "Then:\n",
+            "```", command_line(protocol), "```\n",
+            "or in Python:\n", "```py", *python(protocol), "```\n"]
 
 
-def saved_by(name):
-    """Return the name of the file that a recipe saves."""
-    named = re.search(r"\bresult\.\w+", PROTOCOLS[name].save)
-    return named[0] if named else "result.npz"
-
-
-def python(protocol, splits, given):
+def python(protocol):
     """Return the lines of Python that do what the command does."""
     shown = ["print({part: (numbers.mAP, numbers.rank(1)) for part, numbers in result.items()})"]
-    name = protocol.name
+    name, given = protocol.name, trials_file(protocol)
     if protocol.boxes:
         return ["import reid_ref\n", 'boxes = reid_ref.read_boxes("boxes.npz")',
                 f'result = reid_ref.evaluate_person_search("{name}", boxes)', *shown]
     call = ["reid_ref.evaluate_protocol(",
             f'    "{name}", data.query_features, data.gallery_features, data.query,',
             "    data.gallery, distances=data.distances"]
-    if splits:
+    if has_splits(protocol):
         return ["from pathlib import Path\n", "import reid_ref\n", "results = []",
                 'for file in sorted(Path().glob("trial*.npz")):', "    data = reid_ref.read(file)",
                 f"    results.append({call[0]}", f"    {call[1]}", f"    {call[2]}))",
@@ -110,10 +82,10 @@ def python(protocol, splits, given):
     if given:
         call[2] += (",\n    trials=reid_ref.protocols.read_trials("
                     f'"{given}", data.gallery)')
-    read = [f'data = reid_ref.read("{saved_by(name)}")']
+    read = [f'data = reid_ref.read("{saved_by(protocol)}")']
     if protocol.reading.same_images:
-        read = [f'protocol = reid_ref.protocols.find_protocol("{name}")',
-                f'data = reid_ref.read("{saved_by(name)}", reading=protocol.reading)']
+        read = [f'record = reid_ref.protocols.find_protocol("{name}")',
+                f'data = reid_ref.read("{saved_by(protocol)}", reading=record.reading)']
     return ["import reid_ref\n", *read, f"result = {call[0]}", call[1], f"{call[2]})", *shown]
 
 

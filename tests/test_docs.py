@@ -205,6 +205,22 @@ def test_example(example, tmp_path, monkeypatch, capsys):
     pyplot.close("all")
 
 
+@pytest.mark.parametrize(("example", "calls"), [("page_to_send", 1), ("paper_table", 2)])
+def test_an_example_does_not_hide_a_failure(example, calls, tmp_path, monkeypatch):
+    """Whichever of its commands fails, it ends there."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "page.html").write_text("")
+    for failing in range(calls):
+        codes = iter([0] * failing + [2])
+        monkeypatch.setattr("reid_ref.cli.main", lambda _: next(codes))
+        with pytest.raises(AssertionError):
+            runpy.run_path(str(ROOT / f"docs/examples/{example}.py"))
+    source = (ROOT / f"docs/examples/{example}.py").read_text()
+    assert len(re.findall(r"\bmain\(", source)) == calls
+
+
 def git_apply(*options, **more):
     return subprocess.run(["git", "apply", *options, "-"], text=True, **more)
 
@@ -248,21 +264,46 @@ My-Set
 """
 
 
+def drawn(svg):
+    """The numbers of a figure of conventions in percent, by name and colour, from its markers."""
+    ticks, places = ([(float(x), float(y), label) for x, y, label in re.findall(
+        rf'<g id="{axis}tick_.*?" x="([\d.]+)" y="([\d.]+)".*?<!-- (.*?) -->', svg, re.DOTALL)]
+        for axis in "xy")
+    (x0, _, low), (x1, _, high) = ticks[0], ticks[-1]
+    names = {round(y, 2): name.partition(" ")[0] for _, y, name in places}
+    return {(names[round(float(y), 2)], colour): float(low) + (float(x) - x0) / (x1 - x0) * (
+        float(high) - float(low)) for x, y, colour in re.findall(
+            r'<use [^>]*x="([\d.]+)" y="([\d.]+)" style="fill: (#\w+)', svg)
+        if round(float(y), 2) in names}
+
+
 def test_the_picture_of_the_front_page():
-    """README shows it, too; mAP and Rank-1 are as their words say."""
-    words = r"mAP from (\d+) to (\d+) percent, Rank-1 from (\d+) to (\d+)"
-    said, again = (re.findall(words, page.read_text()) for page in (
-        ROOT / "README.md", ROOT / "docs/index.md") if "one_ranking.svg" in page.read_text())
-    assert said == again and len(said) == 1
-    names = re.findall(r"<!-- ([a-z][a-z-]+) -->", (ROOT / "docs/one_ranking.svg").read_text())
-    names = [name for name in names if name in reid_ref.CONVENTIONS]
+    """It shows what `evaluate --convention` prints; README and the site describe it alike."""
+    svg = (ROOT / "docs/one_result.svg").read_text()
     data = reid_ref.read(ROOT / "fixtures/market_like.mat")
+    shown, numbers = drawn(svg), {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = [reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
-                                     data.gallery, convention=name, metric="euclidean",
-                                     normalize=True) for name in names]
-    ends = [end(values) for values in ([result.mAP for result in results],
-                                       [result.rank(1) for result in results])
-            for end in (min, max)]
-    assert len(names) == 9 and tuple(str(int(100 * value)) for value in ends) == said[0]
+        for name in dict.fromkeys(name for name, _ in shown):
+            result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                       data.gallery, convention=name)
+            numbers[name, "#0072b2"], numbers[name, "#d55e00"] = result.mAP, result.rank(1)
+    expected = {key: 100 * value for key, value in numbers.items() if not np.isnan(value)}
+    assert len(shown) == 29 and shown == pytest.approx(expected, abs=1e-3)
+    mAPs, rank_1s = ([value for (_, colour), value in expected.items() if colour == each]
+                     for each in ("#0072b2", "#d55e00"))
+    words = (f"one result file under fifteen conventions: mAP from {int(min(mAPs))} to "
+             f"{int(max(mAPs))} percent, Rank-1 from {int(min(rank_1s))} to {int(max(rank_1s))}")
+    for page in (ROOT / "README.md", ROOT / "docs/index.md"):
+        assert words in page.read_text(), page
+        assert "`reid-ref plot conventions fixtures/market_like.mat --width 4.5in -o " \
+            "one_result.svg`" in page.read_text()
+
+
+def test_the_picture_of_the_front_page_is_drawn_by_the_command_below_it(tmp_path):
+    pytest.importorskip("matplotlib")
+    words, = re.findall(r"`reid-ref (plot conventions .*?)`", (ROOT / "README.md").read_text())
+    *words, name = words.split()
+    assert command(*words, tmp_path / name, cwd=ROOT).returncode == 0
+    again = drawn((tmp_path / name).read_text())
+    assert again == pytest.approx(drawn((ROOT / "docs" / name).read_text()), abs=1e-3)

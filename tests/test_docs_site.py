@@ -65,19 +65,48 @@ def test_a_page_is_found(search, name, page):
     assert page in search(name)
 
 
-@pytest.mark.parametrize("width", [390, 820, 1440])
-def test_no_page_is_wider_than_the_window(width):
+@pytest.fixture(scope="module")
+def browser():
     webdriver = pytest.importorskip("selenium.webdriver")
     options = webdriver.ChromeOptions()
     for argument in ("--headless=new", "--no-sandbox"):
         options.add_argument(argument)
     browser = webdriver.Chrome(options=options)
-    try:
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-        for page in sorted(SITE.resolve().rglob("*.html")):
-            browser.get(page.as_uri())
-            wide = browser.execute_script("return document.documentElement.scrollWidth")
-            assert wide <= width, page
-    finally:
-        browser.quit()
+    yield browser
+    browser.quit()
+
+
+def pages(browser, width):
+    """Open one page after the other in a window of this width."""
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+    for page in sorted(SITE.resolve().rglob("*.html")):
+        browser.get(page.as_uri())
+        yield page
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_no_page_is_wider_than_the_window(browser, width):
+    for page in pages(browser, width):
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width, page
+
+
+def test_no_table_is_cut_on_a_small_laptop(browser):
+    n = 0
+    for page in pages(browser, 1280):
+        cut = browser.execute_script(
+            "return [...document.querySelectorAll('.table-wrapper')]"
+            ".map(table => table.scrollWidth - table.clientWidth)")
+        assert all(more <= 0 for more in cut), page
+        n += len(cut)
+    assert n > 100
+
+
+@pytest.mark.parametrize("name", ["num_query", "q_pids", "distmat"])
+def test_the_name_of_an_array_finds_the_page_of_files_first(browser, name):
+    browser.get(f"{(SITE.resolve() / 'search.html').as_uri()}?q={name}")
+    support = pytest.importorskip("selenium.webdriver.support.wait")
+    first = support.WebDriverWait(browser, 20).until(lambda _: browser.execute_script(
+        "return document.querySelector('#search-results li a')?.textContent"))
+    assert first == "Files"

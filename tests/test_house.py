@@ -16,7 +16,7 @@ ROOMS = (
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.
-STAGES = ("compute", "show", "command")
+STAGES = ("compute", "show", "request", "command")
 #: Commands that take another one's room: gates take what they test by; `plot` and `report`
 #: stand last and show what the others compute.
 TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "gate": {"compare", "doctor"},
@@ -88,7 +88,7 @@ def test_the_port_stands_alone():
             assert name in USES_THE_PORT, name
 
 
-def test_a_command_has_three_stages():
+def test_the_stages_of_commands():
     assert {stage for _, stage, _ in COMMANDS} == {*STAGES, None}
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -131,6 +132,18 @@ def test_the_extras_are_those_that_version_lists():
     assert extras == {extra: [*packages] for extra, packages in about.EXTRAS.items()}
 
 
+def test_the_line_that_builds_the_site():
+    """It is one, takes a pip that knows --group, and that group has what the examples need."""
+    line, = re.findall("^    .*sphinx-build.*", (ROOT / "CONTRIBUTING.md").read_text(),
+                       re.MULTILINE)
+    steps = line.strip().split(" && ")
+    assert steps.index('python -m pip install "pip>=25.1"') < steps.index(
+        "python -m pip install . --group docs")
+    needs = {re.match("[a-z0-9-]+", need)[0] for need in
+             tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["docs"]}
+    assert {"sphinx", *about.EXTRAS["report"]} <= needs
+
+
 def test_what_a_report_of_a_fault_needs(monkeypatch):
     for name in LIMITS:  # dask sets them
         monkeypatch.delenv(name, raising=False)
@@ -150,7 +163,8 @@ def test_what_a_report_of_a_fault_needs(monkeypatch):
 
 def test_the_scripts_install_groups_and_extras_that_there_are():
     groups = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    scripts = "".join((ROOT / name).read_text() for name in ("tests/run", ".ci/run", "action.yml"))
+    scripts = "".join((ROOT / name).read_text() for name in (
+        "tests/run", ".ci/run", "CONTRIBUTING.md", "action.yml"))
     assert set(re.findall(r"--group (\w+)", scripts)) == {*groups} - {"requires"}
     named = ",".join(re.findall(r"(?:\.|PATH|wheel)\[([\w,]+)\]", scripts)).split(",")
     assert {"hdf5", "report", "scipy"} <= set(named) <= about.EXTRAS.keys()

@@ -10,11 +10,12 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import load
 from reid_ref.files.layouts import NAMES, ROLES, SET_OF, plain_name
 from reid_ref.protocols import PROTOCOLS
-from tests.documents import ROOT
+from tests.documents import ROOT, command
 
 with pytest.MonkeyPatch.context() as _patch:
     _patch.syspath_prepend(ROOT / "docs")
     import protocol_pages
+    import recipes
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -123,3 +124,25 @@ def test_recipe_of_matlab():
     assert {NAMES[plain_name(name)] for name in saved} == {
         f"{side}_{column}" for side in ("query", "gallery")
         for column in ("features", "identity", "camera")}
+
+
+def test_what_to_save():
+    """The committed page has the recipe and the command of every protocol in the section that its
+    row leads to; `reid-ref protocols NAME` prints the same lines.
+    """
+    page = (ROOT / "docs/recipes.md").read_text()
+    sections = {recipes.anchor(text.partition("\n")[0]): text
+                for text in re.split("^## ", page, flags=re.MULTILINE)[1:]}
+    rows = re.findall(r"^\| [^|]* \| (.+) \| \[.*\]\(#(.*)\) \|$", page, re.MULTILINE)
+    found = {name: sections[anchor] for names, anchor in rows
+             for name in names[1:-1].split("`, `")}
+    assert set(found) == set(PROTOCOLS)
+    for name, protocol in PROTOCOLS.items():
+        printed = command("protocols", name).stdout
+        lines = re.findall("^```.*?\n(.*?)^```", protocol.save, re.MULTILINE | re.DOTALL)
+        assert all(text in found[name] for text in lines), name
+        assert all(line in printed for text in lines for line in text.splitlines()), name
+        assert lines or "docs/" in printed.partition("\ncommand ")[2] or "\n\nThe file" in printed
+        called = " ".join(found[name].split())
+        assert f"`{name}`" in called or f"`{recipes.command_line(protocol)}`" in called
+        assert f"`{recipes.command_line(protocol, 'NAME').partition(' --protocol')[0]} " in called

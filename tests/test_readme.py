@@ -31,7 +31,7 @@ def test_the_screen_of_the_scripts(octave, monkeypatch):
 def test_every_option_and_command_that_a_page_names_exists():
     pages = README + "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", pages)) - {
-        "--check", "--keep-going", "--global", "--group"}  # of other programs
+        "--check", "--keep-going", "--global", "--group", "--mode"}  # of other programs
     used = set(re.findall(r"[`$/] ?reid-ref ([a-z-]+)\b", pages))
     assert len(named) >= 12 and len(used) >= 8
     options = "".join(command(*words, option).stdout for words in [[], *zip(used)]

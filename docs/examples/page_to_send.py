@@ -22,7 +22,7 @@ for system, noise in (("baseline", .4), ("ours", .36)):
 # %%
 # In a terminal: ``reid-ref report baseline.npz ours.npz -o page.html``.
 # With ``--images FOLDER`` the rank lists have pictures.
-main(["report", "baseline.npz", "ours.npz", "-o", "page.html", "--quiet"])
+assert main(["report", "baseline.npz", "ours.npz", "-o", "page.html", "--quiet"]) == 0
 print(f"{Path('page.html').stat().st_size / 1e6:.1f} MB")
 
 # %%

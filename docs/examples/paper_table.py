@@ -35,11 +35,11 @@ for benchmark, n_query in (("indoor", 96), ("street", 160)):
 
 # %%
 # In a terminal: ``reid-ref compare BoT ours``. A system is the folder of its results.
-main(["compare", "BoT", "ours"])
+assert main(["compare", "BoT", "ours"]) == 0
 
 # %%
 # The same as a LaTeX float, with the signatures as comments.
-main(["compare", "BoT", "ours", "--format", "latex"])
+assert main(["compare", "BoT", "ours", "--format", "latex"]) == 0
 
 # %%
 # The CMC curves of the four, with 95 % intervals by identity.

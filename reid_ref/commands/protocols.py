@@ -17,7 +17,7 @@ from reid_ref.datasets.published import Published, load
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.record import Later
 from reid_ref.protocols.records import every_protocol
-from reid_ref.protocols.words import trials_of, words_of
+from reid_ref.protocols.words import trials_of, what_to_save, words_of
 from reid_ref.text import named_rows, wrap
 
 
@@ -87,8 +87,8 @@ def as_list() -> str:
 def as_page(protocol: Protocol, given: str = "") -> str:
     """Return everything about one protocol in words; `given`: the file that it is from."""
     record = protocol_record(protocol)
-    save = ["", *_plain(protocol.save)] if protocol.save else []
-    return "\n".join([*named_rows(_page(record, protocol, given or record.name), 12), *save])
+    return "\n".join([*named_rows(_page(record, protocol, given or record.name), 12), "",
+                      *_plain(what_to_save(protocol))])
 
 
 #: Marks of Markdown: bold, code, and links, to pages beside docs/protocols/.
@@ -147,7 +147,7 @@ def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tu
 
 def add(command: argparse.ArgumentParser) -> None:
     """List the benchmarks that can be evaluated by their names, or show one: the code that it
-    follows, its parts and trials, and what goes into the file.
+    follows, its parts and trials, what goes into the file, and the lines that save it.
     """
     command.add_argument("protocol", nargs="?", metavar="NAME", help="show this one in full")
     add_json(command)

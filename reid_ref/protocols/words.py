@@ -9,6 +9,13 @@ from reid_ref.evaluation.how import How
 from reid_ref.protocols.record import Exact, Part, Protocol, Rows, Seeded
 
 
+def what_to_save(protocol: Protocol) -> str:
+    """Return the recipe of a protocol in Markdown, or what any file contains."""
+    return protocol.save or (
+        "Features or distances with labels, by their usual names or from your toolbox:\n"
+        "[files](../files.md).\n")
+
+
 def words_of(protocol: Protocol, part: Part) -> str:
     """Return the queries, the gallery and the ignored images of a part."""
     if protocol.boxes is not None:

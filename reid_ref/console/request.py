@@ -24,7 +24,6 @@ METHODS = ("bootstrap-t", "analytic")
 _BRINGS = {"--protocol": "which brings what is counted, and ranks a selection of the images"}
 #: What has intervals.
 _SURE = ("--confidence", "--mean")
-_LISTS = {"--labels": "for ranked lists have no distances"}
 
 
 def option(flag: str, default: Any = None, *, short: str = "", more: bool = False,
@@ -61,7 +60,7 @@ class Request:
     files: list[str] = field(default_factory=list)
     format: str = "table"
     map: list[str] = option(
-        "--map", (), without=_LISTS, action="append", metavar="ROLE=NAME[,...]",
+        "--map", (), action="append", metavar="ROLE=NAME[,...]",
         help="which array has which role, if its name does not tell: "
              "query_features=A,gallery_features=B; docs/files.md lists the roles")
     convention: list[str] | None = option(
@@ -72,15 +71,15 @@ class Request:
         help="change choices of each convention, e.g. ap=step,top_k=100; `reid-ref conventions "
              "NAME --json` shows the keys, and an error lists the values")
     metric: str | None = option(
-        "--metric", without=_LISTS, metavar="NAME",
+        "--metric", metavar="NAME",
         help="the distance between features: euclidean, cosine or dot (default: as the "
              "convention's toolbox has it; euclidean under matlab)")
     normalize: bool | None = option(
-        "--normalize", without=_LISTS, action=argparse.BooleanOptionalAction,
+        "--normalize", action=argparse.BooleanOptionalAction,
         help="divide features by their 2-norm, or do not (default: as the convention's toolbox "
              "does; matlab divides, torchreid does not)")
     pool: str | None = option(
-        "--pool", without=_LISTS, more=True, choices=list(POOLINGS),
+        "--pool", more=True, choices=list(POOLINGS),
         help="the rows are frames: take the mean or the maximum over each tracklet; "
              "query_tracklet and gallery_tracklet in the file give that of each frame")
     index_lists: list[str] | None = option(
@@ -109,10 +108,10 @@ class Request:
         "--cmc", more=True, metavar="RANKS",
         help="ranks of the CMC curve in JSON: a number, or all; default 50")
     labels: list[str] | None = option(
-        "--labels", more=True, nargs="+", metavar="FILE",
-        help="FILE holds ranked lists, text, .json or .npy; their labels: a table of the queries "
-             "and one of the gallery (.npy, csv or image names), or files that `reid-ref doctor` "
-             "reads")
+        "--labels", nargs="+", metavar="FILE",
+        help="the folder of the data set, which has the labels of features, distances or ranked "
+             "lists; or, of ranked lists (text, .json or .npy), a table of the queries and one of "
+             "the gallery (.npy, csv or image names), or files that `reid-ref doctor` reads")
     numbers_from: int | None = option(
         "--numbers-from", needs=("--labels",), more=True, type=int, choices=(0, 1),
         help="number of the first gallery image in the lists (default: 1 in text, 0 in .json and "

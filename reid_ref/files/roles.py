@@ -49,7 +49,7 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     InputError
         An array that is missing, or two for one role.
     """
-    named = _by_role(files, names, len(files) > 1 or labels_alone)
+    named = arrays_by_role(files, names, len(files) > 1 or labels_alone)
     ranked = () if labels_alone else next((
         roles for roles in sorted(_RANKED, key=names.keys().isdisjoint)
         if named.keys() >= set(roles)), FEATURES)
@@ -59,7 +59,7 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
               if role in named and role != "features"}
     used = {**arrays, **_of_both_sides(named, arrays, ranked)}
     whole = {column: array for column, array in used.items() if column in COLUMNS}
-    rows = _rows_of_sides(named, whole)
+    rows = rows_of_sides(named, whole)
     for column, array in whole.items():
         shared = replace(array, read=cache(array.read))     # it is read once for both sides
         for side, images in rows.items():
@@ -92,7 +92,7 @@ def _of_both_sides(named: Named, arrays: Mapping[str, StoredArray],
     return whole if needed & whole.keys() else {}
 
 
-def _by_role(files: Files, names: Mapping[str, str], by_words: bool) -> Named:
+def arrays_by_role(files: Files, names: Mapping[str, str], by_words: bool) -> Named:
     """Return the arrays that may have each role; what the user maps is alone.
 
     `by_words`: a name may have other words, and be the file's.
@@ -145,7 +145,7 @@ def _only(named: Named, role: str) -> StoredArray:
     return arrays[0]
 
 
-def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, Any]:
+def rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, Any]:
     """Return which images of both sides' arrays are of each side; nothing if nothing says it."""
     lengths = {array.where: array.shape[0] if column == "features" and array.shape
                else math.prod(array.shape) for column, array in whole.items()}

@@ -71,7 +71,7 @@ def add(command: argparse.ArgumentParser) -> None:
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
     gates.add(command.add_argument_group("exit codes for CI"))
-    ranked_lists.add(command.add_argument_group("ranked lists instead of a result file"))
+    ranked_lists.add(command.add_argument_group("labels that are in other files"))
 
 
 def _add_output(group: Any) -> None:
@@ -100,8 +100,7 @@ class EvaluateRequest(gates.GateRequest):
         "--at", metavar="K[,K]", type=numbers,
         help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
     worst: int | None = option(
-        "--worst", without={"--labels": "for ranked lists have no distances"}, type=int,
-        metavar="N",
+        "--worst", type=int, metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
         "--by", action="append", choices=("identity", "camera", "camera-pair"),
@@ -350,7 +349,7 @@ def _check(request: EvaluateRequest) -> Plan:
     if saved:
         request.refuse((*OF_DISTANCES, "--strict"), "features or distances",
                        "a saved result; evaluate the result file anew")
-    if saved or protocol is not None or request.labels is not None:
+    if saved or protocol is not None or ranked_lists.are_lists(request, request.files):
         _check_images(request, protocol, saved)
     _check_written(request)
     intervals = confidence.check(request, always=request.mean is not None)

@@ -153,7 +153,7 @@ def _orders(loaders: list[dict[str, Any]], query: Labels, gallery: Labels,
             sides[0] = sides[0][np.isin(query.camera[sides[0]], loader["cameras"])]
             words += f", queries of {loader['words']}"
         words += f", without {loader['without']}" if "without" in loader else ""
-        words += f", as {loader['loaders']} has it" if "loaders" in loader else ""
+        words += f", as in {loader['loaders']}" if "loaders" in loader else ""
         yield Order(words, sides[0], sides[1], known)
 
 

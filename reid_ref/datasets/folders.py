@@ -114,10 +114,9 @@ def _is_whole(key: str, given: GivenLabels) -> bool:
 def _warn_of_counts(key: str, given: GivenLabels) -> None:
     """Warn of other numbers of images than the benchmark's; some are told with the result."""
     if recognise(given.query, given.gallery) is None:
-        known = " or ".join(f"{n_query:,} and {n_gallery:,}" for n_query, n_gallery in
-                            _counts(key)[:1 if len(given.orders) < 3 else None])
+        n_query, n_gallery = max(_counts(key), key=sum)
         warn(f"{given.where}: {len(given.query):,} query and {len(given.gallery):,} gallery "
-             f"images, but {given.title} has {known}")
+             f"images, but {given.title} has {n_query:,} and {n_gallery:,}")
 
 
 def _sets_of(key: str, table: Mapping[str, Any],
@@ -205,8 +204,8 @@ def _names_on_disk(path: Path, root: Path) -> list[str]:
         lines = read_lines(path, "image names, one per line")
         return [line.split()[0] for line in lines if line.strip()]
     entries = [name for name in os.listdir(path) if not name.startswith(".")]
-    images = [(path / name).relative_to(root).as_posix() for name in entries
-              if name.lower().endswith(SUFFIXES)]
+    below = path.relative_to(root).as_posix()
+    images = [f"{below}/{name}" for name in entries if name.lower().endswith(SUFFIXES)]
     return images or [image for name in entries if (path / name).is_dir()
                       for image in _names_on_disk(path / name, root)]
 

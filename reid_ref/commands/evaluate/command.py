@@ -219,7 +219,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
         ranking = _write(request, data, result)
     method = Method(given.name, given.files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
-        method = method._replace(also=made.also)
+        method = method._replace(also=made.also, read_as=made.layout)
     return FileAnswer(method, findings, more, status, ranking)
 
 

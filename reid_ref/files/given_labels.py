@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, warn
-from reid_ref.files.formats import Contents
+from reid_ref.files.formats import MAT, Contents
 from reid_ref.files.image_places import GivenLabels, Order, by_names
 from reid_ref.files.layouts import SIDES
 from reid_ref.files.roles import Files, Named, arrays_by_role, rows_of_sides
@@ -67,7 +67,8 @@ def lay_labels(files: Files, names: Mapping[str, str], sets: Sequence[GivenLabel
                          ", ".join(key for part in files.values() for key in part.values)
                          or "no arrays", "--map says which array is which")
     by_name = by_names(named, sets)
-    given, order = by_name or _by_size(named, sets)
+    turnable = any(part.transposable or part.format == MAT for part in files.values())
+    given, order = by_name or _by_size(named, sets, turnable)
     used = _compare(named, given, order, bool(by_name))
     read = {path: part for path, part in files.items()
             if not {array.where for array in part.values.values()} <= used}
@@ -116,10 +117,16 @@ def _rows(named: Named, given: GivenLabels, order: Order) -> dict[str, str]:
 
 # ---------------------------------------------------------------- by the number of rows
 
-def _by_size(named: Named, sets: Sequence[GivenLabels]) -> tuple[GivenLabels, Order]:
-    """Return the first order of as many images as rows, of the identities of the file."""
-    fitting = [(given, order) for given in sets for order in given.orders
-               if _fit(named, given, *order.sizes)]
+def _by_size(named: Named, sets: Sequence[GivenLabels],
+             turnable: bool) -> tuple[GivenLabels, Order]:
+    """Return the first order of as many images as rows, of the identities of the file.
+
+    `turnable`: the matrices may have one column per image.
+    """
+    pairs = [(given, order) for given in sets for order in given.orders]
+    fitting = [pair for pair in pairs if _fit(named, *pair)]
+    if turnable and not fitting:
+        fitting = [pair for pair in pairs if _fit(named, *pair, axis=-1)]
     own = _own(named, "identity", fitting[0][1]) if fitting else None
     if own is None:
         known = [pair for pair in fitting if pair[1].known]
@@ -139,13 +146,22 @@ def _by_size(named: Named, sets: Sequence[GivenLabels]) -> tuple[GivenLabels, Or
         "or the labels of the file are wrong: leave them out")
 
 
-def _fit(named: Named, given: GivenLabels, n_query: int, n_gallery: int) -> bool:
-    """Return whether what is ranked may be of these numbers of images."""
-    sizes = {"query_features": {n_query}, "gallery_features": {n_gallery},
-             "distances": {n_query, n_gallery}, "ranked_lists": {n_query, n_gallery},
-             "features": {n_query} if given.same else {n_query + n_gallery}}
-    return all(need <= set(named[role][0].shape) for role, need in sizes.items()
-               if role in named)
+def _fit(named: Named, given: GivenLabels, order: Order, axis: int = 0) -> bool:
+    """Return whether what is ranked is of as many images along an axis: rows or columns."""
+    n_query, n_gallery = order.sizes
+    sizes = {"query_features": n_query, "gallery_features": n_gallery,
+             "features": n_query if given.same else n_query + n_gallery}
+    matrices = {"distances": {(n_query, n_gallery)[::-1 if axis else 1]}}
+    if "ranked_lists" in named:  # cut lists, if no loader counts other images of the gallery
+        galleries = {len(other.gallery) for other in given.orders
+                     if len(other.query) == n_query}
+        length = named["ranked_lists"][0].shape[-1:]
+        matrices["ranked_lists"] = {(n_query, n_gallery), *(
+            [(n_query, *length)] if len(galleries) == 1 else [])}
+    return all(named[role][0].shape[axis:][:1] == (size,) for role, size in sizes.items()
+               if role in named) and all(
+                   named[role][0].shape in shapes for role, shapes in matrices.items()
+                   if role in named)
 
 
 def _rows_of(array: StoredArray) -> int:

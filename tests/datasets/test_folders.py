@@ -67,7 +67,8 @@ def test_the_order_of_the_file_system_is_that_of_glob(tmp_path):
     order = given.orders[-1]
     assert not order.known and "torchreid, fast-reid and TransReID" in order.words
     assert in_order(given, order, "name")[1] == [
-        f"bounding_box_test/{path.name}" for path in (tmp_path / "bounding_box_test").glob("*.jpg")]
+        f"bounding_box_test/{path.name}"
+        for path in (tmp_path / "bounding_box_test").glob("*.jpg")]
 
 
 @pytest.mark.parametrize(("n_query", "title"), [(2228, "DukeMTMC-reID"),

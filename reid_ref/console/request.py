@@ -108,7 +108,7 @@ class Request:
         "--cmc", more=True, metavar="RANKS",
         help="ranks of the CMC curve in JSON: a number, or all; default 50")
     labels: list[str] | None = option(
-        "--labels", nargs="+", metavar="FILE",
+        "--labels", more=True, nargs="+", metavar="FILE",
         help="the folder of the data set, which has the labels of features, distances or ranked "
              "lists; or, of ranked lists (text, .json or .npy), a table of the queries and one of "
              "the gallery (.npy, csv or image names), or files that `reid-ref doctor` reads")

@@ -135,8 +135,8 @@ def _by_size(named: Named, sets: Sequence[GivenLabels],
         return known[0]
     for given, order in fitting:
         if _alike(own, _column(given, order, "identity")):
-            return given, order._replace(
-                words=f"{order.words}; the identities in the file confirm it")
+            return given, replace(
+                order, words=f"{order.words}; the identities in the file confirm it")
     given, _ = fitting[0]
     raise InputError(
         _first(named, "identity").where,

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.labels import Labels
 
 
-class Order(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Order(Value):
     """Which images a loader takes, and in which order.
 
     Parameters

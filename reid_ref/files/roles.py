@@ -232,10 +232,14 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
         raise InputError(next(iter(files)), expected, "boxes, as for person search",
                          "evaluate them by their protocol: reid-ref evaluate FILE --protocol "
                          "cuhk-sysu; `reid-ref protocols` lists all")
+    elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
+                 "folder" if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}
+                 else "")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
         f"{next(iter(files))}{more_files}", expected,
         ", ".join(listed[:8]) + more or "no arrays", f"it lacks {lacks}"
         + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
+        + elsewhere
         + ("; names= (--map) says which array is which, docs/files.md which names are known"
            if names else "; rename them: docs/files.md says which names are known"))

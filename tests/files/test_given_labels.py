@@ -180,6 +180,10 @@ def test_the_command_line(market):
                    cwd=folder)
     assert "labels of Market-1501's folder" in " ".join(done.stdout.split())
     np.savez(folder / "c.npz", qf=QUERY, gf=GALLERY)
+    done = command("compare", "a.npz", "c.npz", "--labels", "market", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    done = command("evaluate", "a.npz", cwd=folder)
+    assert_one_line_error(done, "a.npz: .*--labels FOLDER.* from the data set's folder")
     assert len(evaluated(folder, "a.npz", "c.npz", "--labels", "market")["results"]) == 2
     assert_one_line_error(command("evaluate", "a.npz", "--labels", "market", "--numbers-from",
                                   "1", cwd=folder), "--numbers-from: .*ranked lists")

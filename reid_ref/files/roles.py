@@ -233,7 +233,8 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
                          "evaluate them by their protocol: reid-ref evaluate FILE --protocol "
                          "cuhk-sysu; `reid-ref protocols` lists all")
     elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
-                 "folder" if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}
+                 "folder"
+                 if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}
                  else "")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(

@@ -12,14 +12,16 @@ from typing import Any
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
 from reid_ref.console.protocol_names import reading
-from reid_ref.console.request import Request
+from reid_ref.console.request import LISTS, NO_LISTS, Request
 from reid_ref.console.terminal import names_of_arguments, phase, progress_prefix
+from reid_ref.datasets.folders import read_folder
 from reid_ref.datasets.labels import read_sides
 from reid_ref.disk import check_not_written
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
+from reid_ref.files.given_lists import holds_lists, lists_with_labels
 from reid_ref.files.image_names import check_names, names_of_side
 from reid_ref.files.lists import read_n_good, read_ranked_lists
 from reid_ref.labels import Labels
@@ -71,22 +73,41 @@ def add(command: Any) -> None:
 
 def files_per_result(request: Request, files: Sequence[str]) -> list[list[Path]]:
     """Return the files of each result; ranked lists have their labels in others: each is one."""
-    return ([[Path(file)] for file in files] if request.labels else
+    return ([[Path(file)] for file in files] if are_lists(request, files) else
             results_of_files(*files, names=common.names_of_arrays(request),
-                             reading=reading(request)))
+                             labelled=not request.labels, reading=reading(request)))
+
+
+def are_lists(request: Request, files: Sequence[str]) -> bool:
+    """Return whether files are ranked lists, whose labels --labels names."""
+    return bool(request.labels) and (_folder(request) is None or holds_lists(Path(files[0])))
+
+
+def _folder(request: Request) -> str | None:
+    """Return the data set's folder after --labels, if it is one."""
+    labels = request.labels or []
+    return labels[0] if len(labels) == 1 and os.path.isdir(labels[0]) else None
 
 
 def read_input(request: Request, files: Sequence[str]) -> ResultFile:
     """Read one result's files, or the lists of a file, and their labels."""
-    if not request.labels:
-        return common.read_files(request, files)
-    file = files[0]
-    phase(f"reading {os.path.basename(file)}")
-    query, gallery = read_sides(*request.labels)
+    folder = _folder(request)
+    if not are_lists(request, files):
+        request.check(NO_LISTS, "ranked lists (--labels)", "features or distances")
+        return common.read_files(request, files, () if folder is None else read_folder(folder))
+    request.check(LISTS, "features or distances", "ranked lists (--labels)")
+    phase(f"reading {os.path.basename(files[0])}")
+    data = (_of_label_files(request, files[0]) if folder is None else
+            lists_with_labels(Path(files[0]), read_folder(folder), request.numbers_from))
+    if request.n_good is None or data.ranked is None:
+        return data
+    return replace(data, ranked=replace(data.ranked, n_good=read_n_good(request.n_good)))
+
+
+def _of_label_files(request: Request, file: str) -> ResultFile:
+    query, gallery = read_sides(*request.labels or ())
     ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
                                request.numbers_from)
-    if request.n_good is not None:
-        ranked = replace(ranked, n_good=read_n_good(request.n_good))
     return ResultFile("ranked lists", query, gallery, ranked=ranked)
 
 

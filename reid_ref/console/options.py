@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
+from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.lists import read_index_lists
 from reid_ref.labels import IndexLists
 from reid_ref.measures import RANKS, any_case, measure, printed
@@ -53,14 +54,18 @@ def names_of_arrays(request: Request) -> dict[str, str]:
     return names
 
 
-def read_files(request: Request, files: Iterable[str] | None = None) -> ResultFile:
+def read_files(request: Request, files: Iterable[str] | None = None,
+               labels: Sequence[GivenLabels] = ()) -> ResultFile:
     """Read one result's files, or all of them; --metric is refused where there are no features.
+
+    `labels`: of files that have none.
     """
     max_memory(request)  # a wrong one is known before the work
     check_metric(request)
     files = list(request.files if files is None else files)
     phase(f"reading {', '.join(map(os.path.basename, files))}")
-    data = read_result(*files, names=names_of_arrays(request), reading=reading(request))
+    data = read_result(*files, names=names_of_arrays(request), labels=labels,
+                       reading=reading(request))
     if request.given(*OF_FEATURES):
         data.features("--metric, --normalize, --no-normalize", remedy="leave them out")
     if request.pool is not None:

@@ -121,7 +121,8 @@ def _of_files(request: Request, protocol: Protocol, files: list[str], trials: An
                              common.how(request, ()), part=request.part, trials=trials,
                              shots=shots, later=later)
     return ProtocolResult({name: replace(part, signature=common.signed(request, part.signature))
-                           for name, part in result.items()}, result.also, protocol.means)
+                           for name, part in result.items()}, result.also, protocol.means,
+                          data.layout if request.labels else "")
 
 
 def _searched(request: Request, protocol: Protocol,

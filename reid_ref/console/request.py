@@ -23,10 +23,9 @@ METHODS = ("bootstrap-t", "analytic")
 #: What a command line can amount to that some options do not go with.
 SAVED, SEVERAL, CONVENTIONS = "saved results", "several results", "several conventions"
 BOXES, NO_BOXES, TRIALS = "a person search", "no person search", "several trials"
-NO_FILES = "figures without a file"
+LISTS, NO_LISTS, NO_FILES = "ranked lists", "no ranked lists", "figures without a file"
 #: Why two options do not go together.
 _BRINGS = {"--protocol": "which brings what is counted, and ranks a selection of the images"}
-_LISTS = {"--labels": "for ranked lists have no distances"}
 #: What has intervals.
 _SURE = ("--confidence", "--mean")
 #: Limits of options that are about one result under one convention.
@@ -79,7 +78,7 @@ class Request:
     files: list[str] = field(default_factory=list)
     format: str = "table"
     map: list[str] = option(
-        "--map", (), not_of=(SAVED, NO_FILES, BOXES), without=_LISTS, action="append",
+        "--map", (), not_of=(SAVED, NO_FILES, BOXES, LISTS), action="append",
         metavar="ROLE=NAME[,...]",
         help="which array has which role, if its name does not tell: "
              "query_features=A,gallery_features=B; docs/files.md lists the roles")
@@ -92,15 +91,15 @@ class Request:
         help="change choices of each convention, e.g. ap=step,top_k=100; `reid-ref conventions "
              "NAME --json` shows the keys, and an error lists the values")
     metric: str | None = option(
-        "--metric", not_of=(SAVED,), without=_LISTS, metavar="NAME",
+        "--metric", not_of=(SAVED, LISTS), metavar="NAME",
         help="the distance between features: euclidean, cosine or dot (default: as the "
              "convention's toolbox has it; euclidean under matlab)")
     normalize: bool | None = option(
-        "--normalize", not_of=(SAVED,), without=_LISTS, action=argparse.BooleanOptionalAction,
+        "--normalize", not_of=(SAVED, LISTS), action=argparse.BooleanOptionalAction,
         help="divide features by their 2-norm, or do not (default: as the convention's toolbox "
              "does; matlab divides, torchreid does not)")
     pool: str | None = option(
-        "--pool", not_of=(SAVED,), without=_LISTS, more=True, choices=list(POOLINGS),
+        "--pool", not_of=(SAVED, LISTS), more=True, choices=list(POOLINGS),
         help="the rows are frames: take the mean or the maximum over each tracklet; "
              "query_tracklet and gallery_tracklet in the file give that of each frame")
     index_lists: list[str] | None = option(
@@ -132,15 +131,16 @@ class Request:
         help="ranks of the CMC curve in JSON: a number, or all; default 50")
     labels: list[str] | None = option(
         "--labels", not_of=(BOXES,), more=True, nargs="+", metavar="FILE",
-        help="FILE holds ranked lists, text, .json or .npy; their labels: a table of the queries "
-             "and one of the gallery (.npy, csv or image names), or files that `reid-ref doctor` "
-             "reads")
+        help="the folder of the data set, which has the labels of features, distances or ranked "
+             "lists; or, of ranked lists (text, .json or .npy), a table of the queries and one of "
+             "the gallery (.npy, csv or image names), or files that `reid-ref doctor` reads")
     numbers_from: int | None = option(
-        "--numbers-from", needs=("--labels",), more=True, type=int, choices=(0, 1),
+        "--numbers-from", not_of=(NO_LISTS,), needs=("--labels",), more=True, type=int,
+        choices=(0, 1),
         help="number of the first gallery image in the lists (default: 1 in text, 0 in .json and "
              ".npy)")
     n_good: str | None = option(
-        "--n-good", needs=("--labels",), more=True, metavar="FILE",
+        "--n-good", not_of=(NO_LISTS,), needs=("--labels",), more=True, metavar="FILE",
         help="with --labels: how many good images exist for each query, if the gallery lacks some")
     protocol: str | None = option(
         "--protocol", not_of=(SAVED, SEVERAL), metavar="NAME",

@@ -9,6 +9,7 @@ A name or file that does not fit is one `InputError`.
 """
 from reid_ref.datasets.fingerprints import (
     FINGERPRINTS, Fingerprint, Recognised, good_and_wrong, recognise)
+from reid_ref.datasets.folders import read_folder
 from reid_ref.datasets.labels import (
     Partition, Tracks, read_cuhk03, read_indices, read_labels, read_list, read_side, read_sides,
     read_tracks)
@@ -18,6 +19,7 @@ from reid_ref.files.image_names import FORMS, NameForm, parse_names
 __all__ = [
     "FINGERPRINTS", "FORMS", "Fingerprint", "NameForm", "Partition",
     "Recognised", "Tracks", "good_and_wrong", "parse_names",
-    "pool_frames", "pool_tracklets", "read_cuhk03", "read_indices", "read_labels", "read_list",
+    "pool_frames", "pool_tracklets", "read_cuhk03", "read_folder",
+    "read_indices", "read_labels", "read_list",
     "read_side", "read_sides", "read_tracks", "recognise",
 ]

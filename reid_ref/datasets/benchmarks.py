@@ -15,7 +15,7 @@ from reid_ref.labels import Labels
 
 #: The fields of a benchmark's file, with the type of a value, or of a list's values in a list.
 FIELDS = {"name": str, "spellings": [str], "fingerprint": object, "images": [dict],
-          "protocols": [dict]}
+          "folders": [dict], "protocols": [dict]}
 
 
 class ImageCounts(NamedTuple):

@@ -81,7 +81,11 @@ FORMS: Mapping[str, NameForm] = MappingProxyType({key: NameForm(
     "veri776": (
         "VeRi-776", "0002_c002_00030600_0.jpg",
         r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d{1,18})",
-        "liu-xb/RAM, ex.txt (fb92aab)")}.items()})
+        "liu-xb/RAM, ex.txt (fb92aab)"),
+    "ltcc": (
+        "LTCC", "094_1_c9_015833.png",
+        r"(?P<identity>\d{1,4})_(?P<outfit>\d{1,3})_c(?P<camera>\d{1,2})_(?P<frame>\d{1,18})",
+        "guxinqian/Simple-CCReID, data/datasets/ltcc.py (f773d01)")}.items()})
 
 
 def parse_names(names: Iterable[str | os.PathLike[str]],
@@ -99,7 +103,7 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
     -------
     dict of str to int64 array, each shape (n,)
         `identity` (-1 is junk), `camera`, and what else the form contains: `frame`, `tracklet`,
-        `sequence`, `image`, `date` (month and day), `box`.
+        `sequence`, `image`, `date` (month and day), `box`, `outfit`.
 
     Raises
     ------

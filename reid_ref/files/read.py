@@ -6,7 +6,7 @@ messages that name the file and the key.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from reid_ref.arrays.stored import is_lazy
 from reid_ref.disk import check_different, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_folder
+from reid_ref.files.given_labels import holds_ranked, lay_labels
+from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.layouts import (
     FEATURES, LAYOUTS, NAMES, OPTIONAL, ROLES, SEPARATE, SIDES, Layout, Reading, plain_name,
     role_of)
@@ -31,9 +33,8 @@ _SIDES = {"query_features": ("query",), "gallery_features": ("gallery",),
           "distances": ("query", "gallery")}
 
 
-def read_result(*paths: str | os.PathLike[str],
-                names: Mapping[str, str] | None = None,
-                reading: Reading = Reading()) -> ResultFile:
+def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None = None,
+                reading: Reading = Reading(), labels: Sequence[GivenLabels] = ()) -> ResultFile:
     """Read features, distances or ranked lists with their labels from one file, or from several.
 
     Parameters
@@ -51,6 +52,10 @@ def read_result(*paths: str | os.PathLike[str],
     reading : Reading, optional
         What a protocol adds to the names, such as text for queries:
         ``reid_ref.protocols.find_protocol("cuhk-pedes").reading``.
+    labels : sequence of GivenLabels, optional
+        Labels for files of features or distances alone: what `reid_ref.datasets.read_folder`
+        returns. Names of the images in the file give the order; else the number of rows does, as
+        the usual loaders have it, which `layout` of the result tells.
 
     Returns
     -------
@@ -90,20 +95,20 @@ def read_result(*paths: str | os.PathLike[str],
             layout = _layout(together.values)
             if layout and together.values.keys() <= {*layout.keys.values(), *OPTIONAL}:
                 files = {listed[0]: together}
-        return _result_file(files, named, reading)
+        return _result_file(files, named, reading, labels)
     except InputError:
         for contents in files.values():
             contents.close()
         raise
 
 
-def results_of_files(*paths: str | os.PathLike[str],
-                     names: Mapping[str, str] | None = None,
-                     reading: Reading = Reading()) -> list[list[Path]]:
+def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | None = None,
+                     reading: Reading = Reading(), labelled: bool = True) -> list[list[Path]]:
     """Return the files of each result: each file alone, or all together, by what is in them.
 
     No features or distances are read. A folder is a result by itself, and so is a file with all
-    that makes one; `names` and `reading` as in `read_result`.
+    that makes one; `names` and `reading` as in `read_result`. `labelled`: all that makes one has
+    labels.
 
     Raises
     ------
@@ -124,7 +129,7 @@ def results_of_files(*paths: str | os.PathLike[str],
     listed = _different(paths)
     if len(listed) == 1:
         return [listed]
-    complete = [path for path in listed if _is_complete(path, names or {}, reading)]
+    complete = [path for path in listed if _is_complete(path, names or {}, reading, labelled)]
     if complete and len(complete) < len(listed):
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # its error is better if the file is none
@@ -134,13 +139,16 @@ def results_of_files(*paths: str | os.PathLike[str],
     return [[path] for path in listed] if complete else [listed]
 
 
-def _is_complete(path: Path, names: Mapping[str, str], reading: Reading) -> bool:
+def _is_complete(path: Path, names: Mapping[str, str], reading: Reading,
+                 labelled: bool) -> bool:
     if path.is_dir() or path.suffix.lower() == ".json":  # a saved result
         return True
     if path.suffix.lower() in (".npy", ".txt", ".csv", ".tsv"):
         return False  # one array
     contents = read_contents(path)
     try:
+        if not labelled:
+            return holds_ranked({path: contents}, names)
         return _layout(contents.values) is not None or bool(
             fields_of_files({path: contents}, names, reading=reading))
     except InputError:
@@ -174,7 +182,12 @@ def _contents(path: Path, alone: bool, names: dict[str, str]) -> Contents:
 
 
 def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str],
-                 reading: Reading) -> ResultFile:
+                 reading: Reading, labels: Sequence[GivenLabels] = ()) -> ResultFile:
+    if labels:
+        laid = lay_labels(files, names, labels)
+        result = _result_file(laid.files, laid.names, reading)
+        return replace(result, layout=f"{result.layout}; {laid.words}", extra=tuple(
+            key for key in result.extra if key not in laid.used))
     (path, contents), several = next(iter(files.items())), len(files) > 1
     layout = None if several or names else _layout(contents.values)
     if layout is None:

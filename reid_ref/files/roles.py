@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
         raise InputError(next(iter(files)), "features or distances with labels", "boxes, as for "
                          "person search", "evaluate them by their protocol: reid-ref evaluate "
                          "FILE --protocol cuhk-sysu; `reid-ref protocols` lists all")
-    named = _by_role(files, names, len(files) > 1 or labels_alone, reading.names())
+    named = arrays_by_role(files, names, len(files) > 1 or labels_alone, reading.names())
     ranked = () if labels_alone else next((
         roles for roles in sorted(_RANKED, key=names.keys().isdisjoint)
         if named.keys() >= set(roles)), FEATURES)
@@ -120,8 +121,8 @@ def _of_both_sides(named: Named, arrays: Mapping[str, StoredArray],
     return whole if needed & whole.keys() else {}
 
 
-def _by_role(files: Files, names: Mapping[str, str], by_words: bool,
-             further: Mapping[str, str]) -> Named:
+def arrays_by_role(files: Files, names: Mapping[str, str], by_words: bool,
+                   further: Mapping[str, str] = MappingProxyType({})) -> Named:
     """Return the arrays that may have each role; what the user maps is alone.
 
     `by_words`: a name may have other words, and be the file's. `further`: more names.
@@ -222,11 +223,16 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     guesses = [f"{role}={key}" for key in arrays if (role := _meant(key)) in missing]
     lacks = ", ".join(missing) if not no_split else (
         "num_query, how many of the images are queries (it may be a number), or is_query")
+    elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
+                 "folder"
+                 if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}
+                 else "")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
         f"{next(iter(files))}{more_files}", expected,
         ", ".join(listed[:8]) + more or "no arrays", f"it lacks {lacks}"
         + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
+        + elsewhere
         + ("; texts are queries under a protocol of text, such as --protocol cuhk-pedes"
            if any(map(_OF_TEXT.match, arrays)) else "")
         + ("; names= (--map) says which array is which, docs/files.md which names are known"

@@ -26,7 +26,7 @@ def only(named: Named, role: str) -> StoredArray:
 
 
 def rows_of_sides(named: Named, whole: Mapping[str, StoredArray],
-                  same_images: bool) -> dict[str, Any]:
+                  same_images: bool = False) -> dict[str, Any]:
     """Return which images of both sides' arrays are of each side; nothing if nothing says it.
 
     `same_images`: all are of both sides, unless each side has a half.

@@ -66,11 +66,14 @@ class ProtocolResult(Mapping[str, Result]):
         The result of `Protocol.later`, if it was requested.
     means : mapping of str to tuple of str
         Means over parts, each with its parts; `means` of the result has their numbers.
+    layout : str, optional
+        What was read, if labels are from elsewhere.
     """
 
     def __init__(self, parts: Mapping[str, Result], also: Also | None = None,
-                 means: Mapping[str, Sequence[str]] = MappingProxyType({})) -> None:
-        self._parts, self.also = dict(parts), also
+                 means: Mapping[str, Sequence[str]] = MappingProxyType({}),
+                 layout: str = "") -> None:
+        self._parts, self.also, self.layout = dict(parts), also, layout
         self.means = means_over_parts(self._parts, means)
 
     def __getitem__(self, name: str) -> Result:

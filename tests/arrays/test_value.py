@@ -17,6 +17,7 @@ import reid_ref
 from reid_ref import datasets, files, statistics
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.files import RankedLists, read_ranked_lists
+from reid_ref.files.image_places import GivenLabels, Order
 
 RNG = np.random.default_rng(0)
 QUERY, GALLERY = (reid_ref.Labels(
@@ -89,6 +90,8 @@ def answers():
         reid_ref.Labels(GALLERY.identity, [0] * 40), distances=DISTANCES))
     yield reid_ref.Boxes(["a", "b"], [0, 1], [7, 7], [[0, 0, 4, 9]] * 2, [1], [[0, 0, 4, 8]], [.9],
                          [0], [7], similarity=[[.8]], galleries={"50": [[1]]})
+    yield GivenLabels("Mine", "folder", QUERY, GALLERY, (
+        Order("sorted names", np.arange(12), np.arange(40), True),))
     yield datasets.Tracks([0], [1], QUERY), datasets.Partition(QUERY, *[np.arange(2)] * 3)
     yield statistics.difference(*RNG.random((2, 40)), np.arange(40) % 30)
     yield statistics.unit_sums(RNG.random(40), np.arange(40) % 30)

@@ -47,6 +47,8 @@ WRITTEN = {
              dict(identity=digits(4), camera=digits(1), tracklet=digits(4), frame=digits(4))),
     "veri776": ("{identity:04d}_c{camera:03d}_{frame:08d}_{box}.jpg",
                 dict(identity=digits(4), camera=digits(3), frame=digits(8), box=digits(1))),
+    "ltcc": ("{identity:03d}_{outfit}_c{camera}_{frame:06d}.png",
+             dict(identity=digits(3), outfit=digits(2), camera=digits(2), frame=digits(6))),
 }
 
 

@@ -69,7 +69,7 @@ def add(command: argparse.ArgumentParser) -> None:
     _add_output(command.add_argument_group("what is printed and written"))
     confidence.add(command.add_argument_group("how sure the numbers are"))
     gates.add(command.add_argument_group("exit codes for CI"))
-    ranked_lists.add(command.add_argument_group("ranked lists instead of a result file"))
+    ranked_lists.add(command.add_argument_group("labels that are in other files"))
 
 
 def _add_output(group: Any) -> None:
@@ -144,7 +144,8 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
     _check_data(request, given)
     findings, results, benchmark = (
         _of_data(request, plan, given) if given.has_data else ([], given.results(plan.how), None))
-    also = results.also if isinstance(results, ProtocolResult) else None
+    also, read_as = ((results.also, results.layout) if isinstance(results, ProtocolResult)
+                     else (None, ""))
     common.check_measures(request, results.values())
     result, more, status, ranking = next(iter(results.values())), Details(), 0, ""
     layout, sizes = given.layout_and_sizes(result)
@@ -158,7 +159,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
     if not several:
         ranking = _write(request, given, result, how)
     return FileAnswer(Method(given.name, given.files, layout, sizes, benchmark, dict(results),
-                             intervals, **({} if also is None else {"also": also})),
+                             intervals, also, read_as),
                       findings, more, status, ranking)
 
 

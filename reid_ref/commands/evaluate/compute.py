@@ -38,6 +38,8 @@ class Method(NamedTuple):
         By convention and metric.
     also : Also, optional
         Of a protocol: the number that other papers print.
+    read_as : str
+        Of a protocol: what was read, if labels are from elsewhere.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Method(NamedTuple):
     results: dict[str, Result]
     intervals: dict[str, dict[str, Interval]] | None = None
     also: Also | None = None
+    read_as: str = ""
 
 
 def by_row(values: Mapping[str, Mapping[str, Value]]) -> dict[str, Value]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common, protocols
-from reid_ref.console.request import CONVENTIONS, OF_ONE, SEVERAL, option
+from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, option
 from reid_ref.console.values import numbers
 from reid_ref.disk import check_targets, is_direct
 from reid_ref.evaluation.how import How
@@ -43,8 +43,8 @@ class EvaluateRequest(gates.GateRequest):
         "--at", **OF_ONE, only=_DETAILED, metavar="K[,K]", type=numbers,
         help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
     worst: int | None = option(
-        "--worst", not_of=(SEVERAL, CONVENTIONS), only=_DETAILED, type=int, metavar="N",
-        without=OF_ONE["without"] | {"--labels": "for ranked lists have no distances"},
+        "--worst", not_of=(SEVERAL, CONVENTIONS, LISTS), without=OF_ONE["without"],
+        only=_DETAILED, type=int, metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
         "--by", **OF_ONE, only=_DETAILED, action="append",

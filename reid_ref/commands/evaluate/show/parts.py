@@ -127,7 +127,8 @@ def as_text(protocol: Protocol, method: Method, measures: Sequence[str], chosen:
     notes += [confidence.sentence(by_metric) for by_metric in list(intervals.values())[:1]
               if by_metric]
     text = [*row("protocol", ": ".join(filter(None, (protocol.name, protocol.source)))),
-            *row("input", filenames(method.files)), *(row("chosen", chosen) if chosen else []), "",
+            *row("input", ": ".join(filter(None, (filenames(method.files), method.read_as)))),
+            *(row("chosen", chosen) if chosen else []), "",
             *lines(["percent", *heads], cells, indent=16), "", *also,
             *(line for note in notes for line in row("note", note))]
     return "\n".join([*text, *signature_lines(

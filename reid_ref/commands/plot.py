@@ -115,8 +115,11 @@ def _conventions(request: PlotRequest) -> list[Convention]:
         request.refuse(("--convention", "--set", "--index-lists"), "another figure",
                        f"{request.figure}, which are drawn from the labels alone")
         return []
-    default = "all" if request.figure == "conventions" else "matlab"
-    return common.conventions_of(request, default)[0]
+    return common.conventions_of(request, _default(request))[0]
+
+
+def _default(request: PlotRequest) -> str:
+    return "all" if request.figure == "conventions" else "matlab"
 
 
 def _check_list_options(request: PlotRequest, conventions: list[Convention]) -> None:
@@ -159,10 +162,10 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
         samples = _of_each(request, groups, lambda data, _: _sample(request, data))
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
-                caption("distances"))
-    results = _of_each(request, groups,
-                       lambda data, _: evaluate_file(request, data, conventions, lists),
-                       takes_saved=request.figure != "conventions")
+                caption(curves.caption_of([*samples.values()])))
+    results = _of_each(request, groups, lambda data, _: evaluate_file(request, data, (
+        common.that_apply(request, conventions, data.query, _default(request))[0]), lists),
+        takes_saved=request.figure != "conventions")
     if request.figure == "conventions":
         height = curves.conventions_height(max(map(len, results.values())))
         draw, words = figures.conventions, caption("conventions")

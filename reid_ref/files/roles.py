@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,10 @@ import numpy as np
 
 from reid_ref.arrays import InputError, as_integers, check_choice, check_length, errors_at
 from reid_ref.files.formats import Contents
-from reid_ref.files.image_names import listed_names, names_in_folder, parse_names
+from reid_ref.files.image_names import form_of, listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
-    BOXES, COLUMNS, FEATURES, IS_QUERY, LABELS, NAMES, SIDES, WHOLE, plain_name, role_of_array)
+    BOXES, CAMERAS, COLUMNS, FEATURES, IS_QUERY, LABELS, NAMES, SIDES, WHOLE, plain_name,
+    role_of_array)
 from reid_ref.files.stored_arrays import StoredArray
 
 Files = Mapping[Path, Contents]
@@ -66,7 +67,7 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
             arrays.setdefault(f"{side}_{column}", shared.part(images, column != "features"))
     by_name = [_add_labels_of_names(arrays, side) for side in SIDES]
     missing = [role for role in (*matrices, *LABELS) if role not in arrays]
-    if missing:
+    if missing and (set(missing) != CAMERAS or _guesses(_by_key(files), missing)):
         raise _lacking(files, missing, bool(ranked), bool(whole) and not rows)
     keys = ", ".join(Path(used[role].where.rpartition(": ")[2]).name for role in ranked)
     title = f"{_RANKED.get(ranked, 'labels')} ({keys})"
@@ -200,6 +201,8 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     if paths is None or not missing:
         return False
     names = paths.names().tolist()
+    if missing == ["camera"] and names and form_of(names[0]) is None:
+        return False
     matrix = arrays.get(f"{side}_features", arrays.get("distances"))
     if matrix is not None and len(names) not in matrix.shape:
         raise InputError(paths.where, "a name for each image", f"{len(names):,} names, where "
@@ -211,6 +214,20 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     return True
 
 
+def _by_key(files: Files) -> dict[str, StoredArray]:
+    """Return every array by its key, or by the name of its file if that has no other."""
+    return {key if len(files) == 1 or len(contents.values) > 1 else path.name: value
+            for path, contents in files.items() for key, value in contents.values.items()}
+
+
+def _guesses(arrays: Iterable[str], missing: list[str]) -> list[str]:
+    """Return ROLE=KEY for what is missing and keys whose names are nearly those of its role."""
+    near = {key: difflib.get_close_matches(plain_name(key), NAMES, n=1, cutoff=.75)
+            for key in arrays if plain_name(key) not in NAMES}
+    return [f"{NAMES[match[0]]}={key}" for key, match in near.items()
+            if match and NAMES[match[0]] in missing]
+
+
 def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:
     """Return the error of files that lack an array; it says what is in them.
 
@@ -218,14 +235,10 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     """
     expected = ("features or distances with labels" if names else
                 "the labels of query and gallery")
-    arrays = {key if len(files) == 1 or len(contents.values) > 1 else path.name: value
-              for path, contents in files.items() for key, value in contents.values.items()}
+    arrays = _by_key(files)
     listed = [f"{key} {value.summary}" for key, value in arrays.items()]
     more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
-    near = {key: difflib.get_close_matches(plain_name(key), NAMES, n=1, cutoff=.75)
-            for key in arrays if plain_name(key) not in NAMES}
-    guesses = [f"{NAMES[match[0]]}={key}" for key, match in near.items()
-               if match and NAMES[match[0]] in missing]
+    guesses = _guesses(arrays, missing)
     lacks = ", ".join(missing) if not no_split else (
         "num_query, how many of the images are queries (it may be a number), or is_query")
     if BOXES <= arrays.keys():

@@ -136,6 +136,8 @@ def run(request: EvaluateRequest) -> int:
     findings = [finding for answer in answers for finding in answer.findings]
     status = answers[0].status or gates.of_findings(request, findings)
     methods = [answer.method for answer in answers]
+    for answer in answers:
+        plan.left_out.update(answer.left_out)
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
     else:
@@ -174,22 +176,29 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
 
 
 def _conventions(request: EvaluateRequest, plan: Plan,
-                 data: ResultFile) -> list[Convention]:
+                 data: ResultFile) -> tuple[list[Convention], dict[str, str]]:
     """Return the conventions requested, and by default `OTHER` on labels that are unlike Market's.
+
+    Of all, those that the labels suffice for.
     """
     default = request.convention is None and not request.choices
     unlike = default and unlike_market(data.query, data.gallery)
-    return [*plan.conventions, *([CONVENTIONS[OTHER]] if unlike else [])]
+    conventions, left_out = common.that_apply(request, plan.conventions, data.query)
+    return [*conventions, *([CONVENTIONS[OTHER]] if unlike else [])], left_out
 
 
 class FileAnswer(NamedTuple):
-    """What is known of one result; `status` is the exit code of its gates."""
+    """What is known of one result; `status` is the exit code of its gates.
+
+    `left_out`: conventions that its labels do not suffice for, and why.
+    """
 
     method: Method
     findings: gates.Findings
     more: Details
     status: int
     ranking: str
+    left_out: dict[str, str]
 
 
 def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given) -> FileAnswer:
@@ -197,9 +206,11 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
     findings: gates.Findings = []
     data: ResultFile | None = None
     benchmark = made = None
+    left_out: dict[str, str] = {}
     if given.has_data:
         data = given.data
-        results = dict(given.results(_conventions(request, plan, data), plan.lists))
+        conventions, left_out = _conventions(request, plan, data)
+        results = dict(given.results(conventions, plan.lists))
         findings = gates.examine(request, data, plan.conventions)
         _warn_of(request, data, results)
         results = dict(list(results.items())[:len(plan.conventions)])
@@ -221,7 +232,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
     method = Method(given.name, given.files, layout, sizes, benchmark, results, intervals)
     if isinstance(made, ProtocolResult):
         method = method._replace(also=made.also)
-    return FileAnswer(method, findings, more, status, ranking)
+    return FileAnswer(method, findings, more, status, ranking, left_out)
 
 
 def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],

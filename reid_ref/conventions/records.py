@@ -348,7 +348,7 @@ def left_out(query: Labels, gallery: Labels) -> dict[str, str]:
     if (gallery.identity == JUNK).any() or (query.identity == JUNK).any():
         for function in FUNCTIONS.keys() - NOT_IN_ALL.keys():
             del reasons[FUNCTIONS[function]]
-    return {**reasons, **lacking_cameras(CONVENTIONS.values(), query)}
+    return {**lacking_cameras(CONVENTIONS.values(), query), **reasons}
 
 
 def lacking_cameras(conventions: Iterable[Convention], query: Labels) -> dict[str, str]:

@@ -241,7 +241,7 @@ def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],
     named, measures = common.named(request), common.measures(request)
     chosen = "" if protocol is None else protocols.chosen(protocol, request, all(
         "metric" in result.signature for result in first.results.values()))
-    by_convention = not several and len(first.results) > 1
+    by_convention = not several and (len(first.results) > 1 or bool(plan.left_out))
     results, intervals = (
         (first.results, first.intervals) if by_convention or protocol is not None
         else (rows_of(methods), intervals_of(methods)))

@@ -62,7 +62,7 @@ def run(request: ExplainRequest) -> None:
     common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
     listed = [] if request.query is None else ranked_list(
         next(data.input.exact_rows(np.array([request.query]), how)),
-        data.query[request.query:request.query + 1], data.gallery, [origin, target],
+        data.query[request.query:request.query + 1], data.gallery, [walk.origin, walk.target],
         lists=lists and lists.of_queries(slice(request.query, request.query + 1)),
         distractors=count_distractors(data.query, data.gallery) > 0)
     show_answer(

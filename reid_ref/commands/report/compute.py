@@ -229,7 +229,7 @@ def _in_turn(gains: Sequence[int], losses: Sequence[int]) -> list[int]:
 
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
-    reasons = {**NOT_IN_ALL, **lacking_cameras(CONVENTIONS.values(), data.query)}
+    reasons = {**lacking_cameras(CONVENTIONS.values(), data.query), **NOT_IN_ALL}
     left_out = {name: why for name, why in reasons.items() if name not in conventions}
     with warnings_to(ignored):  # the evaluation has warned; the page has the findings
         cameras = np.unique(np.concatenate([

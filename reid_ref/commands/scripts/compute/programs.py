@@ -110,10 +110,10 @@ def largest_difference(answers: Mapping[str, ScriptAnswer]) -> float:
 def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
              convention: Convention) -> ScriptAnswer:
     """Run the line-faithful port on `distances`, shape (n_query, n_gallery)."""
-    script = getattr(matlab, functions_of(convention)[0])
+    script, cameras = getattr(matlab, functions_of(convention)[0]), _cameras(gallery, query)
     try:
         cmc, mAP, _, _ = script(distances.T, gallery.identity, query.identity,
-                                *_cameras(gallery, query))
+                                *cameras)
     except ValueError as error:  # the port shares no code with the rest, its errors neither
         raise InputError(str(error)) from None
     return ScriptAnswer(float(mAP), cmc)

@@ -100,6 +100,8 @@ def test_cameras_may_be_in_another_file(files, market):
             ] == [["b.npz", "cameras.npz"]]
     assert reid_ref.read("b.npz", "cameras.npz").gallery == market.gallery
     assert [len(paths) for paths in results_of_files("a.npz", "b.npz")] == [1, 1]
+    refused("cameras.npz", "that holds everything", results_of_files, "a.npz", "b.npz",
+            "cameras.npz")
 
 
 def test_tables_of_ranked_lists(tmp_path):

@@ -120,7 +120,7 @@ def results_of_files(*paths: str | os.PathLike[str],
         return [listed]
     cameras = {path: _has_cameras(path, names or {}) for path in listed}
     complete = [path for path, found in cameras.items() if found is not None]
-    if len(complete) < len(listed) and not any(cameras.values()):
+    if len(complete) <= 1 and not any(cameras.values()):
         return [listed]  # the cameras of one may be in another
     if len(complete) < len(listed):
         part = next(path for path in listed if path not in complete)

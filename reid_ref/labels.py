@@ -31,8 +31,9 @@ class Labels(Value):
     identity : array_like, shape (n,), (n, 1) or (1, n)
         Identity of each image: any integer dtype, or floats that are whole numbers.
         0 is a distractor, -1 is junk (Market-1501).
-    camera : array_like, same length
-        Camera of each image.
+    camera : array_like, same length, optional
+        Camera of each image; None if unknown, on both sides. What looks at cameras is refused
+        then, as most conventions are.
     clothes, view, video, frame : array_like, same length, optional
         Whole numbers; None if unknown. Only conventions that ignore images by them
         look at them, as some protocols do.
@@ -52,10 +53,12 @@ class Labels(Value):
     (3, array([1, 2, 1]))
     >>> Labels([7, 7, 8], [1, 2, 1], clothes=[0, 1, 0])[1:]
     Labels(identity=array([7, 8]), camera=array([2, 1]), clothes=array([1, 0]))
+    >>> Labels([7, 8])
+    Labels(identity=array([7, 8]))
     """
 
     identity: Integers
-    camera: Integers
+    camera: Integers | None = None
     clothes: Integers | None = field(default=None, kw_only=True)
     view: Integers | None = field(default=None, kw_only=True)
     video: Integers | None = field(default=None, kw_only=True)
@@ -63,7 +66,7 @@ class Labels(Value):
     name: npt.NDArray[np.str_] | None = field(default=None, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes, which is more than what it holds
-        def __init__(self, identity: npt.ArrayLike, camera: npt.ArrayLike, *,
+        def __init__(self, identity: npt.ArrayLike, camera: npt.ArrayLike | None = None, *,
                      clothes: npt.ArrayLike | None = None, view: npt.ArrayLike | None = None,
                      video: npt.ArrayLike | None = None, frame: npt.ArrayLike | None = None,
                      name: npt.ArrayLike | None = None) -> None: ...
@@ -72,7 +75,8 @@ class Labels(Value):
         for column, value in self.columns().items():
             checked = as_names if column == "name" else as_integers
             object.__setattr__(self, column, read_only(checked(value, column)))
-        check_same_length(len(self.identity), len(self.camera))
+        if self.camera is not None:
+            check_same_length(len(self.identity), len(self.camera))
         for column, value in self.columns().items():
             check_length(len(value), len(self), column)
 
@@ -87,6 +91,10 @@ class Labels(Value):
         columns = (f"{column}={value!r}" for column, value in self.columns().items())
         return f"Labels({', '.join(columns)})"
 
+    def camera_of(self, image: int) -> int | None:
+        """Return the camera of one image, or None."""
+        return None if self.camera is None else int(self.camera[image])
+
     def names(self) -> list[str] | None:
         """Return the names as a list, or None."""
         return None if self.name is None else self.name.tolist()
@@ -95,12 +103,34 @@ class Labels(Value):
         """Return the columns that are there, by their names."""
         every = {name: getattr(self, name) for name in ("identity", "camera", *FURTHER)}
         return {name: value for name, value in every.items()
-                if value is not None or name not in FURTHER}
+                if value is not None or name == "identity"}
 
 
-def fingerprint(column: Integers) -> str:
+def cameras_of(labels: Labels, needs: str, remedy: str = "") -> Integers:
+    """Return the cameras of images; refuse labels that have none.
+
+    `needs`: what looks at the cameras, in words; `remedy`: what can be done without them.
+
+    Examples
+    --------
+    >>> cameras_of(Labels([7, 8]), "groups by camera")
+    Traceback (most recent call last):
+        ...
+    reid_ref.arrays.errors.InputError: camera: expected the camera of each image, for groups by ...
+    """
+    if labels.camera is None:
+        raise InputError("camera", f"the camera of each image, for {needs}", "none", "; ".join(
+            filter(None, (remedy, "cameras are given by Labels(identity, camera), or as "
+                          "query_camera and gallery_camera in the file; names= (--map) says which "
+                          "arrays these are"))))
+    return labels.camera
+
+
+def fingerprint(column: Integers | None) -> str:
     """Return eight hexadecimal digits that identify numbers in this order; nothing of none."""
-    return f"{zlib.crc32(column.astype('<i8').tobytes()):08x}" if len(column) else ""
+    if column is None or not len(column):
+        return ""
+    return f"{zlib.crc32(column.astype('<i8').tobytes()):08x}"
 
 
 def cells(labels: Labels, *columns: str) -> dict[tuple[int, ...], Integers]:
@@ -111,7 +141,8 @@ def cells(labels: Labels, *columns: str) -> dict[tuple[int, ...], Integers]:
     >>> cells(Labels([7, 8, 7], [1, 1, 2]), "camera", "identity")
     {(1, 7): array([0]), (1, 8): array([1]), (2, 7): array([2])}
     """
-    keys = np.stack([getattr(labels, column) for column in columns])
+    keys = np.stack([cameras_of(labels, "images by camera") if column == "camera" else
+                     getattr(labels, column) for column in columns])
     every, code = np.unique(keys, axis=1, return_inverse=True)
     images = np.argsort(code.reshape(-1), kind="stable")
     ends = np.cumsum(np.bincount(code.reshape(-1)))[:-1]
@@ -186,14 +217,16 @@ def count_distractors(query: Labels, gallery: Labels) -> int:
 
 
 def is_single_shot(gallery: Labels) -> bool:
-    """Return whether no identity has two gallery images on one camera."""
+    """Return whether no identity has two gallery images on one camera, or at all without cameras.
+    """
     real = gallery.identity > DISTRACTOR
-    pairs = np.stack([gallery.identity[real], gallery.camera[real]])
+    pairs = np.stack([column[real] for column in (gallery.identity, gallery.camera)
+                      if column is not None])
     return bool(real.any()) and len(np.unique(pairs, axis=1).T) == np.count_nonzero(real)
 
 
 def check_labels(query: Labels, gallery: Labels) -> None:
-    """Check that query and gallery are `Labels`, and not empty."""
+    """Check that query and gallery are `Labels`, not empty, and both have cameras or neither."""
     for name, labels in (("query", query), ("gallery", gallery)):
         if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
             raise InputError(
@@ -201,6 +234,10 @@ def check_labels(query: Labels, gallery: Labels) -> None:
                 "Labels(query_identity, query_camera), Labels(gallery_identity, gallery_camera)")
         if len(labels) == 0:
             raise InputError(name, "at least one image", "none")
+    if (query.camera is None) != (gallery.camera is None):
+        side, other = ("query", "gallery") if gallery.camera is None else ("gallery", "query")
+        raise InputError(other, "cameras on both sides, or on neither",
+                         f"none, where the {side} has them", "give both, or leave both out")
 
 
 def check_features(

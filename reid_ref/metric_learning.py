@@ -39,7 +39,7 @@ from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, as_vector, blocks_of, check_choice, check_count,
     check_finite_rows, check_length, refuse_where, scipy_module)
 from reid_ref.distances import working_precision
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, cameras_of
 
 __all__ = [
     "N_COMPONENTS", "N_DRAWS", "TOLERANCE", "kissme", "kissme_pairs", "mahalanobis_distances",
@@ -457,7 +457,7 @@ def xqda_pairs(identity: Any, camera: Any, order: Any) -> tuple[Integers, Intege
     (array([2]), array([3]))
     """
     labels = Labels(identity, camera)
-    identity, camera = labels.identity, labels.camera
+    identity, camera = labels.identity, cameras_of(labels, "pairs across cameras")
     order = as_integers(order, "order")
     if not np.array_equal(np.sort(order), np.arange(len(identity))):
         raise InputError(
@@ -516,7 +516,7 @@ def kissme_pairs(identity: Any, camera: Any, draws: Any,
     (array([0, 3]), array([1, 1]), array([ True, False]))
     """
     labels = Labels(identity, camera)
-    identity, camera = labels.identity, labels.camera
+    identity, camera = labels.identity, cameras_of(labels, "pairs across cameras")
     draws = as_array(draws, "draws")
     if draws.ndim != 2 or draws.shape[1] != 2:
         raise InputError("draws", "pairs of images (m, 2)", f"shape {draws.shape}",

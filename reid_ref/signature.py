@@ -72,8 +72,8 @@ class Signature(Mapping[str, str]):
 
 def signature(fields: Mapping[str, str], query: Labels, gallery: Labels) -> Signature:
     """Return all that could change a number: the fields, how many images, the version."""
-    return Signature({**fields, "queries": len(query), "gallery": len(gallery),
-                      "reid-ref": __version__})
+    return Signature({**fields, **({"cameras": "none"} if query.camera is None else {}),
+                      "queries": len(query), "gallery": len(gallery), "reid-ref": __version__})
 
 
 def parse_signature(text: str) -> Signature:

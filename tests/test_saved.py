@@ -107,8 +107,10 @@ def test_unknown_cameras_stay_unknown(tmp_path):
     rows = dataclasses.replace(result.per_query, camera=np.zeros(0, np.int64))
     loaded = again(dataclasses.replace(result, per_query=rows), tmp_path)
     assert loaded.per_query.camera.shape == (0,)
-    with pytest.raises(InputError, match="one of each"):
-        reid_ref.by_group(loaded)
+    assert loaded.per_query.labels().camera is None
+    with pytest.raises(InputError, match="^camera: expected the camera of each image"):
+        reid_ref.by_group(loaded, by="camera")
+    assert reid_ref.by_group(loaded) == reid_ref.by_group(result)
     pytest.importorskip("pandas")
     assert "camera" not in loaded.to_frame()
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
 from reid_ref.drawing.style import caption, with_counts
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.image_names import path_below
@@ -127,8 +128,11 @@ def _conventions(request: PlotRequest) -> list[Convention]:
     """Return the conventions to draw: matlab if none is named, all for their own figure."""
     if request.figure in ("cameras", "distances"):  # drawn from the labels alone
         return []
-    default = "all" if request.figure == "conventions" else "matlab"
-    return common.conventions_of(request, default)[0]
+    return common.conventions_of(request, _default(request))[0]
+
+
+def _default(request: PlotRequest) -> str:
+    return "all" if request.figure == "conventions" else "matlab"
 
 
 def _check_numbers(request: PlotRequest, conventions: list[Convention]) -> None:
@@ -157,10 +161,10 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
             request, given.data_for("plot distances")))
         on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
         return (style.draw_panels(on_one_scale, samples, width, curves.DISTANCES_HEIGHT),
-                caption("distances"))
+                caption(curves.caption_of([*samples.values()])))
     how = common.how(request, conventions, lists)
     if request.figure == "conventions":
-        results = _for_each_system(request, groups, lambda given: evaluate_file(
+        results = _for_each_system(request, groups, lambda given: _that_apply(
             request, given.data_for("plot conventions"), how))
         height = curves.conventions_height(max(map(len, results.values())))
         draw, words = figures.conventions, caption("conventions")
@@ -187,6 +191,12 @@ def _for_each_system(request: PlotRequest, groups: list[list[Path]],
             answers[given.name] = work(given)
     phase("drawing")
     return answers
+
+
+def _that_apply(request: PlotRequest, data: ResultFile, how: How) -> dict[str, Result]:
+    """Evaluate under the conventions that the labels suffice for."""
+    applying, _ = common.that_apply(request, how.conventions, data.query, _default(request))
+    return evaluate_file(request, data, replace(how, conventions=tuple(applying)))
 
 
 def _pairs(request: PlotRequest, data: ResultFile) -> CameraPairs:

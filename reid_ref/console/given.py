@@ -17,8 +17,8 @@ from reid_ref.protocols import Protocol
 from reid_ref.result import Result
 from reid_ref.result.saved import load
 
-#: Number, identity and camera of a gallery image.
-ImageOfGallery = tuple[int, int, int]
+#: Number, identity and camera of a gallery image; None without cameras.
+ImageOfGallery = tuple[int, int, int | None]
 
 
 class Given:
@@ -71,7 +71,7 @@ class Given:
         """Return the nearest wrong image of each query; None without one, or without data."""
         gallery = self.data.gallery
         return [None if image is None else (
-            image, int(gallery.identity[image]), int(gallery.camera[image]))
+            image, int(gallery.identity[image]), gallery.camera_of(image))
             for image in nearest_wrong(self.data, queries, how)]
 
 

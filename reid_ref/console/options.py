@@ -16,7 +16,7 @@ from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
     CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
-    known_as)
+    known_as, lacking_cameras)
 from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.fingerprints import recognise
@@ -26,7 +26,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.lists import read_index_lists
-from reid_ref.labels import IndexLists
+from reid_ref.labels import IndexLists, Labels
 from reid_ref.measures import RANKS, any_case, measure, printed
 from reid_ref.result import Result
 from reid_ref.signature import Signature
@@ -157,6 +157,18 @@ def conventions_of(request: Request,
                     if not (request.index_lists and CONVENTIONS[name].needs_lists)}
         names = [name for name in CONVENTIONS if name not in left_out]
     return with_choices(request, [CONVENTIONS[name] for name in names]), left_out
+
+
+def that_apply(request: Request, conventions: Sequence[Convention], query: Labels,
+               default: str = "matlab") -> tuple[list[Convention], dict[str, str]]:
+    """Return, if all are requested, those that the labels suffice for, and why others are not.
+
+    Those that are named are all tried.
+    """
+    if convention_names(request, default) is not None:
+        return list(conventions), {}
+    lacking = lacking_cameras(conventions, query)
+    return [each for each in conventions if each.name not in lacking], lacking
 
 
 def one_convention(request: Request, purpose: str = "") -> Convention:

@@ -12,13 +12,13 @@ from reid_ref.conventions.convention import (
 from reid_ref.conventions.records import (
     ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, SYSU_CAMERAS, TOOLBOXES, changed,
     check_known, choices_of_text, every_convention, find_convention, find_conventions, known_as,
-    left_out)
+    lacking_cameras, left_out)
 
 __all__ = [
     "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
     "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "METRICS", "NAMES", "NOT_IN_ALL",
     "NO_CHOICES", "RECALL", "Reranking", "Rule", "SYSU_CAMERAS", "TIES", "TOOLBOXES",
     "UNMATCHED", "choice_text", "changed", "check_known", "choices_of_text", "every_convention",
-    "find_convention", "find_conventions", "is_only_ignored", "known_as", "left_out",
-    "loaded_images", "only_ignored",
+    "find_convention", "find_conventions", "is_only_ignored", "known_as", "lacking_cameras",
+    "left_out", "loaded_images", "only_ignored",
 ]

@@ -15,7 +15,9 @@ from reid_ref.arrays.value import Value
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
     UNMATCHED, Curve, Mask, choice_text, known_values)
+from reid_ref.labels import JUNK, Labels, cameras_of
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
+from reid_ref.ranking.roles import columns_of
 
 _JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
     "has none"
@@ -204,6 +206,36 @@ class Convention:
     def needs_lists(self) -> bool:
         """Whether good and junk images come from lists."""
         return "listed as junk" in self.ignored
+
+    @property
+    def needs_cameras(self) -> bool:
+        """Whether images are ignored by their camera, or by their location."""
+        return "camera" in columns_of((*self.ignored, *self.curve.also_ignored))
+
+    def without_cameras(self) -> Convention:
+        """Return it without the rules that look at cameras."""
+        kept = tuple(rule for rule in self.ignored if "camera" not in columns_of([rule]))
+        return self if kept == self.ignored else self.replace(ignored=kept)
+
+    def check_cameras(self, query: Labels, gallery: Labels) -> None:
+        """Refuse labels without the cameras that it looks at; the message says how to do without.
+        """
+        for labels in (query, gallery) if self.needs_cameras else ():
+            cameras_of(labels, f"{self.name} ignores images by it", self._ways_on(gallery))
+
+    def _ways_on(self, gallery: Labels) -> str:
+        """Return what counts without cameras: other choices, or another convention."""
+        has_junk = bool((gallery.identity == JUNK).any())
+        rules = [rule for rule in self.without_cameras().ignored if rule != "label -1" or has_junk]
+        choices = f"ignored={choice_text(rules)}"
+        if self.curve.also_ignored:
+            choices += ",cmc=first-match"
+        option = f'"{choices}"' if " " in choices else choices
+        return (f"without cameras, evaluate with {choices} (--set {option}"
+                + ("; nothing would make images labelled -1 wrong answers"
+                   if "label -1" in rules else "")
+                + "), or by a convention or protocol that looks at no camera, such as simpleir or "
+                "cuhk-pedes")
 
     @property
     def needs_rows(self) -> bool:

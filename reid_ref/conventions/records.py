@@ -334,7 +334,8 @@ def left_out(query: Labels, gallery: Labels) -> dict[str, str]:
     """Return the conventions that are not tried on these labels unless by name, with the reason.
 
     `sysu-mm01` is tried if the cameras are those of its queries and its gallery; bare functions
-    if an image is labelled -1, without which they are their toolboxes.
+    if an image is labelled -1, without which they are their toolboxes. Without cameras, what looks
+    at them is not.
 
     Examples
     --------
@@ -343,13 +344,27 @@ def left_out(query: Labels, gallery: Labels) -> dict[str, str]:
     ['sysu-mm01']
     """
     reasons = dict(NOT_IN_ALL)
-    if all(np.isin(labels.camera, cameras).all()
+    if all(labels.camera is not None and np.isin(labels.camera, cameras).all()
            for labels, cameras in zip((query, gallery), SYSU_CAMERAS)):
         del reasons["sysu-mm01"]
     if (gallery.identity == JUNK).any() or (query.identity == JUNK).any():
         for function in FUNCTIONS.keys() - NOT_IN_ALL.keys():
             del reasons[FUNCTIONS[function]]
-    return reasons
+    return {**lacking_cameras(CONVENTIONS.values(), query), **reasons}
+
+
+def lacking_cameras(conventions: Iterable[Convention], query: Labels) -> dict[str, str]:
+    """Return the conventions that look at cameras, if the labels have none, with the reason.
+
+    Examples
+    --------
+    >>> lacking_cameras(find_conventions(["matlab", "simpleir"]), Labels([7]))
+    {'matlab': 'needs cameras, which the labels lack'}
+    """
+    if query.camera is not None:
+        return {}
+    return {convention.name: "needs cameras, which the labels lack"
+            for convention in conventions if convention.needs_cameras}
 
 
 #: Further names, and the record that each means.

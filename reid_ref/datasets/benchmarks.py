@@ -157,10 +157,11 @@ def unlike_market(query: Labels, gallery: Labels) -> str:
     >>> unlike_market(Labels([1, 2], [1, 1]), Labels([1, 2], [2, 2]))
     'query and gallery share no camera'
     """
-    if len(np.union1d(query.camera, gallery.camera)) == 1:
-        return ""  # the warning of queries without a match covers it
-    if not np.intersect1d(query.camera, gallery.camera).size:
-        return "query and gallery share no camera"
+    if query.camera is not None and gallery.camera is not None:
+        if len(np.union1d(query.camera, gallery.camera)) == 1:
+            return ""  # the warning of queries without a match covers it
+        if not np.intersect1d(query.camera, gallery.camera).size:
+            return "query and gallery share no camera"
     identity = gallery.identity[gallery.identity > 0]
     if len(identity) > 1 and len(np.unique(identity)) == len(identity):
         return "every identity has one gallery image"

@@ -35,8 +35,9 @@ class SetCounts:
         Images (MARS: tracklets).
     query_identities, gallery_identities : int
         Different labels, -1 and 0 among them.
-    cameras : int
-        Different cameras of query and gallery together.
+    cameras : int or None
+        Different cameras of query and gallery together. None without cameras, as is what is
+        counted by them, `good` and `unmatched`.
     junk : int
         Gallery images labelled -1.
     distractors : int
@@ -51,11 +52,11 @@ class SetCounts:
     gallery: int
     query_identities: int
     gallery_identities: int
-    cameras: int
+    cameras: int | None
     junk: int
     distractors: int
-    good: int
-    unmatched: int = 0
+    good: int | None
+    unmatched: int | None = 0
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,21 @@ class Recognised:
     fingerprint : Fingerprint
     off : tuple of str
         What differs from it, in words; empty if all counts agree.
+    has_cameras : bool
+        Without cameras, fewer counts are known.
     """
 
     fingerprint: Fingerprint
     off: tuple[str, ...]
+    has_cameras: bool = True
 
     @property
     def sentence(self) -> str:
         """The name and the differences, in one line."""
         if self.off:
             return f"looks like {self.fingerprint.name}, but {'; '.join(self.off)}"
-        return f"{self.fingerprint.name}: every count agrees"
+        known = "" if self.has_cameras else " that needs no camera"
+        return f"{self.fingerprint.name}: every count{known} agrees"
 
 
 def _fingerprint(benchmark: Mapping[str, Any]) -> Fingerprint:
@@ -140,16 +145,16 @@ def recognise(query: Labels, gallery: Labels) -> Recognised | None:
     >>> recognise(Labels([1, 2], [1, 1]), Labels([1, 2, 2], [2, 2, 1])) is None
     True
     """
-    counts = count(query, gallery)
+    counts, has_cameras = count(query, gallery), query.camera is not None
     for exact in FINGERPRINTS.values():
-        if exact.counts == counts:
-            return Recognised(exact, ())
+        if not _differing(exact.counts, counts):
+            return Recognised(exact, (), has_cameras)
     near = [benchmark for benchmark in FINGERPRINTS.values() if _resembles(benchmark, counts)]
     if not near:
         return None
     nearest = min(near, key=lambda benchmark: (
         len(_differing(benchmark.counts, counts)), abs(benchmark.counts.gallery - counts.gallery)))
-    return Recognised(nearest, tuple(_what_is_off(nearest, counts, gallery)))
+    return Recognised(nearest, tuple(_what_is_off(nearest, counts, gallery)), has_cameras)
 
 
 def count(query: Labels, gallery: Labels) -> SetCounts:
@@ -166,27 +171,38 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
     1
     """
     check_labels(query, gallery)
+    cameras: Integers | None = None
+    if query.camera is not None and gallery.camera is not None:
+        cameras = np.union1d(query.camera, gallery.camera)
     n_good, _ = good_and_same_camera(query, gallery)
     n_good[query.identity == -1] = 0
     return SetCounts(
         query=len(query), gallery=len(gallery),
         query_identities=len(np.unique(query.identity)),
         gallery_identities=len(np.unique(gallery.identity)),
-        cameras=len(np.unique(np.concatenate([query.camera, gallery.camera]))),
+        cameras=None if cameras is None else len(cameras),
         junk=int((gallery.identity == -1).sum()),
         distractors=count_distractors(query, gallery),
-        good=int(n_good.sum()), unmatched=int((n_good == 0).sum()))
+        good=None if cameras is None else int(n_good.sum()),
+        unmatched=None if cameras is None else int((n_good == 0).sum()))
 
 
 def count_rows(counts: SetCounts,
                benchmark: Fingerprint | None = None) -> list[tuple[str, int, int | None]]:
-    """Return each count: its name, its value, and the value expected (None if none is known)."""
+    """Return each count that is known: its name, its value, and the value expected, or None."""
     expected = asdict(benchmark.counts) if benchmark else {}
-    return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()]
+    return [(_WORDS[name], value, expected.get(name)) for name, value in asdict(counts).items()
+            if value is not None]
 
 
 def good_and_same_camera(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
-    """Count the images of each query's identity on other cameras, and on its own camera."""
+    """Count the images of each query's identity on other cameras, and on its own camera.
+
+    Without cameras all of them are good.
+    """
+    if query.camera is None or gallery.camera is None:
+        return (_occurrences(gallery.identity, query.identity),
+                np.zeros(len(query), dtype=np.int64))
     camera, identity = (
         np.unique(np.concatenate(both), return_inverse=True)[1].astype(np.int64)
         for both in ((query.camera, gallery.camera), (query.identity, gallery.identity)))
@@ -203,7 +219,9 @@ def _occurrences(values: Integers, wanted: Integers) -> Integers:
 
 
 def _differing(expected: SetCounts, counts: SetCounts) -> list[str]:
-    return [name for name, value in asdict(expected).items() if value != getattr(counts, name)]
+    """Return the counts that are known and not those expected."""
+    return [name for name, value in asdict(counts).items()
+            if value is not None and value != getattr(expected, name)]
 
 
 def _resembles(benchmark: Fingerprint, counts: SetCounts) -> bool:
@@ -248,13 +266,14 @@ def _what_is_off(benchmark: Fingerprint, counts: SetCounts, gallery: Labels) -> 
                 "of matlab do not change, re-ranking does)",
         "distractors": f"lacks the {expected.distractors:,} distractors (label 0): the numbers "
                        "are too high",
-        "query": f"lacks the {expected.query:,} queries, which {benchmark.name} keeps in it: "
-                 f"{counts.unmatched:,} queries have no good image",
+        "query": f"lacks the {expected.query:,} queries, which {benchmark.name} keeps in it" + (
+            "" if counts.unmatched is None else
+            f": {counts.unmatched:,} queries have no good image"),
         "query added": f"holds the {expected.query:,} queries, too"}
     off += [f"the gallery {words[part]}" for part in changed or ()]
     if "junk" not in (changed or ()) and counts.junk != expected.junk:
         off.append(_junk_off(expected, counts, gallery))
-    if counts.cameras != expected.cameras:
+    if "cameras" in _differing(expected, counts):
         off.append(f"the number of cameras is {counts.cameras} instead of {expected.cameras}")
     if off:
         return off

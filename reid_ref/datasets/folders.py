@@ -148,7 +148,7 @@ def _orders(loaders: list[dict[str, Any]], query: Labels, gallery: Labels,
         words, known = ORDERS[loader["order"]]
         sides = [places[_kept(labels, loader)[places]] for labels, places in
                  zip((query, gallery), placed[loader["order"]])]
-        if "cameras" in loader:
+        if "cameras" in loader and query.camera is not None:
             sides[0] = sides[0][np.isin(query.camera[sides[0]], loader["cameras"])]
             words += f", queries of {loader['words']}"
         words += f", without {loader['without']}" if "without" in loader else ""

@@ -147,7 +147,7 @@ def read_side(path: str | os.PathLike[str]) -> Labels:
     ----------
     path : str or path
         ``.npy``: two columns, camera and identity, as CityFlow's annotations have them. Text: a
-        table whose first line names its columns, identity and camera, perhaps name, in any order;
+        table whose first line names its columns, identity, perhaps camera and name, in any order;
         or a list of image names that contain identity and camera, as `read_list` reads it.
 
     Raises
@@ -188,11 +188,10 @@ def _labels_from_columns(path: Path) -> Labels:
 
 def _labels_from_table(path: Path, rows: list[tuple[int, list[str]]],
                        columns: list[str]) -> Labels:
-    for column, allowed in (("identity", (1,)), ("camera", (1,)), ("name", (0, 1))):
+    for column, allowed in (("identity", (1,)), ("camera", (0, 1)), ("name", (0, 1))):
         if columns.count(column) not in allowed:
-            raise InputError(f"{path}: line 1", "one column of each of identity and camera, and "
-                             "name if there is one", f"{columns.count(column)} for {column}",
-                             "without cameras, give each image camera 0")
+            raise InputError(f"{path}: line 1", "one column of identity, and of each of camera "
+                             "and name if there is one", f"{columns.count(column)} for {column}")
     for number, words in rows:
         if len(words) != len(columns):
             raise InputError(f"{path}: line {number}", f"{len(columns)} columns, as in the first "
@@ -204,7 +203,7 @@ def _labels_from_table(path: Path, rows: list[tuple[int, list[str]]],
     table = dict(zip(columns, zip(*(words for _, words in rows))))
     identity, camera = (np.array(table.get(column, ()), dtype=np.int64)
                         for column in ("identity", "camera"))
-    return Labels(identity, camera, name=table.get("name"))
+    return Labels(identity, camera if "camera" in columns else None, name=table.get("name"))
 
 
 def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
@@ -384,8 +383,9 @@ def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
 
 def _from_vectors(files: Mapping[Path, Contents]) -> tuple[Labels, Labels]:
     arrays = fields_of_files(files, {}, labels_alone=True).arrays
-    query, gallery = (StoredLabels(arrays[f"{side}_identity"], arrays[f"{side}_camera"]).load()
-                      for side in ("query", "gallery"))
+    query, gallery = (
+        StoredLabels(arrays[f"{side}_identity"], arrays.get(f"{side}_camera")).load()
+        for side in ("query", "gallery"))
     return query, gallery
 
 

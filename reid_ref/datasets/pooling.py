@@ -47,7 +47,7 @@ from reid_ref.distances import unit_rows, working_precision
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredLabels
 from reid_ref.labels import (
-    Labels, cells, check_feature_shapes, check_features, check_labels)
+    Labels, cameras_of, cells, check_feature_shapes, check_features, check_labels)
 
 
 def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
@@ -141,8 +141,8 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     Raises
     ------
     InputError
-        Wrong shape or count, NaN or Inf, an unknown pooling, a query without an image, a feature
-        of norm 0 if it is to be normalised.
+        Wrong shape or count, no cameras, NaN or Inf, an unknown pooling, a query without an
+        image, a feature of norm 0 if it is to be normalised.
 
     Examples
     --------
@@ -165,7 +165,8 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
         features = unit_rows(features)
     rows_of = cells(images, "identity", "camera")
     pooled = np.empty((len(query), features.shape[1]), dtype=features.dtype)
-    for k, label in enumerate(zip(query.identity.tolist(), query.camera.tolist())):
+    camera = cameras_of(query, "the images of each query's identity on its camera")
+    for k, label in enumerate(zip(query.identity.tolist(), camera.tolist())):
         if label not in rows_of:
             raise InputError("images", "at least one for each query", "none of identity "
                              f"{label[0]} on camera {label[1]} (query {k})", "the multi-query "

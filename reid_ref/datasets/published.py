@@ -371,8 +371,9 @@ def good_and_kept(query: Labels, gallery: Labels) -> tuple[Integers, Integers]:
     """Count each query's good images, and the most that any common evaluator keeps.
 
     Good: the query's identity on another camera. Kept: all but the query's identity on its own
-    camera. Images labelled -1 are among the kept here, because evaluators that do not know the
-    label keep them; this makes the worst AP a little worse, and is sound for both kinds.
+    camera. Without cameras, no image is on the query's own. Images labelled -1 are among the kept
+    here, because evaluators that do not know the label keep them; this makes the worst AP a little
+    worse, and is sound for both kinds.
 
     Returns
     -------

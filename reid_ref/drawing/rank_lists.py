@@ -102,7 +102,7 @@ def _framed(row: ListRow) -> Iterator[Framed]:
     """Yield the images of a row from left to right."""
     ranked, paths = row.ranked, row.gallery_images or {}
     yield Framed(0, "query", row.query_image,
-                 ["query", f"id {ranked.identity}", f"cam {ranked.camera}"])
+                 ["query", f"id {ranked.identity}", *_camera(ranked.camera)])
     left = 1 + WIDE_GAP
     for entry in ranked.entries:
         yield Framed(left, entry.role, paths.get(entry.image), _caption(entry))
@@ -115,7 +115,11 @@ def _framed(row: ListRow) -> Iterator[Framed]:
 def _caption(entry: Entry) -> list[str]:
     place = "-" if entry.rank is None else f"{entry.rank:,}"
     return [f"{MARKS[entry.role]} {place}", f"d {entry.distance:.4g}", f"id {entry.identity}",
-            f"cam {entry.camera}", *entry.reason.split()]
+            *_camera(entry.camera), *entry.reason.split()]
+
+
+def _camera(camera: int | None) -> list[str]:
+    return [] if camera is None else [f"cam {camera}"]
 
 
 def _draw(ax: Any, image: Framed, corner: tuple[float, float], size: tuple[float, float],

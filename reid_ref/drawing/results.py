@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
 
@@ -308,12 +308,15 @@ class DistanceSample:
         wrong ones at most 100 per query, drawn at random.
     good_same_camera, wrong_same_camera : float64
         The same on the query's own camera. Most conventions ignore these good pairs.
+    has_cameras : bool
+        Whether cameras are known; if not, all pairs are in `good` and `wrong`.
     """
 
     good: Doubles
     wrong: Doubles
     good_same_camera: Doubles
     wrong_same_camera: Doubles
+    has_cameras: bool = field(default=True, repr=False)
 
 
 def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed: int = 0,
@@ -335,19 +338,24 @@ def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed:
         rows = as_rows(block, "distances")
         check_real_distances(rows)
         rows = rows.astype(np.float64, copy=False)
-        for row, identity, camera in zip(rows, query.identity[done:], query.camera[done:]):
-            if identity != JUNK:
-                parts.append(_of_query(row, int(identity), int(camera), gallery, random))
+        for k, row in enumerate(rows, done):
+            if query.identity[k] != JUNK:
+                parts.append(_of_query(row, int(query.identity[k]), query.camera_of(k), gallery,
+                                       random))
         done += len(rows)
         if progress:
             progress(len(rows))
-    return DistanceSample(*map(np.concatenate, zip((np.zeros(0),) * 4, *parts)))
+    good, wrong, good_same, wrong_same = map(
+        np.concatenate, zip((np.zeros(0),) * 4, *parts))
+    return DistanceSample(good, wrong, good_same, wrong_same, gallery.camera is not None)
 
 
-def _of_query(row: Doubles, identity: int, camera: int, gallery: Labels,
+def _of_query(row: Doubles, identity: int, camera: int | None, gallery: Labels,
               random: np.random.Generator) -> tuple[Doubles, ...]:
     finite = np.isfinite(row) & (gallery.identity != JUNK)
-    good, same_camera = gallery.identity == identity, gallery.camera == camera
+    good, same_camera = gallery.identity == identity, np.zeros(len(gallery), dtype=bool)
+    if gallery.camera is not None:
+        same_camera = gallery.camera == camera
     parts = []
     for pairs in (finite & ~same_camera, finite & same_camera):
         wrong = np.flatnonzero(pairs & ~good)
@@ -386,9 +394,16 @@ def shared_axes(samples: Sequence[DistanceSample]) -> tuple[float, float, float]
     return low, high, 1.05 * top
 
 
+def caption_of(samples: Iterable[DistanceSample]) -> str:
+    """Return the name of the caption of samples: another one if none has cameras."""
+    return ("distances" if any(sample.has_cameras for sample in samples) else
+            "distances, no cameras")
+
+
 def _kinds(sample: DistanceSample) -> list[tuple[Doubles, str, str, Any]]:
     """Return the kinds of pairs that a sample has: distances, words, colour and line style."""
-    kinds = [(getattr(sample, name), *style) for name, *style in KINDS]
+    kinds = [(getattr(sample, name), words if sample.has_cameras else words.partition(",")[0],
+              *style) for name, words, *style in KINDS]
     return [kind for kind in kinds if len(kind[0])]
 
 

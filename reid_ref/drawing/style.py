@@ -212,6 +212,8 @@ CAPTIONS = {
               "of queries in small print.",
     "distances": "Densities of the distances between queries and gallery images of the same and "
                  "of other identities, on the same and on other cameras.",
+    "distances, no cameras": "Densities of the distances between queries and gallery images of "
+                             "the same and of other identities.",
     "conventions": "{measures} of one result under the conventions of different evaluators.",
     "rank-lists": "Queries and their nearest gallery images. Solid green frame: same identity; "
                   "dashed red: other identity; dotted amber: distractor; grey: ignored. After a "

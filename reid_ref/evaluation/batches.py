@@ -128,7 +128,7 @@ class Evaluator(Generic[Computed]):
                            for side, batches in self._batches.items())
         return f"Evaluator({counts}; convention {_names(self.convention)})"
 
-    def update(self, features: Any, identity: Any, camera: Any, *, is_query: Any,
+    def update(self, features: Any, identity: Any, camera: Any = None, *, is_query: Any,
                index: Any = None) -> None:
         """Add a batch of images, of any size; it is copied.
 
@@ -137,7 +137,9 @@ class Evaluator(Generic[Computed]):
         features : array_like, shape (n, d)
             One row per image: an array, a tensor, a nested list. Kept in its dtype and in
             main memory; `compute` joins the batches of a side as ``numpy.concatenate`` does.
-        identity, camera : array_like, shape (n,)
+        identity : array_like, shape (n,)
+        camera : array_like, shape (n,), optional
+            Pass it with every batch or with none.
         is_query : bool, or array_like of bool, shape (n,)
             Whether the images are queries (True) or gallery (False).
         index : array_like of int, shape (n,), optional
@@ -232,8 +234,8 @@ class Evaluator(Generic[Computed]):
         Returns
         -------
         dict of str to array
-            ``settings`` (JSON), and for the queries ``query_features``, ``query_identity``,
-            ``query_camera`` and, if it was passed, ``query_index``; the same for the gallery.
+            ``settings`` (JSON), and for the queries ``query_features``, ``query_identity`` and, if
+            they were passed, ``query_camera`` and ``query_index``; the same for the gallery.
         """
         settings = {name: getattr(self, name) for name in SETTINGS}
         state: State = {"settings": np.array(json.dumps(settings, default=_as_json))}
@@ -242,7 +244,8 @@ class Evaluator(Generic[Computed]):
             state[f"{side}_features"] = whole.features
             # Copies, because torch warns of read-only arrays.
             state[f"{side}_identity"] = whole.labels.identity.copy()
-            state[f"{side}_camera"] = whole.labels.camera.copy()
+            if whole.labels.camera is not None:
+                state[f"{side}_camera"] = whole.labels.camera.copy()
             if whole.index is not None:
                 state[f"{side}_index"] = whole.index
         return state
@@ -297,8 +300,9 @@ class Evaluator(Generic[Computed]):
                         convention=convention)
         with errors_at(name):
             evaluator._add({side: [_checked_batch(
-                state[f"{side}_features"], state[f"{side}_identity"], state[f"{side}_camera"],
-                state[f"{side}_index"] if f"{side}_index" in state else None)]
+                state[f"{side}_features"], state[f"{side}_identity"],
+                *(state[f"{side}_{column}"] if f"{side}_{column}" in state else None
+                  for column in ("camera", "index")))]
                 for side in SIDES}, "")
         return evaluator
 
@@ -324,11 +328,13 @@ class Evaluator(Generic[Computed]):
                 raise InputError(
                     f"{where}features", f"{expected} dimensions, as in earlier batches", dimension,
                     "all must come from the same model (reset() starts anew)")
-            if (batch.index is None) != (first.index is None):
-                have = ("got none, where earlier batches had one" if batch.index is None else
-                        "got one, where earlier batches had none")
-                raise InputError(
-                    f"{where}index", got=have, remedy="pass it with every batch or with none")
+            for name, value, before in (("index", batch.index, first.index),
+                                        ("camera", batch.labels.camera, first.labels.camera)):
+                if (value is None) != (before is None):
+                    have = ("got none, where earlier batches had one" if value is None else
+                            "got one, where earlier batches had none")
+                    raise InputError(
+                        f"{where}{name}", got=have, remedy="pass it with every batch or with none")
         for side in SIDES:
             self._batches[side] += added[side]
 
@@ -357,8 +363,10 @@ def _names(convention: Convention | tuple[Convention, ...]) -> str:
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
     """Return the batch, checked; its features may share memory with the argument."""
     array = as_array(features, "features")
-    identity, camera = as_integers(identity, "identity"), as_integers(camera, "camera")
-    check_same_length(len(identity), len(camera), n_images=array.shape[:1])
+    identity = as_integers(identity, "identity")
+    if camera is not None:
+        camera = as_integers(camera, "camera")
+        check_same_length(len(identity), len(camera), n_images=array.shape[:1])
     labels = Labels(identity, camera)
     n = len(labels)
     if array.ndim != 2 or len(array) != n:
@@ -378,23 +386,26 @@ def _joined(batches: list[_Batch]) -> _Batch:
     if not batches:
         none = np.zeros(0, np.int64)
         return _Batch(np.zeros((0, 0)), Labels(none, none), None)
+    camera = [batch.labels.camera for batch in batches if batch.labels.camera is not None]
     index = [batch.index for batch in batches if batch.index is not None]
     return _Batch(
         np.concatenate([batch.features for batch in batches]),
         Labels(np.concatenate([batch.labels.identity for batch in batches]),
-               np.concatenate([batch.labels.camera for batch in batches])),
+               np.concatenate(camera) if camera else None),
         np.concatenate(index) if index else None)
 
 
 def _first_of_each(index: Integers, labels: Labels, side: str) -> Integers:
     """Return the position of the first image of each index, in the order of index."""
     _, first, number = np.unique(index, return_index=True, return_inverse=True)
-    identity, camera, same = labels.identity, labels.camera, first[number]
-    differ = np.flatnonzero((identity != identity[same]) | (camera != camera[same]))
+    same = first[number]
+    differ = np.flatnonzero(np.any([column != column[same] for column in (
+        labels.identity, labels.camera) if column is not None], axis=0))
     if differ.size:
-        k, j = differ[0], same[differ[0]]
+        named = [f"identity {labels.identity[k]}" + (
+            "" if labels.camera is None else f" on camera {labels.camera[k]}")
+            for k in (same[differ[0]], differ[0])]
         raise InputError(
-            "index", got=f"two {side} images share index {index[k]} but not their labels: "
-            f"identity {identity[j]} on camera {camera[j]}, and identity {identity[k]} on camera "
-            f"{camera[k]}", remedy="pass the position in the dataset, not in the batch")
+            "index", got=f"two {side} images share index {index[differ[0]]} but not their labels: "
+            f"{', and '.join(named)}", remedy="pass the position in the dataset, not in the batch")
     return first

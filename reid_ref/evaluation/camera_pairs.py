@@ -45,7 +45,7 @@ from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
-from reid_ref.labels import JUNK, Labels, check_labels, is_single_shot
+from reid_ref.labels import JUNK, Labels, cameras_of, check_labels, is_single_shot
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.signature import Signature, signature
 
@@ -133,7 +133,8 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
     Raises
     ------
     InputError
-        Wrong shape, complex distances, an unknown rule, a camera outside 1 to 6 with "script".
+        Wrong shape, complex distances, an unknown rule, no cameras, or one outside 1 to 6 with
+        "script".
 
     Warns
     -----
@@ -177,7 +178,7 @@ def pairs_of_ranks(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: In
     ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
     ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
                                (~np.isnan(ap), ~np.isnan(rank1)))
-    row = np.searchsorted(cameras, query.camera)
+    row = np.searchsorted(cameras, _cameras_of(query))
     ap_matrix, ap_count = _means(ap, ap_counts, row)
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
     return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
@@ -225,8 +226,12 @@ def camera_pairs_features(query_features: Any, gallery_features: Any, query: Lab
     return camera_pairs_of(Features(query_features, gallery_features), query, gallery, rule, how)
 
 
+def _cameras_of(labels: Labels) -> Integers:
+    return cameras_of(labels, "pairs of cameras")
+
+
 def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
-    cameras: Integers = np.union1d(query.camera, gallery.camera)
+    cameras: Integers = np.union1d(_cameras_of(query), _cameras_of(gallery))
     if len(cameras) == 1:
         warn(f"query, gallery: all images are on camera {cameras[0]}, so there is no pair of "
              "different cameras" + ("" if is_single_shot(gallery) else
@@ -234,7 +239,8 @@ def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
     if rule != "script":
         return cameras
     for name, labels in (("query", query), ("gallery", gallery)):
-        refuse_where((labels.camera < 1) | (labels.camera > SCRIPT_CAMERAS), labels.camera, name,
+        camera = _cameras_of(labels)
+        refuse_where((camera < 1) | (camera > SCRIPT_CAMERAS), camera, name,
                      f"cameras 1 to {SCRIPT_CAMERAS}, which is what the multi-camera scripts have",
                      "renumber the cameras, or use the rule 'plain', which takes any")
     return np.arange(1, SCRIPT_CAMERAS + 1)
@@ -250,7 +256,7 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
     """
     shape = len(query), len(cameras)
     wrong = ranks.rank - ranks.nth
-    cell = ranks.query * shape[1] + np.searchsorted(cameras, gallery.camera[ranks.image])
+    cell = ranks.query * shape[1] + np.searchsorted(cameras, _cameras_of(gallery)[ranks.image])
     n_good = _good_in_cells(ranks, query, gallery, cameras, rule)
     if rule == "plain":
         pairs = _ranks_in_cells(cell, wrong, n_good)
@@ -259,7 +265,7 @@ def _scores(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers,
         return ap.reshape(shape), rank1.reshape(shape)
 
     # compute_AP_multiCam.m:22-26: on the query's own camera, the nearest image is ignored.
-    diagonal = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, query.camera)
+    diagonal = np.arange(shape[0]) * shape[1] + np.searchsorted(cameras, _cameras_of(query))
     on_diagonal = cell == diagonal[ranks.query]
     is_nearest = ranks.rank == 1
     nearest_is_wrong = 1 - np.bincount(ranks.query[is_nearest], minlength=shape[0])
@@ -284,7 +290,7 @@ def _good_in_cells(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: In
     identity, row = np.unique(query.identity, return_inverse=True)
     images = gallery[np.isin(gallery.identity, identity)]
     cell = (np.searchsorted(identity, images.identity) * len(cameras)
-            + np.searchsorted(cameras, images.camera))
+            + np.searchsorted(cameras, _cameras_of(images)))
     n_good = np.bincount(cell, minlength=len(identity) * len(cameras)).reshape(
         -1, len(cameras))[row.reshape(-1)]
     if "label -1" in IGNORED[rule]:

@@ -12,8 +12,9 @@ of errors are those of boxes; ours are those of labels.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +38,26 @@ CAUSES = {
     "nothing lost": "no wrong image before the last good one",
     "no match": "no good image",
 }
+#: The names of the kinds, in their order, if the labels have no cameras.
+_WITHOUT_CAMERAS = {"another person": "an image of another person",
+                    "label -1": "an image labelled -1", "distractor": KINDS["distractor"]}
 #: Good images that are few.
 FEWEST = 2
+
+
+class Names(NamedTuple):
+    """The kinds of wrong images and the causes, with their meanings."""
+
+    kinds: Mapping[str, str]
+    causes: Mapping[str, str]
+
+
+def names_of(gallery: Labels) -> Names:
+    """Return the kinds and the causes that such labels can have."""
+    if gallery.camera is not None:
+        return Names(KINDS, CAUSES)
+    return Names(_WITHOUT_CAMERAS, _WITHOUT_CAMERAS | {
+        cause: meaning for cause, meaning in CAUSES.items() if cause not in KINDS})
 
 
 @dataclass(frozen=True)
@@ -48,7 +67,7 @@ class Loss:
     Parameters
     ----------
     cause : str
-        A key of `CAUSES`.
+        A key of `CAUSES`, or of what `names_of` has.
     returned : dict of str to float
         By kind, how much higher AP is without these images; empty without a good image.
     """
@@ -58,7 +77,7 @@ class Loss:
 
 
 def kinds_of_list(row: npt.NDArray[np.generic], good: Integers, kept: npt.NDArray[np.bool_],
-                  camera: int, gallery: Labels, distractors: bool = True) -> Integers:
+                  camera: int | None, gallery: Labels, distractors: bool = True) -> Integers:
     """Return the kinds of a query's kept images in order, up to the last good one.
 
     Parameters
@@ -68,8 +87,8 @@ def kinds_of_list(row: npt.NDArray[np.generic], good: Integers, kept: npt.NDArra
     good : int64
         Gallery indices of the good images.
     kept : bool, shape (n_gallery,)
-    camera : int
-        The query's.
+    camera : int or None
+        The query's; None if the labels have no cameras.
     gallery : Labels
     distractors : bool
         Whether label 0 is a distractor; False if it is a person, as in MSMT17.
@@ -92,7 +111,9 @@ def kinds_of_list(row: npt.NDArray[np.generic], good: Integers, kept: npt.NDArra
     images = np.flatnonzero(kept & ~(row > row[good].max()))
     images = images[stable_order(row[images])]
     identity = gallery.identity[images]
-    kinds = np.where((gallery.camera[images] == camera) | (identity == JUNK), 2, 1)
+    kinds = np.where(identity == JUNK, 2, 1)
+    if gallery.camera is not None:
+        kinds[gallery.camera[images] == camera] = 2
     if distractors:
         kinds[identity == DISTRACTOR] = 3
     is_good = np.isin(images, good)
@@ -101,7 +122,8 @@ def kinds_of_list(row: npt.NDArray[np.generic], good: Integers, kept: npt.NDArra
 
 
 def losses(lists: Sequence[Integers],
-           average_precision: Callable[[GoodRanks], Doubles]) -> list[Loss]:
+           average_precision: Callable[[GoodRanks], Doubles],
+           kinds: Iterable[str] = KINDS) -> list[Loss]:
     """Return what each query loses.
 
     Parameters
@@ -110,6 +132,8 @@ def losses(lists: Sequence[Integers],
         As `kinds_of_list` returns them.
     average_precision : callable
         Ranks to the AP of each query, by the rule of the convention.
+    kinds : iterable of str
+        In the order of their numbers; `names_of` has those of labels.
 
     Examples
     --------
@@ -120,11 +144,11 @@ def losses(lists: Sequence[Integers],
     >>> loss.cause, round(loss.returned["distractor"], 4)
     ('distractor', 0.3611)
     """
-    before = average_precision(_ranks_without(lists, -1))
+    before, names = average_precision(_ranks_without(lists, -1)), list(kinds)
     gains = [average_precision(_ranks_without(lists, kind)) - before
-             for kind in range(1, len(KINDS) + 1)]
-    return [_loss(kinds, dict(zip(KINDS, returned)))
-            for kinds, returned in zip(lists, np.transpose(gains).tolist())]
+             for kind in range(1, len(names) + 1)]
+    return [_loss(of_query, dict(zip(names, returned)))
+            for of_query, returned in zip(lists, np.transpose(gains).tolist())]
 
 
 def _ranks_without(lists: Iterable[Integers], kind: int) -> GoodRanks:

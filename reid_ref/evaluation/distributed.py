@@ -126,7 +126,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     bytes_for(max_memory, checked[1])
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
-    how.check_lists(query, gallery)
+    how.check(query, gallery)
     normalized = "normalized" in how.scalings
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))

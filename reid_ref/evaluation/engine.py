@@ -85,7 +85,7 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
     return of_ranks(
         spread_queries(replace(in_order, n_junk=in_order.n_junk - n_absent), loaded.mask),
         lambda cut: ranks.curves.curve(cut, convention, loaded.mask)[:ranks.longest],
-        Asked(status, query.identity, query.camera),
+        Asked.of(query, status),
         GalleryCounts(len(gallery), int(np.count_nonzero(gallery.identity == JUNK)),
                       once(count_distractors, query, gallery)), convention,
         signature({**fields_of(convention), **provenance}, loaded.query, loaded.gallery),

@@ -12,7 +12,7 @@ from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, each_warning_once, read_only)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import AP
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, cameras_of
 from reid_ref.metrics import precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
 from reid_ref.measures import measure, printed
@@ -97,7 +97,7 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
     Raises
     ------
     InputError
-        `query` has another length; another `by`; no measure has such a name.
+        `query` has another length, or no cameras; another `by`; no measure has such a name.
 
     Examples
     --------
@@ -113,7 +113,8 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
     query = result.per_query.labels() if query is None else query
     if len(query) != n:
         raise InputError("query", f"the labels of the {n} queries evaluated", len(query))
-    value, group = np.unique(getattr(query, by), return_inverse=True)
+    value, group = np.unique(cameras_of(query, "groups of queries by it") if by == "camera"
+                             else query.identity, return_inverse=True)
     group = group.reshape(-1)
     loaded = result.per_query.status != "not loaded"
     order = np.flatnonzero(loaded)[np.argsort(group[loaded], kind="stable")]
@@ -284,7 +285,7 @@ def identity_ap(result: Result) -> Doubles:
     array([0.625, 0.25 ])
     """
     identity = result.per_query.identity
-    groups = by_group(result, Labels(identity, np.zeros_like(identity)))
+    groups = by_group(result, Labels(identity))
     return groups.mAP[groups.counted > 0]
 
 

@@ -124,8 +124,10 @@ class How:
         """Whether a convention needs whole rows of distances."""
         return any(convention.needs_rows for convention in self.conventions)
 
-    def check_lists(self, query: Labels, gallery: Labels) -> None:
-        """Check the index lists where a convention needs them."""
+    def check(self, query: Labels, gallery: Labels) -> None:
+        """Check that there are the cameras and the index lists that conventions need."""
+        for convention in self.conventions:
+            convention.check_cameras(query, gallery)
         needed = [record.name for record in self.conventions if record.needs_lists]
         check_lists(self.lists, needed, query, gallery)
 

@@ -57,7 +57,7 @@ class ListedImage:
     ranks : tuple of int or None
         Rank among the kept images under each convention; None if it is ignored.
     image, identity, camera : int
-        Gallery index from 0, and its labels.
+        Gallery index from 0, and its labels; the camera is None if unknown.
     distance : float
     role : str
         good, junk with its reason, such as junk (same camera), not loaded, distractor, wrong, as
@@ -68,7 +68,7 @@ class ListedImage:
     ranks: tuple[int | None, ...]
     image: int
     identity: int
-    camera: int
+    camera: int | None
     distance: float
     role: str
 
@@ -131,7 +131,7 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
         listed.append(ListedImage(
             place + 1, tuple(int(rank[image]) if kept[image] else None
                              for rank, (_, kept) in zip(ranks, roles)),
-            image, identity, int(gallery.camera[image]), float(row[image]),
+            image, identity, gallery.camera_of(image), float(row[image]),
             role(image, identity)))
     return listed
 
@@ -179,7 +179,7 @@ class Entry:
     Parameters
     ----------
     image, identity, camera : int
-        Gallery index from 0, and its labels.
+        Gallery index from 0, and its labels; the camera is None if unknown.
     rank : int or None
         From 1 among the kept images; None if it is ignored.
     distance : float
@@ -191,7 +191,7 @@ class Entry:
 
     image: int
     identity: int
-    camera: int
+    camera: int | None
     rank: int | None
     distance: float
     role: str
@@ -205,7 +205,7 @@ class RankList:
     Parameters
     ----------
     query, identity, camera : int
-        Which query, from 0, and its labels.
+        Which query, from 0, and its labels; the camera is None if unknown.
     entries : tuple of Entry
         The first kept images and the ignored ones before the last of them, in order.
     more_ignored : int
@@ -218,7 +218,7 @@ class RankList:
 
     query: int
     identity: int
-    camera: int
+    camera: int | None
     entries: tuple[Entry, ...]
     more_ignored: int
     next_good: Entry | None
@@ -324,8 +324,7 @@ def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArr
     def entries(places: Integers) -> Iterator[Entry]:
         for place in places.tolist():
             image = int(order[place])
-            identity, camera = (int(column[image]) for column in (
-                data.gallery.identity, data.gallery.camera))
+            identity, camera = int(data.gallery.identity[image]), data.gallery.camera_of(image)
             is_kept = bool(kept[place])
             yield Entry(
                 image, identity, camera, int(rank[place]) if is_kept else None, float(row[image]),
@@ -333,7 +332,7 @@ def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArr
                 "" if is_kept else reasons[image])
 
     return RankList(
-        query, int(data.query.identity[query]), int(data.query.camera[query]),
+        query, int(data.query.identity[query]), data.query.camera_of(query),
         tuple(entries(np.setdiff1d(np.arange(end), ignored[top:]))), len(ignored[top:]),
         next(entries(good_places[good_places >= end]), None), tuple(entries(good_places[:top])))
 

@@ -124,7 +124,7 @@ class Blocks(Ranked):
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, block by block."""
-        how.check_lists(query, gallery)
+        how.check(query, gallery)
         return rank_blocks(self.blocks, query, gallery, how, self.provenance)
 
 
@@ -201,7 +201,7 @@ class Features(Ranked):
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them."""
         features = check_feature_shapes(self.query, self.gallery, query, gallery)
-        how.check_lists(query, gallery)
+        how.check(query, gallery)
         if not how.needs_rows:
             return measured(rank_features(*features, query, gallery, how), how)
         return measured(rank_blocks(self.rows(query, gallery, how), query, gallery, how,
@@ -305,7 +305,7 @@ class Distances(Ranked):
         memory = bytes_of(how.max_memory)
         distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
-        how.check_lists(query, gallery)
+        how.check(query, gallery)
         return rank_blocks(row_blocks(distances, memory), query, gallery, how,
                            self.provenance or {"distances": str(distances.dtype)})
 
@@ -395,7 +395,7 @@ class Lists(Ranked):
         """Return the ranks in the lists; each list is read once."""
         ranked, conventions = self.lists, how.conventions
         _check(ranked, query, gallery)
-        how.check_lists(query, gallery)
+        how.check(query, gallery)
         need_all = [record for record in conventions if record.curve.of_rows]
         curves = Curves(need_all, query, gallery)
         parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {

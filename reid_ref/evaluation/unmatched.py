@@ -14,15 +14,16 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
     unmatched = np.flatnonzero(~np.isin(result.per_query.status, ("ok", "not loaded")))
     if not unmatched.size:
         return
+    cameras = [labels.camera for labels in (query, gallery) if labels.camera is not None]
     if (result.counts.status.get("only same camera")
-            and len(np.union1d(query.camera, gallery.camera)) == 1):
+            and len(np.unique(np.concatenate(cameras))) == 1):
         remedy = ("all images are on one camera, and images of the query's own camera are "
                   "ignored: " + ("" if is_single_shot(gallery) else "give each camera its own "
                                  "number or, ") + "if the data has no cameras, as RegDB and "
                   "VehicleID, evaluate with ignored=nothing (--set ignored=nothing)")
     elif result.counts.status["nothing kept"] == unmatched.size:
         remedy = "every gallery image is ignored for them, or their ranked lists are empty"
-    elif not np.intersect1d(query.camera, gallery.camera).size:
+    elif not cameras or not np.isin(cameras[0], cameras[1]).any():
         remedy = "check that identities are numbered alike on both sides"
     else:
         remedy = "check that identities and cameras are numbered alike on both sides"

@@ -206,8 +206,10 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
     if form:
         parsed = parse_names(names, form)
         identity, camera = parsed["identity"], parsed["camera"]
-        shift = -1 if np.array_equal(camera - 1, labels.camera) else 0
-        bad = (identity != labels.identity) | (camera + shift != labels.camera)
+        bad = identity != labels.identity
+        if labels.camera is not None:
+            shift = -1 if np.array_equal(camera - 1, labels.camera) else 0
+            bad |= camera + shift != labels.camera
     else:
         classes = [_CLASS.fullmatch(name.replace("\\", "/")) for name in names]
         if not all(classes):
@@ -217,12 +219,12 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
         identity = np.array([int(folder[1]) for folder in classes if folder], dtype=np.int64)
         bad = identity != labels.identity
     for k in np.flatnonzero(bad)[:1]:
+        on_camera = "" if labels.camera is None else f" and camera {labels.camera[k]}"
         named = f"identity {identity[k]}" + ("" if camera is None else f" and camera {camera[k]}")
         raise InputError(
             f"{side}_names", got=f"image {k} is {names[k]!r}, of {named} by its name, but of "
-            f"identity {labels.identity[k]} and camera {labels.camera[k]} by its label, and "
-            f"{bad.sum():,} of {len(names):,} differ so", remedy="give the names in the order of "
-            "the features")
+            f"identity {labels.identity[k]}{on_camera} by its label, and {bad.sum():,} of "
+            f"{len(names):,} differ so", remedy="give the names in the order of the features")
 
 
 #: Folders of a side, in a root that is a data set of the kind of Market-1501, VeRi, or layumi's.

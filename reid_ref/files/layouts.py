@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from reid_ref.arrays import check_choice
+from reid_ref.arrays import InputError, check_choice
 from reid_ref.labels import FURTHER
 
 #: The sides, and what names call them.
@@ -48,6 +48,8 @@ ROLES = (*(f"{side}_{column}" for side in SIDES for column in COLUMNS), *COLUMNS
 BOXES = ({"truth_box", "detection_box"}, {"gallery_dets", "gallery_feats"})
 FEATURES = ("query_features", "gallery_features")
 LABELS = ("query_identity", "query_camera", "gallery_identity", "gallery_camera")
+#: Labels that a file may lack, on both sides.
+CAMERAS = {"query_camera", "gallery_camera"}
 #: Further keys that a file may have in every layout, and their roles.
 OPTIONAL = {f"{side}_{column}": f"{side}_{role}" for side in SIDES for column, role in (
     *((column, "paths" if column == "name" else column) for column in FURTHER),
@@ -79,6 +81,8 @@ class Layout:
     def __post_init__(self) -> None:
         for role in self.keys:
             check_choice(role, "keys", ROLES)
+        if (one := self.keys.keys() & CAMERAS) and len(one) < len(CAMERAS):
+            raise InputError("keys", "cameras of both sides, or of neither", ", ".join(one))
 
 
 def _keys(labels: str, *matrices: str) -> dict[str, str]:

@@ -129,8 +129,11 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
     listed = _different(paths)
     if len(listed) == 1:
         return [listed]
-    complete = [path for path in listed if _is_complete(path, names or {}, reading, labelled)]
-    if complete and len(complete) < len(listed):
+    cameras = {path: _has_cameras(path, names or {}, reading, labelled) for path in listed}
+    complete = [path for path, found in cameras.items() if found is not None]
+    if len(complete) <= 1 and not any(cameras.values()):
+        return [listed]  # the cameras of one may be in another
+    if len(complete) < len(listed):
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # its error is better if the file is none
         raise InputError(part, f"a file that holds everything, as {complete[0]} does",
@@ -139,20 +142,24 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
     return [[path] for path in listed] if complete else [listed]
 
 
-def _is_complete(path: Path, names: Mapping[str, str], reading: Reading,
-                 labelled: bool) -> bool:
+def _has_cameras(path: Path, names: Mapping[str, str], reading: Reading,
+                 labelled: bool) -> bool | None:
+    """Return whether a file that holds all else of a result has cameras; None if it does not.
+
+    Cameras that are no part of the file (`labelled`) are as good as its own.
+    """
     if path.is_dir() or path.suffix.lower() == ".json":  # a saved result
         return True
     if path.suffix.lower() in (".npy", ".txt", ".csv", ".tsv"):
-        return False  # one array
+        return None  # one array
     contents = read_contents(path)
     try:
         if not labelled:
-            return holds_ranked({path: contents}, names)
-        return _layout(contents.values) is not None or bool(
-            fields_of_files({path: contents}, names, reading=reading))
+            return holds_ranked({path: contents}, names) or None
+        return _layout(contents.values) is not None or (
+            "query_camera" in fields_of_files({path: contents}, names, reading=reading).arrays)
     except InputError:
-        return not names and _further_layout(contents.values) is not None
+        return True if not names and _further_layout(contents.values) is not None else None
     finally:
         contents.close()
 
@@ -247,7 +254,7 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
              ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
     stored = {field: by_field[field] for field in _SIDES if field in by_field}
     labels = {side: StoredLabels(
-        by_field[f"{side}_identity"], by_field[f"{side}_camera"],
+        by_field[f"{side}_identity"], by_field.get(f"{side}_camera"),
         {column: by_field[OPTIONAL[f"{side}_{column}"]] for column in FURTHER
          if OPTIONAL[f"{side}_{column}"] in by_field}) for side in SIDES}
     turned = {field: value.T for field, value in stored.items()}

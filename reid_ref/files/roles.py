@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,9 @@ import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.files.formats import Contents
-from reid_ref.files.image_names import listed_names, names_in_folder, parse_names
+from reid_ref.files.image_names import form_of, listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
-    BOXES, COLUMNS, FEATURES, LABELS, NAMES, SET_OF, SIDES, WHOLE, Reading, plain_name,
+    BOXES, CAMERAS, COLUMNS, FEATURES, LABELS, NAMES, SET_OF, SIDES, WHOLE, Reading, plain_name,
     role_of_array, side_in)
 from reid_ref.files.split import SAME_IMAGES, Named, only, rows_of_sides
 from reid_ref.files.stored_arrays import StoredArray
@@ -84,7 +84,7 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
     by_name = [_add_labels_of_names(arrays, side) for side in SIDES]
     matrices = FEATURES if ranked == ("features",) else measured
     missing = [role for role in (*matrices, *LABELS) if role not in arrays]
-    if missing:
+    if missing and (set(missing) != CAMERAS or _guesses(_by_key(files), missing)):
         raise _lacking(files, missing, bool(ranked), bool(whole) and not rows)
     ranked_keys = ", ".join(Path(place.rpartition(": ")[2]).name for role in measured
                             for place in _places(used[role], files))
@@ -198,6 +198,8 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     if paths is None or not missing:
         return False
     names = paths.names().tolist()
+    if missing == ["camera"] and names and form_of(names[0]) is None:
+        return False
     matrix = arrays.get(f"{side}_features", arrays.get("distances"))
     if matrix is not None and len(names) not in matrix.shape:
         raise InputError(paths.where, "a name for each image", f"{len(names):,} names, where "
@@ -209,6 +211,17 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     return True
 
 
+def _by_key(files: Files) -> dict[str, StoredArray]:
+    """Return every array by its key, or by the name of its file if that has no other."""
+    return {key if len(files) == 1 or len(contents.values) > 1 else path.name: value
+            for path, contents in files.items() for key, value in contents.values.items()}
+
+
+def _guesses(arrays: Iterable[str], missing: list[str]) -> list[str]:
+    """Return ROLE=KEY for what is missing and keys whose names are nearly those of its role."""
+    return [f"{role}={key}" for key in arrays if (role := _meant(key)) in missing]
+
+
 def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:
     """Return the error of files that lack an array; it says what is in them.
 
@@ -216,11 +229,10 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     """
     expected = ("features or distances with labels" if names else
                 "the labels of query and gallery")
-    arrays = {key if len(files) == 1 or len(contents.values) > 1 else path.name: value
-              for path, contents in files.items() for key, value in contents.values.items()}
+    arrays = _by_key(files)
     listed = [f"{key} {value.summary}" for key, value in arrays.items()]
     more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
-    guesses = [f"{role}={key}" for key in arrays if (role := _meant(key)) in missing]
+    guesses = _guesses(arrays, missing)
     lacks = ", ".join(missing) if not no_split else (
         "num_query, how many of the images are queries (it may be a number), or is_query")
     elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "

@@ -199,12 +199,13 @@ class StoredLabels:
     """
 
     identity: StoredArray
-    camera: StoredArray
+    camera: StoredArray | None = None
     further: Mapping[str, StoredArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        n, n_camera = self.identity.length(), self.camera.length()
-        check_same_length(n, n_camera, (self.identity.where, self.camera.where))
+        n = self.identity.length()
+        if self.camera is not None:
+            check_same_length(n, self.camera.length(), (self.identity.where, self.camera.where))
         return n
 
     def load(self) -> Labels:
@@ -213,6 +214,7 @@ class StoredLabels:
         for name, column in self.further.items():
             length = math.prod(column.shape) if name == "name" else column.length()
             check_length(length, n, column.where)
-        return Labels(self.identity.vector(), self.camera.vector(), **{
+        camera = None if self.camera is None else self.camera.vector()
+        return Labels(self.identity.vector(), camera, **{
             name: column.names() if name == "name" else column.vector()
             for name, column in self.further.items()})

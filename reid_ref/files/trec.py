@@ -35,7 +35,7 @@ from reid_ref.arrays import InputError, Integers, check_real_distances, warn
 from reid_ref.disk import whole_files
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.labels import JUNK, Labels, check_distances, check_labels
+from reid_ref.labels import JUNK, Labels, cameras_of, check_distances, check_labels
 
 #: Whole numbers beyond this are not all exact in single precision.
 LONGEST_LIST = 2**24
@@ -63,7 +63,8 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     Raises
     ------
     InputError
-        Distances that do not fit the labels, are complex, or a list over 2**24 images.
+        Labels without cameras; distances that do not fit them, are complex, or a list over 2**24
+        images.
 
     Warns
     -----
@@ -87,6 +88,8 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     [['g0', '1', '3'], ['g1', '2', '2'], ['g2', '3', '1']]
     """
     check_labels(query, gallery)
+    cameras = [cameras_of(labels, "the roles of images in a written ranking")
+               for labels in (query, gallery)]
     done = lines = 0
     for block in blocks:
         if np.ndim(block) != 2:
@@ -100,7 +103,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
         block = check_distances(block, query[rows], gallery)
         check_real_distances(block)
         for k, distances in enumerate(block, done):
-            roles = _roles(query.identity[k], query.camera[k], gallery)
+            roles = _roles(query.identity[k], cameras[0][k], gallery.identity, cameras[1])
             images = _until_last_good(distances, roles == 1)
             if len(images) > LONGEST_LIST:
                 raise InputError(
@@ -120,12 +123,13 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     return lines
 
 
-def _roles(identity: np.int64, camera: np.int64, gallery: Labels) -> Integers:
+def _roles(identity: np.int64, camera: np.int64, identities: Integers,
+           cameras: Integers) -> Integers:
     """1 good, 0 wrong, -1 junk: for every gallery image."""
-    same = gallery.identity == identity
-    same_camera = gallery.camera == camera
+    same = identities == identity
+    same_camera = cameras == camera
     roles: Integers = (same & ~same_camera).astype(np.int64)
-    roles[(same & same_camera) | (gallery.identity == JUNK)] = JUNK
+    roles[(same & same_camera) | (identities == JUNK)] = JUNK
     return roles
 
 

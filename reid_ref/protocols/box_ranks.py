@@ -266,10 +266,10 @@ def by_labels(boxes: Boxes, kept: Mask, part: str, how: How, _: object) -> Searc
     """
     camera = camera_of(boxes)
     identity, missed = identities_of_detections(boxes)
-    query = Labels(boxes.query_identity, camera[boxes.query_image])
-    cameras = camera[boxes.detection_image]
+    of_queries, cameras = camera[boxes.query_image], camera[boxes.detection_image]
+    query = Labels(boxes.query_identity, of_queries)
     row, good = equal_pairs(query.identity, np.append(identity, boxes.truth_identity[missed]))
-    other = np.append(cameras, camera[boxes.truth_image[missed]])[good] != query.camera[row]
+    other = np.append(cameras, camera[boxes.truth_image[missed]])[good] != of_queries[row]
     n_good = np.bincount(row[other], minlength=len(query))
     gallery = Labels(identity, cameras)[kept]
     ranked = (Features(boxes.query_features, boxes.detection_features[kept])

@@ -160,6 +160,8 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         raise InputError("protocol", "a protocol of images", f"{record.name}, which is of boxes",
                          "evaluate_person_search takes it")
     check_labels(query, gallery)
+    parts = record.parts if part is None else (record.part(part),)
+    record.check_cameras(parts, query)
     if seed is not None and isinstance(record.trials, Seeded):
         record = replace(record, trials=record.trials._replace(seed=seed))
     sides = {"query": record.labelled(query, "query"),
@@ -171,7 +173,6 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
     shots = record.shots[0] if shots is None else shots
     if shots not in record.shots:
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
-    parts = record.parts if part is None else (record.part(part),)
     with each_warning_once():
         if trials is None or trials is ONE_OF_SEVERAL and isinstance(record.trials, Given):
             check_counts(record, parts, sides)

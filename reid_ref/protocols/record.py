@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, check_choice, check_count, check_name
 from reid_ref.conventions import Convention, choice_text, loaded_images
 from reid_ref.files.layouts import Reading
-from reid_ref.labels import JUNK, Labels, cells
+from reid_ref.labels import JUNK, Labels, cameras_of, cells
 from reid_ref.protocols.box_ranks import BoxRule
 
 #: The most trials, over all parts, and the most parts that a file may ask for.
@@ -118,6 +118,8 @@ class Rows(NamedTuple):
 
 def column_of(labels: Labels, side: str, column: str) -> Integers:
     """Return a column of labels, which must be there."""
+    if column == "camera":
+        return cameras_of(labels, "parts or trials of a protocol by it")
     values: Integers | None = getattr(labels, column)
     if values is None:
         raise InputError(side, f"labels with {column}", "none", f"give Labels(identity, camera, "
@@ -140,7 +142,8 @@ class Part(NamedTuple):
 
 def _cargo_view(labels: Labels) -> Labels:
     """Return the labels with the view, 0 aerial and 1 ground, made of the camera."""
-    return Labels(**{**labels.columns(), "view": (labels.camera > 5).astype(int)})
+    camera = cameras_of(labels, "the view is made of it")
+    return Labels(**{**labels.columns(), "view": (camera > 5).astype(int)})
 
 
 class Made(NamedTuple):
@@ -283,9 +286,11 @@ class Protocol:
 
     def labelled(self, labels: Labels, side: str) -> Labels:
         """Return the labels of a side with the columns that the protocol makes, checked."""
-        if self.cameras and not (fits := np.isin(labels.camera, self.cameras)).all():
-            raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
-                             f"{self.name} numbers them", labels.camera[~fits].min())
+        if self.cameras:
+            camera = cameras_of(labels, f"{self.name} takes images by it")
+            if not (fits := np.isin(camera, self.cameras)).all():
+                raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
+                                 f"{self.name} numbers them", camera[~fits].min())
         made = COLUMNS.get(self.columns)
         if made is not None and getattr(labels, made.column) is None:
             labels = made.of(labels)
@@ -293,6 +298,11 @@ class Protocol:
         for column in (*self.needs, *unit):
             column_of(labels, side, column)
         return labels
+
+    def check_cameras(self, parts: Iterable[Part], query: Labels) -> None:
+        """Refuse labels without the cameras by which parts ignore images."""
+        if any(self.convention_of(part).needs_cameras for part in parts):
+            cameras_of(query, f"{self.name} ignores images by it")
 
     def ranked(self, part: Part, sides: Sides) -> tuple[int, int]:
         """Return how many images ask in a part, and how many are ranked: -1 may be left out."""

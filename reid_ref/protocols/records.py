@@ -79,6 +79,7 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
             sum(counts) <= len(query) + len(gallery)  # others need no record
             for counts in table.get("counts", {}).values())):
         with contextlib.suppress(InputError):  # cameras or columns that are not the benchmark's
+            protocol.check_cameras(protocol.parts, query)
             named = {side: protocol.labelled(labels, side) for side, labels in sides.items()}
             if any(protocol.ranked(part, named) == protocol.counts.get(part.name)
                    for part in protocol.parts):

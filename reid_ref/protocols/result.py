@@ -31,7 +31,7 @@ def of_expectation(expected: Expected, query: Labels, gallery: Labels, conventio
     return of_chances(
         expected.ap[matched], expected.weight[matched], expected.match[matched],
         sd_of_draws(expected.ranks, expected.match.shape[1]),
-        Asked(np.where(matched, "ok", "identity absent"), query.identity, query.camera),
+        Asked.of(query, np.where(matched, "ok", "identity absent")),
         len(np.unique(gallery.identity)), measured_as(convention, signature), signature,
         Fingerprints(fingerprint_of(query), fingerprint_of(gallery)))
 

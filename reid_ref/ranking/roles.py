@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers
-from reid_ref.labels import JUNK, IndexLists, Labels
+from reid_ref.labels import JUNK, IndexLists, Labels, cameras_of
 
 Mask = npt.NDArray[np.bool_]
 #: How many frames apart two images of one video are at most to be near, in ATRW.
@@ -35,6 +35,22 @@ OF_IDENTITY: dict[str, dict[str, Callable[[Integers, Integers], Mask]]] = {
         "camera": np.equal, "video": np.equal,
         "frame": lambda query, image: _distance(query, image) <= NEAR_FRAMES},
 }
+
+
+#: Rules about every image of a camera, or of a location, which is made of it.
+_OF_CAMERA = ("same camera", "same location")
+
+
+def columns_of(ignored: Iterable[str]) -> set[str]:
+    """Return the columns of labels, besides the identity, that rules look at.
+
+    Examples
+    --------
+    >>> columns_of(["label -1", "same location"]), columns_of(["same identity, same clothes"])
+    ({'camera'}, {'clothes'})
+    """
+    return {column for rule in ignored
+            for column in (["camera"] if rule in _OF_CAMERA else OF_IDENTITY.get(rule, ()))}
 
 
 def _distance(first: Integers, second: Integers) -> npt.NDArray[np.uint64]:
@@ -113,10 +129,8 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     row, image = equal_pairs(query.identity, gallery.identity)
     columns = (gallery.identity != JUNK) | ("label -1" not in rules)
     place = query_place = None
-    if "same location" in rules:
-        place, query_place = _locations(gallery), _locations(query)
-    elif "same camera" in rules:
-        place, query_place = gallery.camera, query.camera
+    if of_camera := rules.intersection(_OF_CAMERA):
+        place, query_place = (_places(labels, max(of_camera)) for labels in (gallery, query))
     elsewhere = np.ones(len(row), dtype=bool)
     if place is not None and query_place is not None:
         elsewhere = place[image] != query_place[row]
@@ -133,6 +147,8 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
 
 
 def _column(labels: Labels, side: str, name: str, rule: str) -> Integers:
+    if name == "camera":
+        return cameras_of(labels, f"{rule!r} is ignored")
     values: Integers | None = getattr(labels, name)
     if values is None:
         raise InputError(side, f"labels with {name}, for {rule!r} is ignored", "none",
@@ -183,6 +199,8 @@ def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:
     return row, np.concatenate([empty, *parts])
 
 
-def _locations(labels: Labels) -> Integers:
-    """Return the location of each image: cameras 2 and 3 of SYSU-MM01 are at one."""
-    return np.where(labels.camera == 3, 2, labels.camera)
+def _places(labels: Labels, rule: str) -> Integers:
+    """Return the camera of each image, or its location: cameras 2 and 3 of SYSU-MM01 are at one.
+    """
+    camera = cameras_of(labels, f"{rule!r} is ignored")
+    return np.where(camera == 3, 2, camera) if rule == "same location" else camera

@@ -102,14 +102,8 @@ class PerQuery(Value):
         return np.asarray(self.status == "ok")
 
     def labels(self) -> Labels:
-        """Return the labels of the queries.
-
-        Raises
-        ------
-        InputError
-            Their cameras are not known.
-        """
-        return Labels(self.identity, self.camera)
+        """Return the labels of the queries, without cameras if these are not known."""
+        return Labels(self.identity, self.camera if self.camera.size else None)
 
 
 @dataclass(frozen=True)

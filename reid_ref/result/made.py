@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import Convention
-from reid_ref.labels import JUNK
+from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, in_blocks, of_queries
 from reid_ref.result import Counts, Fingerprints, PerQuery, Result, spread
 from reid_ref.result.statuses import statuses_of
@@ -31,6 +31,12 @@ class Asked(NamedTuple):
     status: npt.NDArray[np.str_]
     identity: Integers
     camera: Integers
+
+    @classmethod
+    def of(cls, query: Labels, status: npt.NDArray[np.str_]) -> Asked:
+        """Return these queries; of labels without cameras the column is empty."""
+        camera = np.zeros(0, np.int64) if query.camera is None else query.camera
+        return cls(status, query.identity, camera)
 
 
 def _call(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -162,7 +162,7 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
     check_labels(query, gallery)
     rates = _checked_rates(far)
     (convention,) = how.conventions
-    how.check_lists(query, gallery)
+    how.check(query, gallery)
     loaded = np.flatnonzero(convention.loaded(query.identity))
     if len(loaded) < len(query):
         ranked = ranked.between("query", loaded, "gallery", np.arange(len(gallery)))

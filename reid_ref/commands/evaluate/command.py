@@ -92,6 +92,8 @@ def run(request: EvaluateRequest) -> int:
     findings = [finding for answer in answers for finding in answer.findings]
     status = answers[0].status or gates.of_findings(request, findings)
     methods = [answer.method for answer in answers]
+    for answer in answers:
+        plan.left_out.update(answer.left_out)
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
     else:
@@ -130,20 +132,25 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
 
 
 class FileAnswer(NamedTuple):
-    """What is known of one result; `status` is the exit code of its gates."""
+    """What is known of one result; `status` is the exit code of its gates.
+
+    `left_out`: conventions that its labels do not suffice for, and why.
+    """
 
     method: Method
     findings: gates.Findings
     more: Details
     status: int
     ranking: str
+    left_out: dict[str, str]
 
 
 def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given) -> FileAnswer:
     """Return what is known of one result; write what is requested of it."""
     _check_data(request, given)
-    findings, results, benchmark = (
-        _of_data(request, plan, given) if given.has_data else ([], given.results(plan.how), None))
+    findings, results, benchmark, left_out = (
+        _of_data(request, plan, given) if given.has_data else
+        ([], given.results(plan.how), None, {}))
     also, read_as = ((results.also, results.layout) if isinstance(results, ProtocolResult)
                      else (None, ""))
     common.check_measures(request, results.values())
@@ -160,7 +167,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
         ranking = _write(request, given, result, how)
     return FileAnswer(Method(given.name, given.files, layout, sizes, benchmark, dict(results),
                              intervals, also, read_as),
-                      findings, more, status, ranking)
+                      findings, more, status, ranking, left_out)
 
 
 def _check_data(request: EvaluateRequest, given: Given) -> None:
@@ -172,19 +179,22 @@ def _check_data(request: EvaluateRequest, given: Given) -> None:
 
 
 def _of_data(request: EvaluateRequest, plan: Plan, given: Given,
-             ) -> tuple[gates.Findings, Mapping[str, Result], Recognised | None]:
-    """Evaluate data; return what the doctor finds, and the benchmark that they are of.
+             ) -> tuple[gates.Findings, Mapping[str, Result], Recognised | None, dict[str, str]]:
+    """Evaluate data; return what the doctor finds, the results, the benchmark that they are of,
+    and of all conventions those that the labels do not suffice for.
 
     By default, labels that are unlike Market's are evaluated under `OTHER` as well, for a warning.
     """
-    data, conventions = given.data, plan.how.conventions
+    data = given.data
+    conventions, left_out = common.that_apply(request, plan.how.conventions, data.query)
     unlike = (request.convention is None and not request.choices
               and unlike_market(data.query, data.gallery))
     results = given.results(replace(plan.how, conventions=(
         *conventions, *([CONVENTIONS[OTHER]] if unlike else []))))
-    findings = gates.examine(request, data, conventions)
+    findings = gates.examine(request, data, plan.how.conventions)
     _warn_of(request, data, results)
-    return (findings, dict(list(results.items())[:len(conventions)]), common.recognised(data))
+    results = dict(list(results.items())[:len(conventions)])
+    return findings, results, common.recognised(data), left_out
 
 
 def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],
@@ -193,7 +203,7 @@ def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],
     named, measures = common.named(request), common.measures(request)
     chosen = "" if protocol is None else protocols.chosen(protocol, request, all(
         "metric" in result.signature for result in first.results.values()))
-    by_convention = not several and len(first.results) > 1
+    by_convention = not several and (len(first.results) > 1 or bool(plan.left_out))
     results, intervals = (
         (first.results, first.intervals) if by_convention or protocol is not None
         else (rows_of(methods), intervals_of(methods)))

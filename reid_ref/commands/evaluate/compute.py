@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from numpy import ma
 
 from reid_ref.console.answers import Origin, dataset_of
@@ -81,23 +82,23 @@ class AtRow(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A gallery image, by its number from 0."""
+    """A gallery image, by its number from 0; without cameras, `camera` is null."""
 
     image: int
     identity: int
-    camera: int
+    camera: int | None
 
 
 @dataclass(frozen=True)
 class QueryRow:
     """What one query got; without a good image `ap`, `inp` and `first_match` are null.
 
-    `further`: its values of measures that are no other key.
+    Without cameras, `camera` is null. `further`: its values of measures that are no other key.
     """
 
     query: int
     identity: int
-    camera: int
+    camera: int | None
     status: str
     counted: bool
     ap: Share
@@ -190,9 +191,11 @@ def evaluated(methods: Iterable[Method], length: int | None, details: Details | 
 
 def query_rows(result: Result, measures: Iterable[str] = ()) -> list[QueryRow]:
     """Return what each query got, in their order, and its values of further measures."""
-    per_query, labels = result.per_query, result.per_query.labels()
+    per_query, camera = result.per_query, result.per_query.labels().camera
     columns: dict[str, Any] = {
-        "identity": labels.identity, "camera": labels.camera, "status": per_query.status,
+        "identity": per_query.identity,
+        "camera": np.full(len(per_query.identity), None) if camera is None else camera,
+        "status": per_query.status,
         "counted": in_mean(result), **{each.column: result.of_query(each.name)
                                        for each in COLUMNS},
         "first_match": ma.masked_equal(per_query.first_match, 0), "n_good": per_query.n_good,
@@ -214,7 +217,7 @@ def at_rows(result: Result, ranks: Iterable[int]) -> list[AtRow]:
     return [AtRow(at.k, at.accuracy, at.precision, at.recall, at.mAP) for at in every]
 
 
-def worst_rows(result: Result, wrong: Mapping[int, tuple[int, int, int] | None],
+def worst_rows(result: Result, wrong: Mapping[int, tuple[int, int, int | None] | None],
                measures: Iterable[str] = ()) -> list[WorstRow]:
     """Return the rows of the queries in `wrong`, with their nearest wrong images.
 

@@ -62,7 +62,7 @@ def run(request: ExplainRequest) -> None:
     common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
     listed = [] if request.query is None else ranked_list(
         next(data.input.exact_rows(np.array([request.query]), how)),
-        data.query[request.query:request.query + 1], data.gallery, [origin, target],
+        data.query[request.query:request.query + 1], data.gallery, [walk.origin, walk.target],
         lists=lists and lists.of_queries(slice(request.query, request.query + 1)),
         distractors=count_distractors(data.query, data.gallery) > 0)
     show_answer(
@@ -127,10 +127,12 @@ def most_moved(walk: Explanation, query: Labels) -> str:
         return "\nThe AP of no query changed."
     n_good = walk.start.per_query.n_good
     aps = [result.of_query("mAP") for result in (walk.start, walk.end)]
-    heads = ["moved most", "identity", "camera", "good", f"AP {walk.origin.name}",
+    of_camera = [] if query.camera is None else ["camera"]
+    heads = ["moved most", "identity", *of_camera, "good", f"AP {walk.origin.name}",
              f"AP {walk.target.name}"]
     return "\n".join(["", *table_lines(heads, [
-        [f"query {k}", str(query.identity[k]), str(query.camera[k]), str(n_good[k]),
+        [f"query {k}", str(query.identity[k]), *(str(query.camera_of(k)) for _ in of_camera),
+         str(n_good[k]),
          *(f"{ap[k]:.10f}" for ap in aps)] for k in moved], indent=12),
         "--query N shows the ranked list of query N."])
 
@@ -138,7 +140,9 @@ def most_moved(walk: Explanation, query: Labels) -> str:
 def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImage]) -> str:
     """Return one query's ranked list around its good images, and its AP on either side."""
     names = walk.origin.name, walk.target.name
-    lines = [f"query {k}: identity {query.identity[k]}, camera {query.camera[k]}", ""]
+    camera = query.camera_of(k)
+    of_query = "" if camera is None else f", camera {camera}"
+    lines = [f"query {k}: identity {query.identity[k]}{of_query}", ""]
     for name, result in zip(names, (walk.start, walk.end)):
         values, unmatched = result.per_query, UNMATCHED[result.convention.unmatched].words
         first = values.first_match[k]
@@ -152,7 +156,7 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
                             f"first match of {names[1]} are from its own ranking: {distances}.",
                             rest="    ")]
     lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
-                  f"{'cam':>4}{'distance':>10}  role"]
+                  f"{'' if camera is None else ' cam'}{'distance':>10}  role"]
     before = 0
     for image in listed:
         if image.place != before + 1:
@@ -160,7 +164,8 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
         before = image.place
         ranks = "".join(f"{'-' if rank is None else rank:>11}" for rank in image.ranks)
         lines.append(f"{image.place:>6}{ranks}{image.image:>7}{image.identity:>9}"
-                     f"{image.camera:>4}{image.distance:>10.6g}  {image.role}")
+                     f"{'' if image.camera is None else f'{image.camera:>4}'}"
+                     f"{image.distance:>10.6g}  {image.role}")
     lines += ["", *wrap(f"place: in the list of all images. {names[0]}, {names[1]}: the rank "
                         "among the images that each keeps."),
               *wrap("AP of n good images, of which the k-th has rank r: precision there is P = "
@@ -194,11 +199,11 @@ class StepRow(StepNumbers):
 
 
 class Moved(NamedTuple):
-    """A query whose AP changed."""
+    """A query whose AP changed; without cameras, `camera` is null."""
 
     query: int
     identity: int
-    camera: int
+    camera: int | None
     ap_from: Share
     ap_to: Share
 
@@ -221,7 +226,7 @@ def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, n
               listed: list[ListedImage], measures: Sequence[str] = ()) -> Explained:
     """Return the walk, and the ranked list of query `number`, for JSON."""
     before, after = (result.of_query("mAP").tolist() for result in (walk.start, walk.end))
-    identity, camera = query.identity.tolist(), query.camera.tolist()
+    identity = query.identity.tolist()
     return Explained(
         files=files, layout=layout,
         from_=End(convention=walk.origin.name, **_numbers(walk.start, measures)),
@@ -229,7 +234,7 @@ def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, n
                        affected=step.affected, **_numbers(step.result, measures))
                for step in walk.steps],
         to=End(convention=walk.target.name, **_numbers(walk.end, measures)),
-        moved_most=[Moved(k, identity[k], camera[k], before[k], after[k])
+        moved_most=[Moved(k, identity[k], query.camera_of(k), before[k], after[k])
                     for k in walk.most_moved()],
         query=number, list_=None if number is None else listed)
 

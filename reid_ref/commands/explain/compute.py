@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.evaluation.engine import results_of
@@ -156,11 +156,26 @@ def _affected(before: Result, after: Result) -> int:
     return int(np.count_nonzero(changed))
 
 
+def _that_apply(data: ResultFile, *conventions: Convention) -> Iterable[Convention]:
+    """Return conventions; if the labels have no cameras, without the rules that look at them."""
+    if data.query.camera is not None:
+        return conventions
+    kept = [convention.without_cameras() for convention in conventions]
+    rules = dict.fromkeys(rule for convention, rest in zip(conventions, kept)
+                          for rule in convention.ignored if rule not in rest.ignored)
+    if rules:
+        warn(f"the labels have no cameras, so what needs them is left out of both conventions: "
+             f"{'; '.join(rules)}")
+    return kept
+
+
 def explain(data: ResultFile, origin: str | Convention = "matlab",
             target: str | Convention = "torchreid", *, metric: str | None = None,
             normalize: bool | None = None, lists: IndexLists | None = None,
             max_memory: int | str | None = None, progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
+
+    If the labels have no cameras, rules that look at them are left out of both conventions.
 
     Parameters
     ----------
@@ -183,6 +198,11 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     InputError
         As `reid_ref.evaluate` and `reid_ref.evaluate_distances`.
 
+    Warns
+    -----
+    UserWarning
+        Rules that are left out.
+
     Examples
     --------
     >>> import reid_ref
@@ -194,7 +214,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
     """
     check_result_file(data)
-    origin, target = find_convention(origin), find_convention(target)
+    origin, target = _that_apply(data, find_convention(origin), find_convention(target))
     how, chain = How((), metric, normalize, lists, max_memory, progress), _chain(origin, target)
     if len(data.input.rankings()) > 1 and how.scaling(origin) != how.scaling(target):
         chain = _measured(origin, target, how, chain)

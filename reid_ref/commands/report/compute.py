@@ -12,7 +12,7 @@ from reid_ref.arrays import Doubles, Integers, each_warning_once, ignored, warn,
 from reid_ref.commands.compare.compute import Comparisons, compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
-from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
+from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, lacking_cameras
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.results import LAST_RANK, DistanceSample, distance_sample
 from reid_ref.evaluation import causes
@@ -86,7 +86,7 @@ class FromDistances(NamedTuple):
     left_out : dict of str to str
         The other conventions, and why.
     pairs : CameraPairs or None
-        None where all images are on one camera.
+        None where all images are on one camera, or cameras are unknown.
     sample : DistanceSample
     lists : dict of int to RankList
         By query.
@@ -202,8 +202,10 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
 
 def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:
     """Return the result under the page's convention, and under every other that applies."""
+    lacking = lacking_cameras(CONVENTIONS.values(), data.query)
     conventions = dict.fromkeys((*how.conventions, *(
-        convention for name, convention in CONVENTIONS.items() if name not in NOT_IN_ALL)))
+        convention for name, convention in CONVENTIONS.items()
+        if name not in {*NOT_IN_ALL, *lacking})))
     how = replace(how, conventions=(*conventions, _OF_PAIRS), progress=progress)
     return by_name(results_of(data.input, data.query, data.gallery, how))
 
@@ -227,9 +229,12 @@ def _in_turn(gains: Sequence[int], losses: Sequence[int]) -> list[int]:
 
 def _from_distances(data: ResultFile, conventions: dict[str, Result], queries: list[int],
                     options: Options) -> FromDistances:
-    left_out = {name: why for name, why in NOT_IN_ALL.items() if name not in conventions}
+    reasons = {**lacking_cameras(CONVENTIONS.values(), data.query), **NOT_IN_ALL}
+    left_out = {name: why for name, why in reasons.items() if name not in conventions}
     with warnings_to(ignored):  # the evaluation has warned; the page has the findings
-        cameras = np.union1d(data.query.camera, data.gallery.camera)
+        cameras = np.unique(np.concatenate([
+            side.camera for side in (data.query, data.gallery) if side.camera is not None]
+            or [np.zeros(0, np.int64)]))
         pairs = conventions.pop(_OF_PAIRS.name)
         provenance = {key: str(value) for key, value in pairs.signature.items()
                       if key in ("distances", "metric", "normalize", "features")}
@@ -255,24 +260,26 @@ def _from_rows(data: ResultFile, shown: list[int],
     def rows() -> Iterator[Doubles]:
         for query, (row, good, kept) in zip(queries.tolist(), rows_with_roles(data, queries, how)):
             kinds[query] = causes.kinds_of_list(
-                row, good, kept, int(data.query.camera[query]), data.gallery, distractors)
+                row, good, kept, data.query.camera_of(query), data.gallery, distractors)
             if query in shown:
                 lists[query] = rank_list(query, row, good, kept, data, convention, options.top)
             if query in sampled:
                 yield row[np.newaxis]
 
     sample = distance_sample(rows(), data.query[sampled], data.gallery, options.seed)
+    names = causes.names_of(data.gallery)
     losses = dict(zip(kinds, causes.losses(list(kinds.values()), lambda ranks: (
-        convention.average_precision(convention.cut_off(ranks))))))
+        convention.average_precision(convention.cut_off(ranks))), names.kinds)))
     of_shown = {query: losses[query] for query in shown}
     return (sample, {query: lists[query] for query in shown},
-            _causes([losses[query] for query in sampled.tolist()], of_shown))
+            _causes([losses[query] for query in sampled.tolist()], of_shown, names))
 
 
-def _causes(sample: list[causes.Loss], shown: dict[int, causes.Loss]) -> Causes:
+def _causes(sample: list[causes.Loss], shown: dict[int, causes.Loss],
+            names: causes.Names) -> Causes:
     """Return how often each cause is in a sample, and what each kind costs there."""
-    queries = {cause: sum(loss.cause == cause for loss in sample) for cause in causes.CAUSES}
+    queries = {cause: sum(loss.cause == cause for loss in sample) for cause in names.causes}
     matched = [loss.returned for loss in sample if loss.returned]
     returned = {kind: sum(loss[kind] for loss in matched) / max(1, len(matched))
-                for kind in causes.KINDS}
+                for kind in names.kinds}
     return Causes(len(sample), queries, returned, shown)

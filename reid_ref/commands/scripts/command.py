@@ -15,6 +15,7 @@ from reid_ref.console import options as common
 from reid_ref.console.answers import curves_of, show_answer
 from reid_ref.console.request import Request, narrowed, option
 from reid_ref.datasets.driver_files import DRIVERS, read_inputs
+from reid_ref.labels import cameras_of
 
 
 #: Why options of a comparison do not go with a driver.
@@ -73,6 +74,7 @@ def run(request: ScriptsRequest) -> int:
     convention = common.one_convention(request)
     functions_of(convention)  # a convention without a script is known before the work
     data = common.read_files(request)
+    cameras_of(data.query, "the MATLAB scripts")
     distances = data.input.by_product(common.how(request, [convention]))
     programs: dict[str, Callable[..., ScriptAnswer]] = {
         "fast": run_fast, "port": run_port,

@@ -22,6 +22,7 @@ from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, A
 from reid_ref.conventions import METRICS, TOOLBOXES as WITH_LOADER, Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
+from reid_ref.labels import cameras_of
 from reid_ref.result import Ranks, as_fields, means_of, named_ranks
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
@@ -188,7 +189,8 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     ------
     InputError
         An unknown evaluator, a missing package, a function that cannot be imported or called
-        (with the import's own message), or arrays that cannot be evaluated.
+        (with the import's own message), labels without cameras, or arrays that cannot be
+        evaluated.
 
     Examples
     --------
@@ -207,6 +209,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     ('equal', 'torchreid-function', 'bit')
     """
     check_result_file(data)
+    cameras_of(data.query, "the call of another evaluator, which takes it")
     if isinstance(evaluator, str) and ":" in evaluator:
         check_spec(evaluator)
     elif isinstance(evaluator, str):

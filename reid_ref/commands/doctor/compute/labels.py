@@ -11,7 +11,7 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.files.image_names import form_of, parse_names
-from reid_ref.labels import DISTRACTOR, JUNK, Labels, is_single_shot
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of, is_single_shot
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
 #: warning says that the numbers are probably not what they seem; an error, that they mean nothing.
@@ -62,7 +62,11 @@ MANY_UNMATCHED = 0.2
 def label_findings(query: Labels, gallery: Labels) -> Iterator[Finding]:
     """Yield what the labels show, the most serious reason for missing matches first."""
     unmatched = ~has_match(query, gallery)
-    cameras = np.union1d(query.camera, gallery.camera)
+    if query.camera is None:
+        yield _no_cameras(query, gallery)
+        cameras = np.zeros(0, np.int64)
+    else:
+        cameras = np.union1d(*_cameras(query, gallery))
     if len(cameras) == 1:
         yield _single_camera(query, gallery, unmatched)
     elif unmatched.any():
@@ -74,13 +78,17 @@ def label_findings(query: Labels, gallery: Labels) -> Iterator[Finding]:
 
 
 def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
-    """Return which queries have an image of their identity on another camera.
+    """Return which queries have an image of their identity on another camera, or at all without
+    cameras.
 
     An identity that is on two cameras is on another one than the query's, whichever that is; of
     the identities on one camera it must be another than the query's.
     """
     real = gallery.identity != JUNK
-    pairs = np.unique(np.stack([gallery.identity[real], gallery.camera[real]], axis=1), axis=0)
+    if query.camera is None:
+        return np.isin(query.identity, gallery.identity[real])
+    cameras = _cameras(gallery)[0][real]
+    pairs = np.unique(np.stack([gallery.identity[real], cameras], axis=1), axis=0)
     identity, first, n_cameras = np.unique(pairs[:, 0], return_index=True, return_counts=True)
     if not len(identity):
         return np.zeros(len(query), dtype=bool)
@@ -92,10 +100,24 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
     return matched
 
 
+def _cameras(*sides: Labels) -> list[Integers]:
+    return [cameras_of(labels, "checks of cameras") for labels in sides]
+
+
+def _no_cameras(query: Labels, gallery: Labels) -> Finding:
+    return Finding(
+        "doctor:no-cameras", "note",
+        "The labels have no cameras, so what concerns cameras is not checked, and any image of "
+        "the query's identity is taken for a good one.",
+        {"queries": len(query), "gallery": len(gallery)},
+        "Right where the data has none, with --set ignored=nothing or a protocol that looks at "
+        "none; else give query_camera and gallery_camera.")
+
+
 def _single_camera(query: Labels, gallery: Labels, unmatched: npt.NDArray[np.bool_]) -> Finding:
     return Finding(
         "doctor:single-camera", "error",
-        f"All images are of camera {gallery.camera[0]}, and a query ignores its identity's "
+        f"All images are of camera {_cameras(gallery)[0][0]}, and a query ignores its identity's "
         "images on its own camera, so no query can have a match.",
         {"cameras": 1, "queries": len(query), "unmatched": int(unmatched.sum())},
         ("" if is_single_shot(gallery) else "Store the camera of each image. ")
@@ -110,7 +132,9 @@ def _no_match(query: Labels, gallery: Labels,
     absent = ~np.isin(query.identity, gallery.identity)
     evidence: dict[str, int | float] = {
         "queries": len(query), "unmatched": int(unmatched.sum()),
-        "identity_absent": int(absent.sum()), "only_same_camera": int((unmatched & ~absent).sum())}
+        "identity_absent": int(absent.sum())}
+    if query.camera is not None:
+        evidence["only_same_camera"] = int((unmatched & ~absent).sum())
     counts = f"{evidence['unmatched']:,} of {len(query):,} queries have no match"
     severity = "error" if share == 1 else "warning"
     offset = _offset(query.identity, gallery.identity) if absent.all() else None
@@ -157,7 +181,7 @@ def _range(values: Integers) -> str:
 
 
 def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
-    of_query, of_gallery = np.unique(query.camera), np.unique(gallery.camera)
+    of_query, of_gallery = map(np.unique, _cameras(query, gallery))
     n_images = len(query) + len(gallery)
     cameras = np.union1d(of_query, of_gallery)
     evidence: dict[str, int | float] = {
@@ -197,8 +221,9 @@ def _last_digit(query: Labels, gallery: Labels, cameras: Integers) -> Iterator[F
     if cameras[0] < 0 or cameras[-1] > 9:
         return
     benchmark = recognise(query, gallery) if len(cameras) == 10 else None
-    if benchmark is not None and benchmark.fingerprint.counts.cameras > 10:
-        n_cameras, said = benchmark.fingerprint.counts.cameras, benchmark.fingerprint.name
+    expected = benchmark and benchmark.fingerprint.counts.cameras
+    if benchmark is not None and expected and expected > 10:
+        n_cameras, said = expected, benchmark.fingerprint.name
     else:
         n_cameras, said = _cameras_in_names(query, gallery), "the names of the images"
     if n_cameras > 10:
@@ -222,7 +247,7 @@ def _cameras_in_names(query: Labels, gallery: Labels) -> int:
             camera = parse_names(names)["camera"]
         except InputError:
             return 0
-        if not np.array_equal(camera % 10, side.camera):
+        if not np.array_equal(camera % 10, _cameras(side)[0]):
             return 0
         in_names.update(camera.tolist())
     return len(in_names)
@@ -233,9 +258,10 @@ def _identities(query: Labels, gallery: Labels) -> int:
 
 
 def _swapped(query: Labels, gallery: Labels) -> bool:
-    n_cameras = len(np.union1d(query.camera, gallery.camera))
+    of_query, of_gallery = _cameras(query, gallery)
+    n_cameras = len(np.union1d(of_query, of_gallery))
     return (n_cameras > 50 and n_cameras > 4 * _identities(query, gallery)
-            and bool(np.isin(query.camera, gallery.camera).mean() > 0.5))
+            and bool(np.isin(of_query, of_gallery).mean() > 0.5))
 
 
 def _few_good(query: Labels, gallery: Labels) -> Iterator[Finding]:

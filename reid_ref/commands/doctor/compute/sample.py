@@ -25,7 +25,7 @@ class Sample(NamedTuple):
     image : int64, shape (m,)
         Which gallery images, ascending: the good ones of these queries, and others.
     good, wrong : bool, shape (n, m)
-        Same identity on another camera; another identity.
+        Same identity on another camera, or anywhere without cameras; another identity.
     """
 
     query: Integers
@@ -47,8 +47,10 @@ def draw_sample(query: Labels, gallery: Labels, seed: int,
     others = np.setdiff1d(images, own, assume_unique=True)
     image = np.union1d(own, others[_first(generator, len(others), size[1])])
     same = query.identity[chosen, np.newaxis] == gallery.identity[image]
-    return Sample(chosen, image,
-                  same & (query.camera[chosen, np.newaxis] != gallery.camera[image]), ~same)
+    good = same
+    if query.camera is not None and gallery.camera is not None:
+        good = same & (query.camera[chosen, np.newaxis] != gallery.camera[image])
+    return Sample(chosen, image, good, ~same)
 
 
 def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp]:

@@ -101,6 +101,8 @@ def matches(result: Result) -> str:
     counts, ignored = result.counts, result.convention.ignored
     good, junk = next((words for rule, words in _MATCHES.items() if rule in ignored),
                       ("same identity, any camera", "{:,} pairs ignored"))
+    if "cameras" in result.signature:  # none are known
+        good = good.removesuffix(", any camera")
     return f"{counts.good:,} ({good})" + (
         f"; {junk.format(counts.junk_same_camera)}" if ignored else "")
 
@@ -232,10 +234,14 @@ def _worst(rows: Sequence[WorstRow]) -> list[str]:
               str(query.first_match or "-"), str(query.n_good),
               *(["-"] * 3 if query.nearest_wrong is None else
                 map(str, query.nearest_wrong)), query.status] for query in rows]
-    return ["", *table_lines(heads, cells, left=(9,)), *wrap(
+    has_cameras = not rows or any(query.camera is not None for query in rows)
+    kept = [k for k, head in enumerate(heads) if has_cameras or head != "cam"]
+    table = table_lines([heads[k] for k in kept], [[line[k] for k in kept] for line in cells],
+                        left=(len(kept) - 1,))
+    return ["", *table, *wrap(
         "worst: queries of lowest AP (percent), by number from 0; first: rank of the first "
         "match; good: number of good images; wrong: nearest wrong gallery image, by number from "
-        "0, with its identity and camera", rest="    ")]
+        f"0, with its identity{' and camera' if has_cameras else ''}", rest="    ")]
 
 
 def _groups(by: str, rows: Sequence[GroupRow], measures: Sequence[str]) -> list[str]:

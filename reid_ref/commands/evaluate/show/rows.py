@@ -189,8 +189,8 @@ def per_query_json(result: Result, measures: Sequence[str] = ()) -> dict[str, An
     dict
         The keys of `Result.to_dict`; labels (query, gallery: eight hexadecimal digits each, the
         same where the labels are); queries, a list of dict with the keys query (its number, from
-        0), identity, camera, status, counted (in the mean of mAP), ap, inp, first_match, n_good,
-        n_junk.
+        0), identity, camera (None if unknown), status, counted (in the mean of mAP), ap, inp,
+        first_match, n_good, n_junk.
 
     Examples
     --------
@@ -210,12 +210,13 @@ def per_query_json(result: Result, measures: Sequence[str] = ()) -> dict[str, An
 def per_query_csv(result: Result, measures: Sequence[str] = ()) -> str:
     """Return one CSV line per query: doubles in full precision, an empty field for None.
 
-    Columns: the keys of `queries` of `per_query_json`.
+    Columns: the keys of `queries` of `per_query_json`; no camera if cameras are unknown.
     """
     rows = map(json_values, query_rows(result, measures))
-    heads = [field.name for field in fields(QueryRow) if not field.metadata]
+    heads = [field.name for field in fields(QueryRow) if not field.metadata
+             and (field.name != "camera" or result.per_query.camera.size)]
     heads += extra_columns(measures)
-    return csv_text(heads, (row.values() for row in rows)) + "\n"
+    return csv_text(heads, ([row[head] for head in heads] for row in rows)) + "\n"
 
 
 def _intervals_of(intervals: Intervals, name: str,

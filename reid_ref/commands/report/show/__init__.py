@@ -29,9 +29,9 @@ from reid_ref.commands.report.show.cards import Cards, Images
 from reid_ref.console import confidence
 from reid_ref.console.answers import layout_and_sizes, dataset_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
-from reid_ref.drawing.results import shared_axes
+from reid_ref.drawing.results import caption_of, shared_axes
 from reid_ref.drawing.style import as_bytes, caption, draw_panels
-from reid_ref.evaluation.causes import CAUSES, KINDS
+from reid_ref.evaluation.causes import names_of
 from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
 from reid_ref.result.systems import METRICS
@@ -138,7 +138,7 @@ def _figures(content: Page, results: Mapping[str, Any]) -> list[tuple[Any, str, 
     samples = {system.name: system.more.sample for system in content.systems if system.more}
     draw = partial(figures.distances, scale=shared_axes(list(samples.values())))
     return drawings + [(_svg(draw, sample, f"distances{k}"),
-                        visible(name) if len(results) > 1 else "", caption("distances"))
+                        visible(name) if len(results) > 1 else "", caption(caption_of([sample])))
                        for k, (name, sample) in enumerate(samples.items())]
 
 
@@ -156,7 +156,8 @@ def _cameras(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
                   f"{name} less {first}", caption("change"))
                  for k, (name, each) in enumerate(compared)
                  if np.array_equal(each.cameras, baseline.cameras)]
-    return {"means": [(name, percent(each.mAP), percent(each.mean_rank1))
+    return {"known": any(more.data.gallery.camera is not None for more in systems.values()),
+            "means": [(name, percent(each.mAP), percent(each.mean_rank1))
                       for name, each in pairs.items()], "maps": maps}
 
 
@@ -205,10 +206,11 @@ def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
 def _queries(content: Page, cards: Cards, names: list[str]) -> list[dict[str, Any]]:
     """Return the queries that the page shows, each with one list per system."""
     shown, per_query = [], content.systems[0].result.per_query
+    labels = per_query.labels()
     for query in content.queries:
         why = [reason for reason, chosen in content.reasons.items() if query in chosen]
         shown.append({"query": query, "identity": per_query.identity[query],
-                      "camera": per_query.camera[query], "why": ",".join(why),
+                      "camera": labels.camera_of(query), "why": ",".join(why),
                       "name": names[query] if names else "",
                       "reasons": ", ".join(TABS[reason] for reason in why),
                       "lists": [_list(system, system.more, query, cards)
@@ -238,7 +240,8 @@ def _list(system: Reported, more: FromDistances, query: int, cards: Cards) -> di
 
     return {"name": visible(system.name), "words": ", ".join(words),
             "cause": loss.cause if loss.cause not in ("nothing lost", "no match") else "",
-            "returned": f"{100 * loss.returned[loss.cause]:.2f}" if loss.cause in KINDS else "",
+            "returned": f"{100 * loss.returned[loss.cause]:.2f}"
+            if loss.cause in loss.returned else "",
             "cards": [cards.of_query(system.name, ranked), *of_entries(ranked.entries)],
             "more_ignored": ranked.more_ignored, "n_good": n_good,
             "next": ranked.next_good and of_entries([ranked.next_good])[0],
@@ -340,12 +343,15 @@ def causes_table(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
     if not systems:
         return {}
     sampled = max(more.causes.sampled for more in systems.values())
-    rows = [[cause, *(f"{more.causes.queries[cause]:,}" + (
-        f" ({signed_percent(more.causes.returned[cause])})" if cause in KINDS else "")
-        for more in systems.values())]
-        for cause in CAUSES if any(more.causes.queries[cause] for more in systems.values())]
+    meanings = {cause: meaning for more in systems.values()
+                for cause, meaning in names_of(more.data.gallery).causes.items()}
+    rows = [[cause, *(f"{more.causes.queries.get(cause, 0):,}" + (
+        f" ({signed_percent(more.causes.returned[cause])})" if cause in more.causes.returned
+        else "") for more in systems.values())]
+        for cause in meanings
+        if any(more.causes.queries.get(cause) for more in systems.values())]
     return {"heads": ["cause", *(systems if len(systems) > 1 else ["queries"])], "rows": rows,
-            "sampled": f"{sampled:,}", "meanings": CAUSES}
+            "sampled": f"{sampled:,}", "meanings": meanings}
 
 
 def conventions_table(systems: Mapping[str, FromDistances],
@@ -359,7 +365,8 @@ def conventions_table(systems: Mapping[str, FromDistances],
     heads = ["convention"]
     for name in systems:
         heads += [start[name] + head for head in (main, "difference", *more_heads)]
-    first = next(iter(systems.values())).conventions
+    first = {name: result for name, result in next(iter(systems.values())).conventions.items()
+             if all(name in more.conventions for more in systems.values())}
     rows = []
     for convention, result in first.items():
         row = [convention]

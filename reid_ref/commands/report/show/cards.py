@@ -28,7 +28,7 @@ class Cards:
 
     def of_query(self, system: str, ranked: RankList) -> dict[str, Any]:
         """Return the card of a query."""
-        return {"role": "query", "mark": "Query", "facts": [f"{ranked.identity} c{ranked.camera}"],
+        return {"role": "query", "mark": "Query", "facts": [_who(ranked)],
                 **self._picture(system, 0, ranked.query)}
 
     def of_entry(self, system: str, entry: Entry) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class Cards:
         mark = f"{MARKS[entry.role]} {entry.role[0].upper()}"
         return {"role": entry.role, "image": entry.image,
                 "mark": mark if entry.rank is None else f"{mark} {entry.rank:,}",
-                "facts": [f"{entry.identity} c{entry.camera}", f"d {entry.distance:.4g}",
+                "facts": [_who(entry), f"d {entry.distance:.4g}",
                           *([entry.reason] if entry.reason else [])],
                 **self._picture(system, 1, entry.image)}
 
@@ -50,6 +50,10 @@ class Cards:
             small = thumbnail(path_below(root, name))
             self.pictures[name] = {"picture": len(self.pictures), "name": name, **small}
         return self.pictures[name]
+
+
+def _who(image: RankList | Entry) -> str:
+    return f"{image.identity}" + ("" if image.camera is None else f" c{image.camera}")
 
 
 def thumbnail(path: str) -> dict[str, Any]:

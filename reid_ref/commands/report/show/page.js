@@ -71,7 +71,9 @@
     : (100 * share - ((100 * share) % 0.5 === 0.125 ? 1e-6 : 0)).toFixed(2));
   const results = data.results || { "": data };
   function table() {
-    const heads = ["query", "identity", "camera", "good", "ignored"];
+    const first = Object.values(results)[0].per_query.queries[0];
+    const camera = first && first.camera !== null ? ["camera"] : [];
+    const heads = ["query", "identity", ...camera, "good", "ignored"];
     const start = (name) => (name ? `${name}: ` : "");
     Object.keys(results).forEach((name) => heads.push(
       ...["first match", "AP", "INP", "status"].map((head) => start(name) + head)));
@@ -88,7 +90,8 @@
     });
     const body = made.createTBody(), each = Object.values(results);
     each[0].per_query.queries.forEach((first, k) => {
-      const cells = [first.query, first.identity, first.camera, first.n_good, first.n_junk];
+      const cells = [first.query, first.identity, ...camera.map(() => first.camera),
+        first.n_good, first.n_junk];
       each.map((result) => result.per_query.queries[k]).forEach((one) => cells.push(
         one.first_match || "-", percent(one.ap), percent(one.inp), one.status));
       const line = body.insertRow();

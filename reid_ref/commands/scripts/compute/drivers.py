@@ -38,6 +38,7 @@ from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Blocks
+from reid_ref.labels import cameras_of
 from reid_ref.reranking.k_reciprocal import rerank_blocks
 from reid_ref.reranking.settings import settings_of, signed_reranking
 from reid_ref.signature import signature
@@ -174,6 +175,7 @@ def run_driver(name: str, inputs: Inputs, seed: int = 0,
     >>> list(answer.left_out)
     ['XQDA', 'KISSME']
     """
+    cameras_of(inputs.query.labels, "the MATLAB drivers")
     driver, answer = DRIVERS[name], DriverAnswer(name, inputs, seed, {}, {})
     learnt = cache(partial(_learnt, driver, inputs, seed))
     for title, method in driver.methods.items():

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import matlab
-from reid_ref.arrays import Doubles, InputError, scipy_module
+from reid_ref.arrays import Doubles, InputError, Integers, scipy_module
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, cameras_of
 
 #: The script that each convention follows, then the functions that it calls.
 SCRIPTS = {
@@ -110,10 +110,10 @@ def largest_difference(answers: Mapping[str, ScriptAnswer]) -> float:
 def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
              convention: Convention) -> ScriptAnswer:
     """Run the line-faithful port on `distances`, shape (n_query, n_gallery)."""
-    script = getattr(matlab, functions_of(convention)[0])
+    script, cameras = getattr(matlab, functions_of(convention)[0]), _cameras(gallery, query)
     try:
         cmc, mAP, _, _ = script(distances.T, gallery.identity, query.identity,
-                                gallery.camera, query.camera)
+                                *cameras)
     except ValueError as error:  # the port shares no code with the rest, its errors neither
         raise InputError(str(error)) from None
     return ScriptAnswer(float(mAP), cmc)
@@ -200,6 +200,10 @@ def functions_of(convention: Convention) -> tuple[str, ...]:
     return SCRIPTS[convention.name]
 
 
+def _cameras(*sides: Labels) -> list[Integers]:
+    return [cameras_of(labels, "the MATLAB scripts") for labels in sides]
+
+
 def _executable() -> str:
     named = os.environ.get(EXECUTABLE)
     # octave-cli where there is one: it asks for no display.
@@ -223,8 +227,9 @@ def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labe
                          f"{distances.nbytes:,} bytes", "pass fewer queries, or float32")
     # Octave has no half precision; neither of the two changes the order.
     wider = {"float16": np.float32, "bool": np.uint8}.get(distances.dtype.name)
+    of_gallery, of_query = _cameras(gallery, query)
     columns = {"label_gallery": gallery.identity, "label_query": query.identity,
-               "cam_gallery": gallery.camera, "cam_query": query.camera}
+               "cam_gallery": of_gallery, "cam_query": of_query}
     exact = all(np.array_equal(np.clip(column, -2**53, 2**53), column)
                 for column in columns.values())
     try:

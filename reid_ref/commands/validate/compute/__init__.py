@@ -113,6 +113,8 @@ class Validation(Value):
         Why `bounds` is empty.
     swapped : bool
         mAP is printed above Rank-1, and the two fit the other way round.
+    has_cameras : bool
+        Without cameras, bounds count every image of the query's identity as good.
     """
 
     figure: Figure
@@ -122,6 +124,7 @@ class Validation(Value):
     bounds: tuple[MapBounds, ...]
     no_bounds: str
     swapped: bool = False
+    has_cameras: bool = True
 
     @property
     def reproduced(self) -> bool:
@@ -226,7 +229,8 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
     for figure in figures:
         candidates = _candidates(numbers, figure, protocol)
         other = _other_way_round(figure)
-        answer = Validation(figure, candidates, not_tried, *possible(figure, query, gallery))
+        answer = Validation(figure, candidates, not_tried, *possible(figure, query, gallery),
+                            has_cameras=query.camera is not None)
         answers.append(replace(
             answer, swapped=other is not None and not answer.reproduced
             and _candidates(numbers, other, protocol)[0].match == "rounded"))

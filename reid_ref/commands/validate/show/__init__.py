@@ -207,7 +207,8 @@ def _possible(answer: Validation) -> list[str]:
     lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in answer.bounds:
         lines += _row("", _bounds(bounds))
-    return [*lines, *_row("", "(without ties; good images: the query's identity, other camera)")]
+    where = ", other camera" if answer.has_cameras else ""
+    return [*lines, *_row("", f"(without ties; good images: the query's identity{where})")]
 
 
 def _tables(answer: Validation, failed: str) -> list[str]:

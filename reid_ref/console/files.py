@@ -37,7 +37,7 @@ def evaluate_file(request: Request, data: ResultFile, conventions: list[Conventi
 
 @contextlib.contextmanager
 def naming_errors(name: str, files: list[str]) -> Iterator[None]:
-    """Let warnings and errors say which result they are about."""
+    """Name the result in its warnings and errors."""
     with each_warning_once(f"{name}: "), progress_prefix(name):
         try:
             yield

@@ -1,8 +1,8 @@
 """What the arrays of result files are called: roles and their names, and the known layouts.
 
 Aim: one table for code, messages and documentation. A role is what an array is for: features or
-distances, a column of labels, or how many of the images are queries. A layout says what a script
-calls each, and whether its matrices have one column per image.
+distances, a column of labels, or how many of the images are queries. A layout contains the name
+that a script gives each, and whether its matrices have one column per image.
 
 Source: each layout names the script that writes or reads it; the names are those of public
 evaluators (torchreid, fast-reid, TransReID, open-reid, layumi, person-re-ranking and their users).
@@ -135,7 +135,7 @@ IS_QUERY = {_plain(name): side == "query" for side, names in SIDES.items()
 #: Plain name to role.
 NAMES: Mapping[str, str] = _roles_of_names()
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+s?(?![a-z])|[0-9]+")
-#: Words that say nothing of the role.
+#: Words without a role.
 _FILLERS = {"all", "list", "array", "arr", "np", "tensor"}
 
 

@@ -33,7 +33,7 @@ _RANKED = {FEATURES: "features, one row per image", ("features",): "features, on
 class Fields:
     """The arrays of a result by their roles, all of one side or distances, none missing.
 
-    `title` says what is ranked, `used` where the arrays are from.
+    `title` names the input, `used` the arrays' source.
     """
 
     arrays: dict[str, StoredArray]
@@ -146,7 +146,7 @@ def _only(named: Named, role: str) -> StoredArray:
 
 
 def _rows_of_sides(named: Named, whole: Mapping[str, StoredArray]) -> dict[str, Any]:
-    """Return which images of both sides' arrays are of each side; nothing if nothing says it."""
+    """Return which images of both sides' arrays are of each side; nothing if unknown."""
     lengths = {array.where: array.shape[0] if column == "features" and array.shape
                else math.prod(array.shape) for column, array in whole.items()}
     if not lengths:
@@ -194,7 +194,7 @@ def _slice(index: Any) -> Any:
 
 
 def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
-    """Add what the names of a side's images say, where there is no array of it."""
+    """Add the labels in the names of a side's images, if there is no array of them."""
     paths = arrays.get(f"{side}_paths")
     missing = [column for column in ("identity", "camera") if f"{side}_{column}" not in arrays]
     if paths is None or not missing:
@@ -212,9 +212,9 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
 
 
 def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:
-    """Return the error of files that lack an array; it says what is in them.
+    """Return the error of files that lack an array; it names the arrays in them.
 
-    `names`: the user may say which array is which.
+    `names`: the user may name the roles.
     """
     expected = ("features or distances with labels" if names else
                 "the labels of query and gallery")
@@ -237,5 +237,5 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
         f"{next(iter(files))}{more_files}", expected,
         ", ".join(listed[:8]) + more or "no arrays", f"it lacks {lacks}"
         + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
-        + ("; names= (--map) says which array is which, docs/files.md which names are known"
-           if names else "; rename them: docs/files.md says which names are known"))
+        + ("; names= (--map) names the roles, docs/files.md lists the known names"
+           if names else "; rename them: docs/files.md lists the known names"))

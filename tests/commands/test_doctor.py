@@ -181,7 +181,7 @@ def test_one_image_per_identity_needs_no_cameras():
     """VehicleID: the remedy is not to number cameras that do not exist."""
     query, gallery = Labels(np.arange(1, 31), [0] * 30), Labels(np.arange(1, 31), [0] * 30)
     one, *_ = doctor(of_features(query, gallery, *features(query, gallery)))
-    assert one.remedy.startswith("Where the data has no cameras, as RegDB and VehicleID, use ")
+    assert one.remedy.startswith("If the data has no cameras, as RegDB and VehicleID, use ")
     assert doctor(on_one_camera())[0].remedy == f"Store the camera of each image. {one.remedy}"
 
 

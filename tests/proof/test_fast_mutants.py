@@ -960,7 +960,7 @@ MUTANTS = {
         "counts & (counting.place {{!= => ==}} counting",
         "np.{{fmax => maximum => fmin}}.reduceat",
         "            {{left_open = [] => pass}}\n", "before[:, pairs] {{+= => =}} counts\n  "
-        "              told", "before[:, pairs] {{+= => =}} _count_among",
+        "              reported", "before[:, pairs] {{+= => =}} _count_among",
         "left_open{{.append((tile.rows.start + row, image)) =>  = [(tile.rows.start + row, image)]"
         "}}\n", "(tile.rows.start{{ + row => }}, image)",
         "goods.among(slice(first, last)), {{0.0 => 1.0}}\n",

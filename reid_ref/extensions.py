@@ -1,7 +1,7 @@
 """Records that installed packages add: conventions, rules of AP, protocols, measures, layouts.
 
 A package declares a record by name, as an entry point (docs/extending.md). Its code is imported
-only where that name is looked up, or where all are listed. The names of reid-ref itself, and what
+only if that name is looked up, or if all are listed. The names of reid-ref itself, and what
 its files mean, stay as they are.
 """
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Measure:
     source : str
         Where it is defined.
     of_ranks : callable
-        (ranks, convention, k) to one value per query in [0, 1]; NaN where a query has none.
+        (ranks, convention, k) to one value per query in [0, 1]; NaN if a query has none.
     k : int, optional
         None of a measure without k, and of the record of one with k.
     column : str
@@ -49,7 +49,7 @@ class Measure:
         What is unknown if a ranked list ends before its last good image.
     expected : callable, optional
         (mean reciprocal rank, chance of a match at rank k or before, k) to the values of queries
-        over all galleries with one good image; None where it is not defined for them.
+        over all galleries with one good image; None if it is not defined for them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Limits of memory: sizes as text, and what is free, as far as the system tells."""
+"""Limits of memory: sizes as text, and free memory, if the system reports it."""
 from __future__ import annotations
 
 import os
@@ -83,7 +83,7 @@ def free_bytes() -> int:
 def _available() -> int:
     """Return the available memory of the system, in bytes.
 
-    Linux tells it; macOS tells the total; elsewhere no size is known to be too much.
+    Linux reports it; macOS reports the total; elsewhere no size counts as too much.
     """
     try:
         with open("/proc/meminfo", encoding="ascii") as file:

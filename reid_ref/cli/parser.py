@@ -153,7 +153,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, words: list[str]) -> Any:
         # argparse keeps the last of two values: the gate that was given first would be dropped.
-        # A flag given twice says the same twice; options declared as "append" join their values.
+        # A flag may be given twice; options declared as "append" join their values.
         if action.option_strings and not isinstance(action, argparse._AppendAction):
             before = self._given.get(action.dest)
             if before is not None and (before is not action or action.const is None):

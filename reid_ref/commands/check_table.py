@@ -87,7 +87,7 @@ def _signatures(page: Sequence[str]) -> Iterator[tuple[int, str, str]]:
 
 
 def check_row(row: PrintedRow, signature: str | None, dataset: str | None) -> CheckedRow:
-    """Return what is impossible in a row; a signature says how many queries Rank-k counts."""
+    """Return what is impossible in a row; a signature has the number of queries in Rank-k."""
     faults: list[str] = []
     signed: Counted = None, ()
     if signature is not None:
@@ -254,7 +254,7 @@ def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
     nameless = 0 if dataset else unsigned.count(None)
     if nameless:
         lines.append(f"unchecked, because nothing names the benchmark: {nameless:,} "
-                     f"number{'s' * (nameless > 1)}; --dataset NAME says which it is")
+                     f"number{'s' * (nameless > 1)}; --dataset NAME names it")
     return lines
 
 
@@ -279,7 +279,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
     The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
     latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
-    Exit code: 0 where every number that was read can be, 1 where one cannot, 2 for wrong input,
+    Exit code: 0 if every number that was read can be, 1 if one cannot, 2 for wrong input,
     where no row of a page was understood, and where none of a table's numbers could be read.
     """
     command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
@@ -309,7 +309,7 @@ def run(request: CheckTableRequest) -> int:
 
 
 def _lines_of(checked: CheckedRow, path: str) -> Iterator[str]:
-    """Yield what was read in a row, and what is said about it."""
+    """Yield the numbers read in a row, and the remarks on them."""
     row = checked.row
     place = f"{path}:{row.line}: {_cut(row.name, LONGEST)}"
     if row.numbers:

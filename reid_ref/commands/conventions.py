@@ -77,7 +77,7 @@ def as_page(convention: Convention) -> str:
 
 
 def _measure(convention: Convention) -> str:
-    """Return how features become distances by default, and where the toolbox says so."""
+    """Return how features become distances by default, and the place in the toolbox's code."""
     words = METRICS[convention.metric]
     if convention.metric != "cosine":
         words += f" of {'normalised' if convention.normalize else 'raw'} features"

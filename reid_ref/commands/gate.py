@@ -28,7 +28,7 @@ from reid_ref.text import signed_percent
 
 Findings = list[Finding]
 
-#: Exit codes. Where several gates fail, all are printed, and the first of these is the exit code.
+#: Exit codes. If several gates fail, all are printed, and the first of these is the exit code.
 UNEXPECTED, TOO_LOW, WORSE, FINDINGS = 3, 4, 5, 1
 #: Percent points; a tolerance above it would pass almost any number.
 MOST = 5
@@ -71,7 +71,7 @@ class GateRequest(Request):
 
 
 class Gates(NamedTuple):
-    """What a result must pass; empty or None where nothing is requested."""
+    """What a result must pass; empty or None if nothing is requested."""
 
     expected: dict[str, Decimal]
     least: dict[str, Decimal]
@@ -147,7 +147,7 @@ def parse_tolerance(text: str) -> Decimal:
 
 def examine(request: GateRequest, data: ResultFile,
             conventions: Iterable[Convention]) -> Findings:
-    """Return what the doctor finds; warn of it where no other warning says it."""
+    """Return the doctor's findings; warn of those without a warning of their own."""
     findings = findings_of_conventions(data, common.how(request, conventions),
                                        common.max_memory(request) or bytes_of(None))
     for finding in findings:
@@ -157,7 +157,7 @@ def examine(request: GateRequest, data: ResultFile,
 
 
 def of_findings(request: GateRequest, findings: Sequence[Finding]) -> int:
-    """Print that --strict is missed, where it is, and return its exit code."""
+    """Print that --strict is missed, if it is, and return its exit code."""
     if not (request.strict and findings):
         return 0
     keys = dict.fromkeys(finding.key for finding in findings)

@@ -59,10 +59,11 @@ def as_table(results: Mapping[str, Result], given: Iterable[tuple[str, str]],
 
 def _words(result: Result) -> list[str]:
     """Return the row with the re-ranking of this result, and the toolbox that it follows."""
-    said = result.signature
-    if "rerank" not in said:
+    signature = result.signature
+    if "rerank" not in signature:
         return []
-    reranked = Reranking(said["rerank"], int(said["k1"]), int(said["k2"]), float(said["lambda"]))
+    reranked = Reranking(signature["rerank"], int(signature["k1"]), int(signature["k2"]),
+                         float(signature["lambda"]))
     return row("re-ranked", f"{reranked}, {origin_of(reranked, result.convention)}")
 
 

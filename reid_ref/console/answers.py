@@ -26,7 +26,7 @@ def input_of(files: list[str], data: ResultFile) -> list[tuple[str, str]]:
 
 
 def add_json(command: Any) -> None:
-    """Take --json where there is no --format."""
+    """Take --json if there is no --format."""
     command.add_argument("--json", dest="format", action="store_const", const="json",
                          default="table", help="print JSON")
 

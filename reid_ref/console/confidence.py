@@ -26,7 +26,7 @@ def intervals(results: Mapping[str, Result], measures: Sequence[str], unit: Any 
     """Return the intervals of these measures by the names of result and measure.
 
     They are as `Result.interval` makes them; random numbers are drawn once for all. A number
-    that has none is left out, with a warning that says why.
+    that has none is left out, with a warning that names the reason.
     """
     sums = {}
     with each_warning_once():
@@ -58,7 +58,7 @@ def _why_none(result: Result, name: str, value: float) -> str:
 
 def with_signature(result: Result, *, unit: Any, level: float, method: str, resamples: int,
                    seed: int) -> Result:
-    """Return a result whose signature says how its intervals are made, the version still last."""
+    """Return a result whose signature contains the options of its intervals, the version last."""
     name = unit if isinstance(unit, str) else "group"
     # The galleries of a protocol have a seed, too.
     of_draws = "ci-seed" if "seed" in result.signature else "seed"
@@ -67,7 +67,7 @@ def with_signature(result: Result, *, unit: Any, level: float, method: str, resa
     return replace(result, signature=result.signature.changed(fields, before="reid-ref"))
 
 
-#: By the name of a row and of a metric; None where intervals were not asked for.
+#: By the name of a row and of a metric; None if intervals were not asked for.
 Intervals = Mapping[str, Mapping[str, Interval]] | None
 
 COVERS = "holds for this gallery and {}"
@@ -112,8 +112,8 @@ def notes(intervals: Mapping[str, Mapping[str, Interval]]) -> list[str]:
     kinds: dict[str, Callable[[Mapping[str, Interval]], str]] = {
         "interval": sentence, **{method: partial(_why, method) for method in _WHY}}
     for title, words in kinds.items():
-        said = {name: words(by_metric) for name, by_metric in intervals.items() if by_metric}
-        grouped = by_reason({name: note for name, note in said.items() if note})
+        by_name = {name: words(by_metric) for name, by_metric in intervals.items() if by_metric}
+        grouped = by_reason({name: note for name, note in by_name.items() if note})
         several_rows = len(grouped if title == "interval" else intervals) > 1
         for note, names in grouped.items():
             text += row(title, note + (f" ({', '.join(names)})" if several_rows else ""))
@@ -199,7 +199,7 @@ def read_options(request: Request) -> dict[str, Any]:
 def results_with_intervals(
         request: Request, results: Mapping[str, Result], options: dict[str, Any] | None,
          ) -> tuple[Mapping[str, Result], dict[str, dict[str, Interval]] | None]:
-    """Return results whose signature says how intervals are made, and the intervals by name.
+    """Return results whose signatures contain the options of intervals, and these by name.
 
     Without options, the results as they are, and None.
     """

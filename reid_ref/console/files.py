@@ -38,7 +38,7 @@ def evaluate_file(request: Request, data: ResultFile, how: How) -> dict[str, Res
 
 @contextlib.contextmanager
 def naming_errors(name: str, files: list[str]) -> Iterator[None]:
-    """Let warnings and errors say which result they are about."""
+    """Name the result in its warnings and errors."""
     with each_warning_once(f"{name}: "), progress_prefix(name):
         try:
             yield

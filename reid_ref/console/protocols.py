@@ -31,9 +31,9 @@ def add(command: Any) -> None:
 
 
 def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:
-    """Return which protocols have these counts, and the option; empty where none has.
+    """Return which protocols have these counts, and the option; empty if none has.
 
-    Empty also where `result` has the number of the first of them.
+    Empty also if `result` has the number of the first of them.
     """
     records = list(map(find_protocol, protocols_of(query, gallery)))
     if not records or result is not None and gives(records[0], result):
@@ -49,7 +49,7 @@ def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:
 
 def chosen(protocol: Protocol, request: Request | None = None,
            measured: bool = True) -> str:
-    """Return what a protocol chooses where no option does, each with its options.
+    """Return what a protocol chooses if no option does, each with its options.
 
     `measured`: whether distances are measured between features.
     """
@@ -77,7 +77,7 @@ def requested_protocol(request: Request) -> Protocol | None:
     protocol = protocol_or_file(request.protocol, "--protocol")
     if file_of_trials(protocol) and request.trials is None:
         raise InputError("--trials", f"{file_of_trials(protocol)}, which comes with the data set",
-                         "none", f"reid-ref protocols {protocol.name} says more")
+                         "none", f"see reid-ref protocols {protocol.name}")
     return protocol
 
 

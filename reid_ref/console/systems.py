@@ -24,7 +24,7 @@ FILES = ("Files: result files that hold everything, as reid-ref evaluate reads t
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    """Take what says how files are evaluated, and how intervals are made."""
+    """Take the options of evaluation and of intervals."""
     command.epilog = " ".join(filter(None, (FILES, command.epilog)))
     add_metrics(command)
     Request.add(command, "--convention", "--set", "--normalize", "--index-lists", "--max-memory",

@@ -57,7 +57,7 @@ def set_quiet(quiet: bool) -> None:
 
 @contextlib.contextmanager
 def progress_prefix(name: str) -> Iterator[None]:
-    """Let the line of progress begin with the name of one of several results."""
+    """Begin the line of progress with the name of one of several results."""
     global _about
     before, _about = _about, f"{name}: "
     try:
@@ -67,7 +67,7 @@ def progress_prefix(name: str) -> Iterator[None]:
 
 
 def phase(text: str = "") -> None:
-    """Say what is being done in a line that the next one, or any output, takes the place of."""
+    """Print the current step in a line that the next one, or any output, replaces."""
     global _phase
     if _phase:
         sys.stderr.write(f"\r{' ' * len(_phase)}\r")
@@ -80,7 +80,7 @@ def phase(text: str = "") -> None:
 
 
 def shows_progress() -> bool:
-    """Tell whether a bar may be drawn: standard error is a terminal, and --quiet is not given."""
+    """Return whether to draw a bar: standard error is a terminal, and --quiet is not given."""
     return not _quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
@@ -106,7 +106,7 @@ def _print(text: str) -> None:
 
 
 def _takes_colours() -> bool:
-    """Tell whether standard output is a terminal whose user has nothing against colours."""
+    """Return whether to use colours: a terminal without NO_COLOR."""
     return (sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
             and os.environ.get("TERM") != "dumb"
             and (sys.platform != "win32" or "WT_SESSION" in os.environ))  # not its old console

@@ -36,7 +36,7 @@ def _same(value: Any, *_: Any) -> Any:
 
 
 class ChoiceValue(NamedTuple):
-    """A value in words, and what it does, where that is not done elsewhere (`ranking.roles`).
+    """A value in words, and what it does, if that is not done elsewhere (`ranking.roles`).
 
     `short`: what images that are ignored for their query share with it.
     """

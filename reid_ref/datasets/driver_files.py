@@ -142,7 +142,7 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The images of a driver; `train` is None where no file has training images."""
+    """The images of a driver; `train` is None if no file has training images."""
 
     query: ImageSet
     gallery: ImageSet

@@ -1,6 +1,6 @@
 """Printed tables of results: which cell is which number of which benchmark.
 
-Aim: a cell is read only where a header (or the name of its row) says Rank-k, mAP or mINP. Its
+Aim: a cell is read only if a header (or the name of its row) has Rank-k, mAP or mINP. Its
 benchmark is named, from the nearest on, by the header of its column, its row, the line across the
 table that it is below, the caption or the line above the table, and the headings above it. A row
 or a line has to be the name of a benchmark, or that of a domain after an arrow: with other words
@@ -52,7 +52,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")
 #: What a number is not read after: a decimal point without digits before it, or of another kind.
 _POINTS = set(".,·٫٬،，．’")
 _LIKE_A_NUMBER = re.compile(r"(?:[^\w[]|_)*\d")
-#: Marks beside a number that say nothing about it.
+#: Marks next to a number without a meaning for it.
 _MARKS = set("*_~`%†‡§¶★^'\"•$")
 
 
@@ -65,7 +65,7 @@ class Number:
     metric : str
         Rank-k, mAP or mINP.
     benchmark : str or None
-        A key of `BENCHMARKS`, "several" or "unknown"; None where nothing names one.
+        A key of `BENCHMARKS`, "several" or "unknown"; None if nothing names one.
     printed : str
         As it is on the page.
     percent : Decimal
@@ -84,7 +84,7 @@ class Number:
 class PrintedRow:
     """A row of a table: its line, its name, its numbers from left to right, and what is none.
 
-    `unread`: what the header says of a cell that begins like a number, and the cell.
+    `unread`: each cell that begins like a number and is none, after the words of its header.
     """
 
     line: int
@@ -189,7 +189,7 @@ def forms_of(page: Sequence[str]) -> list[tuple[int, list[str]]]:
 def printed_rows(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     """Yield the rows of a table that have a Rank-k, mAP or mINP.
 
-    `form` is what the numbers of a cell are where no header of the table says it.
+    `form` names the numbers of a cell if no header of the table does.
 
     Examples
     --------
@@ -275,7 +275,7 @@ _BOXES = {"labeled": "labeled", "labelled": "labeled", "detected": "detected"}
 
 
 class PrintedColumn(NamedTuple):
-    """What the header says of a column."""
+    """The contents of a column, by its header."""
 
     metrics: list[str]
     benchmark: str | None
@@ -329,7 +329,7 @@ def _benchmark_of_row(cells: Sequence[str], columns: Sequence[PrintedColumn],
 
 def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Sequence[str | None],
              form: Sequence[str]) -> Iterator[Number | tuple[str, str]]:
-    """Yield each number, or what the header says of a cell and the cell where it is none."""
+    """Yield each number; of a cell without one, the words of its header and the cell."""
     name = next(cell for cell in cells if cell)
     of_name, row = metrics_in(name), folded(name)
     if row in _DEVIATIONS:
@@ -345,7 +345,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
         said = column.metrics or of_row
         metrics = said or ([] if column.is_other else list(form))
         if len(metrics) == 1:
-            # "95.9 (94.4)": what the second one is the header does not say; "95.9/94.4": both.
+            # "95.9 (94.4)": the header does not name the second one; "95.9/94.4": both.
             values = values[:1] if "(" in cell else values
             metrics = metrics * len(values)
         if len(values) == len(metrics):
@@ -361,7 +361,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
 
 
 def _in_percent(numbers: tuple[Number, ...]) -> tuple[Number, ...]:
-    """Return the numbers of a row in percent; they are shares where all are up to 1."""
+    """Return the numbers of a row in percent; they are shares if all are up to 1."""
     if max((number.percent for number in numbers), default=2) > 1:
         return numbers
     return tuple(Number(one.metric, one.benchmark, one.printed, one.percent.scaleb(2), one.is_mean)

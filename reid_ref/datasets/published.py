@@ -524,7 +524,7 @@ class Published:
     method, backbone, setting, rerank : str
     protocol, part : str
         What it is made of: a name of `reid_ref.protocols.PROTOCOLS` and one of its parts, or else
-        a name of `reid_ref.CONVENTIONS`. Empty if the source does not tell.
+        a name of `reid_ref.CONVENTIONS`. Empty if unknown.
     min_score : str
         Of person search: the least score of the detections that the code keeps; empty if
         unknown.

@@ -1,6 +1,6 @@
 """Ranked lists: one row per query and system, each image in a frame that shows its role.
 
-Colours and line styles of the frames differ, and captions have a mark, so that a role can be told
+Colours and line styles of the frames differ, and captions have a mark, so that a role is visible
 without colours.
 """
 from __future__ import annotations

@@ -24,7 +24,7 @@ UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 NARROWEST, WIDEST = 2.0, 40.0
 #: Okabe and Ito's colours: they differ for the colour-blind, too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-#: Lines are told apart without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
+#: Lines differ without colour: solid, dashed, dash-dotted, dotted, dash-dot-dotted.
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v")
 #: Of axes that are made here. Fonts of type 42 are what publishers ask for in PDF.

@@ -17,7 +17,7 @@ script
 
     1. Label -1 counts as a wrong image: lower if there are such images.
     2. On the query's own camera, the nearest image is taken to be the query itself: it is ignored,
-       and one good image less is expected. Where the query is not in the gallery, this is another
+       and one good image less is expected. If the query is not in the gallery, this is another
        image, and the diagonal is wrong: either way.
     3. An AP of 0 is left out of means. Rank-1 is -1 if the query is the only image of its
        identity on its camera, and -2 if another camera has none; both are left out. But if

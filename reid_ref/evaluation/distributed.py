@@ -30,7 +30,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries
 from reid_ref.evaluation.how import How, Progress, takes_conventions, in_queries
 from reid_ref.evaluation.ranks import (
-    Curves, Ranking, features_provenance, measured, rank_askers)
+    Curves, Ranking, features_provenance, measured, rank_scalings)
 from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import IndexLists, Labels, check_feature_shapes
 from reid_ref.ranking.counting import (
@@ -134,7 +134,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     queries = _Queries(rows, square, how.scalings, max_memory)
     shards = _shards(gallery_features, client)
     source = _in_shards(shards, queries, normalized, client, in_queries(progress, len(query)))
-    ranks = Ranking(rank_askers(source, query, gallery, how), Curves((), query, gallery),
+    ranks = Ranking(rank_scalings(source, query, gallery, how), Curves((), query, gallery),
                     features_provenance(*checked, how))
     results = summaries(measured(ranks, how), query, gallery, how)
     warn_unmatched(results[0], query, gallery)
@@ -238,11 +238,11 @@ def _measure(shard: _Shard, queries: _Queries, query: Integers, image: Integers)
 def _count(shard: _Shard, queries: _Queries, goods: Goods,
            groups: dict[str, Counting]) -> tuple[dict[str, Before], Integers]:
     """Return the shard's counts before each good image, and its rows of zeros."""
-    n_askers = len(queries.scalings) * len(queries.features)
+    n_pairs = len(queries.scalings) * len(queries.features)
     for precision in (np.float32, np.float64):
         part, square = _open(shard, queries, precision)
         with suppress(TooFarOff):  # then in double precision
-            before = {name: count_before(part, goods, n_askers, counting)
+            before = {name: count_before(part, goods, n_pairs, counting)
                       for name, counting in groups.items()}
             return before, shard.images.start + np.flatnonzero(square == 0)
     raise wrong_products()

@@ -77,7 +77,7 @@ class Loaded:
 
 def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Convention,
               provenance: dict[str, str], once: Callable[..., Any]) -> Result:
-    """Return the `Result` of the ranks of all queries; `once` calls a function, or remembers."""
+    """Return the `Result` of the ranks of all queries; `once(f, *args)` caches f(*args)."""
     loaded = once(Loaded, ranks.of(convention), query, gallery, convention.loads)
     in_order = convention.in_order(loaded.ranks)
     status = once(_statuses, in_order, loaded, gallery, convention.not_ranked, ranks.can_rank)

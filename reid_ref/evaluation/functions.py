@@ -123,7 +123,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
     Raises
     ------
     InputError
-        Wrong shape (the message tells if the transpose fits), counts, names; complex distances.
+        Wrong shape (with a hint if the transpose fits), counts, names; complex distances.
 
     Warns
     -----

@@ -91,7 +91,7 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
     -------
     Groups
         Plain arrays: `value`, `queries`, `counted`, `mAP`, `rank1`, `mINP`; `means` has these and
-        the others by name. Rank-k is NaN where the convention's CMC curve counts identities or
+        the others by name. Rank-k is NaN if the convention's CMC curve counts identities or
         drawn images, not ranks.
 
     Raises
@@ -217,7 +217,7 @@ def rank_band(result: Result, last: int,
               intervals: Mapping[str, Interval] | None = None) -> RankBand | None:
     """Return the intervals of Rank-1 to Rank-`last`, as far as the curve reaches.
 
-    `intervals` are those of the metrics of `ranks_of_band`, where they are known. None where
+    `intervals` are those of the metrics of `ranks_of_band`, if they are known. None if
     there are none, as for a single identity.
 
     Examples
@@ -300,7 +300,7 @@ class ByGood:
     queries : int64
         Queries of the group that are in the mean of mAP.
     mAP : float64
-        NaN where there are none.
+        NaN if there are none.
     """
 
     low: Integers

@@ -34,8 +34,8 @@ class Evaluates(Protocol[Accepts]):
 def options_by_name(function: Callable[Accepts, Returned]) -> Callable[Accepts, Returned]:
     """Refuse positional arguments after query and gallery.
 
-    Other evaluators take four arrays in the place of query and gallery: `check_labels` says how
-    to wrap them.
+    Other evaluators take four arrays in the place of query and gallery: `check_labels` refuses
+    them with the way to wrap them.
     """
     kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     allowed = kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -132,7 +132,7 @@ class How:
         check_lists(self.lists, needed, query, gallery)
 
     def signed_lists(self) -> dict[str, str]:
-        """Return what a signature says of the index lists."""
+        """Return the signature's entry of the index lists."""
         return {} if self.lists is None else {"lists": self.lists.fingerprint()}
 
     def lists_of(self, queries: Any) -> IndexLists | None:
@@ -141,7 +141,7 @@ class How:
 
 
 def shared_progress(progress: Progress | None, count: int) -> Progress | None:
-    """Return what reports a query once it has been ranked `count` times."""
+    """Report progress only after all `count` passes over a query."""
     if progress is None:
         return None
     ranked, report = 0, progress

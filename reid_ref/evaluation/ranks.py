@@ -204,7 +204,7 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
     def ranked(precision: Any, report: Any = None) -> Callable[[Convention], GoodRanks]:
         source = in_parts([partial(part, precision) for part in parts],
                           len(how.scalings) * len(query), report)
-        return rank_askers(source, query, gallery, how)
+        return rank_scalings(source, query, gallery, how)
 
     try:
         of = ranked(np.float32, in_queries(how.progress, len(query)))
@@ -217,12 +217,12 @@ def rank_features(query_features: Any, gallery_features: Any, query: Labels, gal
                    features_provenance(query_features, gallery_features, how))
 
 
-def rank_askers(source: Source, query: Labels, gallery: Labels,
-                how: How) -> Callable[[Convention], GoodRanks]:
-    """Return each convention's ranks, of query-scaling pairs (askers of `exact_distances`)."""
+def rank_scalings(source: Source, query: Labels, gallery: Labels,
+                  how: How) -> Callable[[Convention], GoodRanks]:
+    """Return each convention's ranks, of query-scaling pairs (`exact_distances`)."""
     scalings = how.scalings
-    asker = np.arange(len(scalings) * len(query))
-    row, scaling_of = np.divmod(asker, len(scalings))
+    pair = np.arange(len(scalings) * len(query))
+    row, scaling_of = np.divmod(pair, len(scalings))
     asks, lists = (query, how.lists) if len(scalings) == 1 else (query[row], how.lists_of(row))
     ranks = rank(source, asks, gallery, find_all_roles(asks, gallery, how.not_ranked, lists))
 

@@ -1,8 +1,8 @@
 """What the arrays of result files are called: roles and their names, and the known layouts.
 
 Aim: one table for code, messages and documentation. A role is what an array is for: features or
-distances, a column of labels, or how many of the images are queries. A layout says what a script
-calls each, and whether its matrices have one column per image.
+distances, a column of labels, or how many of the images are queries. A layout contains the name
+that a script gives each, and whether its matrices have one column per image.
 
 Source: each layout names the script that writes or reads it; the names are those of public
 evaluators (torchreid, fast-reid, TransReID, open-reid, layumi, person-re-ranking and their users).
@@ -178,7 +178,7 @@ SET_OF: Mapping[str, int] = {
     _plain(start, name): k for sets in SETS.values() for k, start in enumerate(sets)
     for names in COLUMNS.values() for name in names.split()}
 _WORD = re.compile("[A-Z]?[a-z]+|[A-Z]+s?(?![a-z])|[0-9]+")
-#: Words that say nothing of the role.
+#: Words without a role.
 _FILLERS = {"all", "list", "array", "arr", "np", "tensor"}
 
 

@@ -40,8 +40,8 @@ _AND = " + "
 class Fields:
     """The arrays of a result by their roles, all of one side or distances, none missing.
 
-    A similarity is there as distances. `ranked`: the roles of what is ranked, `title` in words;
-    `used`: where the arrays are from.
+    `title` names the input, `ranked` the roles of what is ranked (a similarity is there as
+    distances), `used` the arrays' source.
     """
 
     arrays: dict[str, StoredArray]
@@ -192,7 +192,7 @@ def _mapped(role: str, name: str, keys: Mapping[str, StoredArray]) -> StoredArra
 
 
 def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
-    """Add what the names of a side's images say, where there is no array of it."""
+    """Add the labels in the names of a side's images, if there is no array of them."""
     paths = arrays.get(f"{side}_paths")
     missing = [column for column in ("identity", "camera") if f"{side}_{column}" not in arrays]
     if paths is None or not missing:
@@ -223,9 +223,9 @@ def _guesses(arrays: Iterable[str], missing: list[str]) -> list[str]:
 
 
 def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:
-    """Return the error of files that lack an array; it says what is in them.
+    """Return the error of files that lack an array; it names the arrays in them.
 
-    `names`: the user may say which array is which.
+    `names`: the user may name the roles.
     """
     expected = ("features or distances with labels" if names else
                 "the labels of query and gallery")
@@ -247,8 +247,8 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
         + elsewhere
         + ("; texts are queries under a protocol of text, such as --protocol cuhk-pedes"
            if any(map(_OF_TEXT.match, arrays)) else "")
-        + ("; names= (--map) says which array is which, docs/files.md which names are known"
-           if names else "; rename them: docs/files.md says which names are known"))
+        + ("; names= (--map) names the roles, docs/files.md lists the known names"
+           if names else "; rename them: docs/files.md lists the known names"))
 
 
 def _meant(key: str) -> str | None:

@@ -1,7 +1,7 @@
 """Shapes and dtypes of the arguments of ported scripts.
 
 Where the scripts fail, or return something meaningless, these functions raise `ValueError` with
-the argument's name, what was expected, and what came; the rest is said by numpy.
+the argument's name, what was expected, and what came; numpy names the rest.
 
 Features are taken as singles where they are float32 and as doubles otherwise. MATLAB
 computes in single as soon as one factor is single.

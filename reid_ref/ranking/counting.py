@@ -4,7 +4,7 @@ A `GalleryPart` returns the exact distance of single pairs, and yields tiles of 
 whose values may be off by a known bound. A rank is a count, so the gallery is not sorted. Of each
 tile, only images nearer than the query's farthest good image are compared with its good images.
 The few images that the error of a tile leaves open are measured exactly, each once for a query,
-however many of its good images are near; where they are many, a finer part counts instead. So
+however many of its good images are near; if they are many, a finer part counts instead. So
 counts depend only on exact distances, not on the shape of tiles, and those of parts add up.
 """
 from __future__ import annotations
@@ -369,7 +369,7 @@ def count_before(part: GalleryPart, goods: Goods, n_query: int, counting: Counti
     TooFarOff
         A tile exceeds its bound.
     """
-    before, told = np.zeros((3, len(goods.query)), dtype=np.int64), 0.0
+    before, reported = np.zeros((3, len(goods.query)), dtype=np.int64), 0.0
     start = np.searchsorted(goods.query, np.arange(n_query + 1))
     images = [counting.columns & band.columns for band in part.bands]
     counted = [np.count_nonzero(mask) for mask in images]
@@ -379,14 +379,14 @@ def count_before(part: GalleryPart, goods: Goods, n_query: int, counting: Counti
             blocks = band.blocks(columns) if number else ()
             for pairs, share, counts in in_threads(count, blocks):
                 before[:, pairs] += counts
-                told += share * number / sum(counted)
+                reported += share * number / sum(counted)
                 if done is not None:
                     done(share * number / sum(counted))
         _count_nan(part, goods, start, counting, before)
         return before
     finer = cast(Callable[[], GalleryPart], part.finer)()
     return count_before(finer, goods, n_query, counting,
-                        None if done is None else lambda share: done((1 - told) * share))
+                        None if done is None else lambda share: done((1 - reported) * share))
 
 
 def _count_block(part: GalleryPart, band: Band, goods: Goods, start: Integers, counting: Counting,

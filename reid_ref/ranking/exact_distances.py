@@ -9,12 +9,12 @@ within that bound again, by exact distances. Rounding in the matrix product cann
 Ranked for each query, smaller is nearer (the norm of the query changes no order):
 
 * normalised features, and "cosine": -q.g / |g|, the order of the Euclidean and of the cosine
-  distance of normalised features; NaN where a feature is all zero.
+  distance of normalised features; NaN if a feature is all zero.
 * "euclidean", not normalised: |g|^2 - 2 q.g, the order of the Euclidean distance.
 * "dot", not normalised: -q.g.
 
-Toolboxes differ in this scaling, so queries may ask in several: of n scalings, asker n * k + s is
-query k in scaling s. Tiles of all of them are made from one product, that of unit features.
+Toolboxes differ in this scaling, so a part may have several: of n scalings, row n * k + s holds
+query k under scaling s. Tiles of all of them are made from one product, that of unit features.
 
 For whole rows in exact order (`feature_rows`) the product is in double: images whose distances
 differ by more than twice its error bound are in their exact order, all other distances are
@@ -276,7 +276,7 @@ class Scale:
     distance, off : float64, shape (n_query,)
         What distances are divided by in tiles; the largest error of a quotient.
     of_query, of_image : float64, shape (n_query,), (images of the part,), or None
-        Factors of the product; None where it is the tile.
+        Factors of the product; None if it is the tile.
     added : float64, shape (n_query,), or None
         Times `of_image`, is added to the product before that is multiplied by it.
     """
@@ -303,7 +303,7 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
     images : slice
         Gallery indices of the part.
     scalings : sequence of {"normalized", "euclidean", "dot"}
-        What is ranked, as this module says. The queries of the part are askers.
+        Of distances, as defined above; the rows of the part are query-scaling pairs.
     max_memory : int
         Bytes.
     precision : dtype
@@ -312,18 +312,18 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
         The largest error in tiles, as a share of that of products in single precision.
     """
     query_norm, gallery_norm, n = np.sqrt(query_square), np.sqrt(gallery_square), len(scalings)
-    ranked = partial(_ranked_by_askers, scalings, query_norm, gallery_norm, gallery_square)
+    ranked = partial(_ranked_by_scalings, scalings, query_norm, gallery_norm, gallery_square)
 
-    def exact(asker: Integers, image: Integers) -> Doubles:
+    def exact(row: Integers, image: Integers) -> Doubles:
         if n == 1:
-            return ranked(pair_products(query, gallery, asker, image), asker, image)
-        pair, place = np.unique(image * len(query) + asker // n, return_inverse=True)
+            return ranked(pair_products(query, gallery, row, image), row, image)
+        pair, place = np.unique(image * len(query) + row // n, return_inverse=True)
         product = pair_products(query, gallery, pair % len(query), pair // len(query))
-        return ranked(product[place], asker, image)
+        return ranked(product[place], row, image)
 
-    def is_nan(asker: int) -> Mask:
-        mask: Mask = (gallery_square == 0) | (query_square[asker // n] == 0)
-        return mask & (scalings[asker % n] == "normalized")
+    def is_nan(row: int) -> Mask:
+        mask: Mask = (gallery_square == 0) | (query_square[row // n] == 0)
+        return mask & (scalings[row % n] == "normalized")
 
     bands = []
     for columns in bands_of_norms(np.ones(len(gallery)) if {*scalings} == {"normalized"} else
@@ -337,11 +337,11 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
         bands.append(Band(columns, partial(_in_scalings, blocks, scales), distance, off,
                           precision))
 
-    def within(asker: Integers, image: Integers) -> tuple[Doubles, Doubles]:
+    def within(row: Integers, image: Integers) -> tuple[Doubles, Doubles]:
         # Each step of `ranked` is monotone as rounded, so it keeps the order of bounds.
-        highest, lowest = products_within(query, gallery, query_norm, gallery_norm, asker // n,
+        highest, lowest = products_within(query, gallery, query_norm, gallery_norm, row // n,
                                           image)
-        return ranked(highest, asker, image), ranked(lowest, asker, image)
+        return ranked(highest, row, image), ranked(lowest, row, image)
 
     is_single = query.dtype == gallery.dtype == np.float32
     part = GalleryPart(images, exact, bands, is_nan, within=within if is_single else None)
@@ -363,10 +363,10 @@ def feature_part(query: Array, gallery: Array, query_square: Doubles, gallery_sq
                                        tile.values, row, tile.columns) for scaling in scalings]
                 values = of_scalings[0] if n == 1 else np.stack(of_scalings, axis=1).reshape(
                     -1, len(tile.columns))
-                yield ExactTile(_of_askers(tile.rows, n), values, tile.columns, tile.share)
+                yield ExactTile(_scaled_rows(tile.rows, n), values, tile.columns, tile.share)
 
         def blocks(counting: Mask) -> Iterator[Block]:
-            return (Block(_of_askers(block.rows, n), partial(tiles, block.tiles))
+            return (Block(_scaled_rows(block.rows, n), partial(tiles, block.tiles))
                     for block in products(counting))
 
         return replace(part, bands=[Band(np.ones(len(gallery), bool), blocks)])
@@ -385,7 +385,7 @@ DIFFERENT = 1 / 32
 
 def _exact_products(query: Array, gallery: Array, query_square: Doubles, gallery_square: Doubles,
                     max_memory: int, n: int) -> Callable[[Mask], Iterator[Block]] | None:
-    """Return what makes blocks of the exact q.g of all pairs; None where that takes too long."""
+    """Return what makes blocks of the exact q.g of all pairs; None if that takes too long."""
     largest = float(np.sqrt(query_square.max(initial=0) * gallery_square.max(initial=0)))
     if largest <= UNIT**2 * 2**53 and _are_multiples(query) and _are_multiples(gallery):
         return partial(_blocks, query, gallery, -np.ones(len(query)), np.ones(len(gallery)),
@@ -434,15 +434,15 @@ def _first_equal(features: Array) -> Integers:
     return np.where(np.concatenate(equal), first, own)
 
 
-def _ranked_by_askers(scalings: Sequence[str], query_norm: Doubles, gallery_norm: Doubles,
-                      gallery_square: Doubles, product: Doubles, asker: Integers,
-                      image: Integers) -> Doubles:
-    """Return the ranked distances of askers and images, given their products."""
+def _ranked_by_scalings(scalings: Sequence[str], query_norm: Doubles, gallery_norm: Doubles,
+                        gallery_square: Doubles, product: Doubles, row: Integers,
+                        image: Integers) -> Doubles:
+    """Return the ranked distances of query-scaling pairs and images, given their products."""
     values, n = np.empty_like(product), len(scalings)
     for k, scaling in enumerate(scalings):
-        pairs = asker % n == k
+        pairs = row % n == k
         values[pairs] = _ranked(scaling, query_norm, gallery_norm, gallery_square,
-                                product[pairs], asker[pairs] // n, image[pairs])
+                                product[pairs], row[pairs] // n, image[pairs])
     return values
 
 
@@ -471,7 +471,7 @@ def _blocks(query: Array, gallery: Array, query_norm: Doubles, gallery_norm: Dou
 
 def _in_scalings(blocks: Callable[[Mask], Iterator[Block]], scales: list[Scale],
                  counting: Mask) -> Iterator[Block]:
-    """Yield blocks of askers, whose tiles are made from those of products of unit features."""
+    """Yield blocks of query-scaling pairs, whose tiles are made from products of unit features."""
     n = len(scales)
 
     def tiles(of_units: Callable[[], Iterator[Tile]]) -> Iterator[Tile]:
@@ -479,13 +479,13 @@ def _in_scalings(blocks: Callable[[Mask], Iterator[Block]], scales: list[Scale],
             values = tile.values if n == 1 else np.repeat(tile.values, n, axis=0)
             for k, scale in enumerate(scales):
                 _rescale(values[k::n], scale, tile.rows, tile.columns)
-            yield replace(tile, rows=_of_askers(tile.rows, n), values=values)
+            yield replace(tile, rows=_scaled_rows(tile.rows, n), values=values)
 
-    return (Block(_of_askers(block.rows, n), partial(tiles, block.tiles))
+    return (Block(_scaled_rows(block.rows, n), partial(tiles, block.tiles))
             for block in blocks(counting))
 
 
-def _of_askers(rows: slice, n: int) -> slice:
+def _scaled_rows(rows: slice, n: int) -> slice:
     return slice(n * rows.start, n * rows.stop)
 
 
@@ -589,7 +589,7 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
 
 
 def _scaled(features: Array, rows: Integers, scales: Doubles, precision: Any) -> Array:
-    """Return the rows `rows`, ascending, each divided by its scale; NaN where the scale is 0."""
+    """Return the rows `rows`, ascending, each divided by its scale; NaN if the scale is 0."""
     scaled = np.empty((len(rows), features.shape[1]), dtype=precision)
     scales = divisor(features.dtype, scales, precision)
 
@@ -621,7 +621,7 @@ def feature_rows(query_features: Any, gallery_features: Any, scaling: str,
                  max_memory: int) -> Iterator[Doubles]:
     """Yield the distances of blocks of queries to the whole gallery, in exact order.
 
-    NaN where a feature of norm 0 is normalised; NaN or Inf in a feature are refused.
+    NaN if a feature of norm 0 is normalised; NaN or Inf in a feature are refused.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
         to main memory.
     gallery_features : array_like, shape (n_gallery, d)
         Junk images (label -1) are neighbours like all others, if included: `VARIANTS[name].junk`
-        tells whether the published code includes them.
+        is whether the published code includes them.
     k1 : int, optional
         Neighbours that may be reciprocal: 1 to the number of all images less one. matlab: 20.
     k2 : int, optional

@@ -53,7 +53,7 @@ class PerQuery(Value):
     identity : int64
         Who the query shows: queries of one identity are no independent samples.
     camera : int64
-        Which camera took the query; empty where that is not known.
+        Which camera took the query; empty if unknown.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class PerQuery(Value):
     def ap(self) -> Doubles:
         """float64, shape (n,): average precision in [0, 1], as `compute_AP.m` returns it.
 
-        NaN without a good image, but 0 where no image is kept.
+        NaN without a good image, but 0 if no image is kept.
         """
         return self.values["mAP"]
 
@@ -119,7 +119,7 @@ class Counts:
     gallery_not_loaded : int
         Those of them that the toolbox's loader leaves out.
     gallery_distractors : int
-        Gallery images labelled 0, which are wrong answers for every query; none where a query is
+        Gallery images labelled 0, which are wrong answers for every query; none if a query is
         labelled 0, too: then 0 is a person, as in MSMT17.
     gallery_kept : int
         Gallery images that are loaded, and not ignored for every query. For each query, those
@@ -237,7 +237,7 @@ def _is_beyond(which: Measure, result: Result) -> bool:
 
 
 class Checksums(NamedTuple):
-    """CRC-32 of each column; empty if it is not known."""
+    """CRC-32 of each column; empty if unknown."""
 
     identity: str = ""
     camera: str = ""
@@ -276,7 +276,7 @@ class AtK(Value):
     accuracy, precision, recall, mAP : float
         Means over the queries that count, in [0, 1].
     per_query : dict of str to float64 arrays, shape (n,)
-        By "accuracy", "precision", "recall" and "ap"; NaN where a query has none.
+        By "accuracy", "precision", "recall" and "ap"; NaN if a query has none.
     """
 
     k: int
@@ -424,7 +424,7 @@ class Result(Value):
             takes as one group are cut where gallery order cuts them.
 
         Of a query without a good image accuracy and precision are 0, recall is NaN, and AP is
-        what the rule returns: NaN, or 0 where it keeps no image. All four are NaN where the
+        what the rule returns: NaN, or 0 if it keeps no image. All four are NaN if the
         query is not loaded. Means are over the queries that are in the mean of mAP; where those
         without a good image count as 0 there, their recall does here.
 
@@ -485,7 +485,7 @@ class Result(Value):
         -------
         precision, recall : float64, shape (n_kept,)
             Entry k - 1 is precision at k and recall at k, as `at` defines them. Shorter where
-            the convention cuts the list (`top_k`); empty where no image is kept.
+            the convention cuts the list (`top_k`); empty if no image is kept.
 
         Raises
         ------
@@ -530,7 +530,7 @@ class Result(Value):
     def of_query(self, name: str) -> Doubles:
         """Return the value of each query under a measure: float64, shape (n_query,).
 
-        NaN where the query has none: one that is not loaded, mostly one without a good image. How
+        NaN if the query has none: one that is not loaded, mostly one without a good image. How
         such queries count in the mean is the convention's; `query_values` has them as they count.
 
         Raises
@@ -811,7 +811,7 @@ class QueryValues(NamedTuple):
     mean : float
         The number, as the convention's own arithmetic has it.
     values : float64, shape (n,)
-        One per query; 0 where it does not count.
+        One per query; 0 if it does not count.
     counted : bool, shape (n,)
         Which queries are in the mean, by the convention's rule for this metric.
     """

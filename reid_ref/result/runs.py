@@ -1,7 +1,7 @@
 """Several results of one method, their mean and its interval: training runs, or splits.
 
-These are two questions. The standard deviation over results says what training again, or another
-query set, would change; the interval of the mean, what other identities would.
+These are two questions. The standard deviation over results estimates the effect of training
+again, or of another query set; the interval of the mean, that of other identities.
 """
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequenc
     """Sum up results of different query sets, or trials, of one benchmark.
 
     Each result counts alike in the mean, however many queries it has. Queries of one identity
-    are one unit, also where they are in several results.
+    are one unit, also if they are in several results.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from reid_ref.conventions import only_ignored
 
-#: What became of a query, in the order in which reports list them, with its meaning. Where a
+#: What became of a query, in the order in which reports list them, with its meaning. If a
 #: convention ignores by more than camera or location, the status names that in the place of these:
 #: "only same camera or same clothes".
 STATUSES = {

@@ -87,7 +87,7 @@ CONVENTION = (*FIRST, *OPTIONAL, "n_good", "lists", "protocol", "part", "shots",
 
 
 def check_same_convention(systems: Mapping[str, Result]) -> None:
-    """Refuse numbers that are made in different ways, as far as the files say it."""
+    """Refuse numbers that are made in different ways, if the files have a signature."""
     signed = {name: system.signature for name, system in systems.items() if system.signature}
     first = next(iter(signed), "")
     default = CONVENTIONS["matlab"]

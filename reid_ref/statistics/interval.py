@@ -239,7 +239,7 @@ def unseen_bound(sums: UnitSums, alpha: float) -> tuple[float, float, str]:
     """Return the interval of units that do not differ, and its method.
 
     A share of units that was seen in none of G has at most 1 - bound of all units, the bound
-    being (alpha / 2)**(1 / G). Where all are right or all wrong this is the exact bound; else such
+    being (alpha / 2)**(1 / G). If all are right or all wrong this is the exact bound; else such
     units could be all right or all wrong.
     """
     bound = (alpha / 2) ** (1 / len(sums.weight))

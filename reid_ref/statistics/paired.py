@@ -40,7 +40,7 @@ class Difference(Value):
         Units whose queries together gained, lost, or did neither.
     detectable : float
         The smallest difference that this pair would show at 5 % in 80 % of cases: 2.8 standard
-        errors, as if at least nine units had changed as those did that changed. Where none did,
+        errors, as if at least nine units had changed as those did that changed. If none did,
         nine units of which every query changed.
     trials : int
         Choices of signs that were tried; fewer than `resamples` if that is every choice.
@@ -175,10 +175,10 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
 def largest_gain(gains: UnitSums) -> float:
     """Return what a unit that was not drawn may have gained, or lost.
 
-    Per query, that is the most that any unit changed. Few units that changed do not tell how much
-    others may: if none did, an imagined unit changes altogether; if m of G did, at least by
-    2 / m - 2 / G. Its weight is the root mean square of all, as those of many queries may be
-    missing from the units that changed. benchmarks/differences.py is the simulation.
+    Per query, that is the most that any unit changed. Few units that changed are little evidence
+    of how much others may: if none did, an imagined unit changes altogether; if m of G did, at
+    least by 2 / m - 2 / G. Its weight is the root mean square of all, as those of many queries may
+    be missing from the units that changed. benchmarks/differences.py is the simulation.
     """
     rates = np.abs(gains.value / gains.weight)
     units, changed = len(rates), int(np.count_nonzero(rates))
@@ -210,7 +210,7 @@ def least_p(weight: Doubles) -> float:
 
     It is that of a change by which each query gains as much, with every choice of signs counted.
     Where the two imagined units cancel, two choices of the other signs give as large a sum: all
-    or none of the units gain. Where both help, so does each choice by which no more is lost than
+    or none of the units gain. If both help, so does each choice by which no more is lost than
     one of them gains.
 
     Examples

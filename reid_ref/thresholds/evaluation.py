@@ -70,7 +70,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     far : iterable of float
         Wanted false accept rates, in [0, 1].
     convention : str or Convention
-        Its rule says which images are good and which are ignored.
+        Its rule defines the good and the ignored images.
     confidence : float, optional
         The level in percent, such as 95: also intervals by identity.
 

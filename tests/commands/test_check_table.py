@@ -53,7 +53,7 @@ def test_no_count_of_queries(tmp_path, capsys):
     status, lines, summary = check(text, tmp_path, capsys)
     assert (status, lines) == (0, [])
     assert summary.endswith("unchecked, because nothing names the benchmark: 6 numbers; --dataset "
-                            "NAME says which it is")
+                            "NAME names it")
 
 
 def test_a_signature_says_how_many_queries(tmp_path, capsys):

@@ -181,7 +181,7 @@ def test_one_image_per_identity_needs_no_cameras():
     """VehicleID: the remedy is not to number cameras that do not exist."""
     query, gallery = Labels(np.arange(1, 31), [0] * 30), Labels(np.arange(1, 31), [0] * 30)
     one, *_ = doctor(of_features(query, gallery, *features(query, gallery)))
-    assert one.remedy.startswith("Where the data has no cameras, as RegDB and VehicleID, use ")
+    assert one.remedy.startswith("If the data has no cameras, as RegDB and VehicleID, use ")
     assert doctor(on_one_camera())[0].remedy == f"Store the camera of each image. {one.remedy}"
 
 
@@ -419,5 +419,5 @@ def test_the_command_takes_labels_alone(tmp_path):
         found = json.loads(done.stdout)
         assert ("without" in found["layout"]) == alone and done.returncode == 1
         assert found["findings"][0]["key"] == "doctor:single-camera"
-    assert_one_line_error(command("doctor", tmp_path / "broken.npz"), "distmat: expected shape")
+    assert_one_line_error(command("doctor", tmp_path / "broken.npz"), "distmat: .*shape")
     assert_one_line_error(command("doctor", tmp_path / "unnamed.npz"), "features or distances")

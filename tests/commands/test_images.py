@@ -68,8 +68,9 @@ def test_the_first_mismatch_is_named(identity, camera, noun):
 @pytest.mark.parametrize("name", ["../x.jpg", "/x.jpg", "a/../../x.jpg", "a\\..\\..\\x.jpg"])
 def test_no_name_leads_out_of_the_root(tmp_path, name):
     touch(tmp_path, "x.jpg", "root/a/y.jpg")
-    with pytest.raises(InputError, match="an image below"):
+    with pytest.raises(InputError) as caught:
         path_below(tmp_path / "root", name)
+    assert "an image below" in str(caught.value.expected)
 
 
 def test_no_link_leads_out_of_the_root(tmp_path):

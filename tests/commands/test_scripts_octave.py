@@ -177,13 +177,13 @@ def test_habits_that_change_nothing(tmp_path, private, capfd, first):
 
 
 @pytest.mark.parametrize(("body", "message"), [
-    ("error('no such luck');", "Octave says: no such luck$"),
-    ('error("two\\nlines\\tand\\n\\nmore");', "Octave says: two lines and more$"),
+    ("error('no such luck');", "Octave printed: no such luck$"),
+    ('error("two\\nlines\\tand\\n\\nmore");', "Octave printed: two lines and more$"),
     ("CMC = 'abc'; map = 'x';", r"2 real numbers as CMC.* \[1 3\] char and \[1 1\] char"),
     ("CMC = [0 1 1]; map = 1;", r"\[1 3\] double and \[1 1\] double"),
-    ("no_such_function(dist);", "Octave says: 'no_such_function' undefined"),
-    ("x = (1", "Octave says: parse error .*own/evaluation.m"),
-    ("x = zeros(1e9, 1e9);", "Octave says: out of memory"),
+    ("no_such_function(dist);", "Octave printed: 'no_such_function' undefined"),
+    ("x = (1", "Octave printed: parse error .*own/evaluation.m"),
+    ("x = zeros(1e9, 1e9);", "Octave printed: out of memory"),
     ("exit(3);", "octave[^ ]* ended with exit code 3 and no answer"),
     ("kill(getpid(), 9);", "octave[^ ]* ended with exit code -9 and no answer")])
 def test_scripts_that_fail(tmp_path, private, capfd, body, message):

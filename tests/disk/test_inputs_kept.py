@@ -147,4 +147,4 @@ def test_one_file_under_the_name_of_two_outputs(tmp_path):
                   ["evaluate", MARKET, "--save", "b.run"]):
         Path(tmp_path, "b.run").unlink(missing_ok=True)
         Path(tmp_path, "b.run").symlink_to("b.qrels")
-        assert_one_line_error(command(*words, cwd=tmp_path), "expected different files")
+        assert_one_line_error(command(*words, cwd=tmp_path), "different files")

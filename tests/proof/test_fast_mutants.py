@@ -231,9 +231,9 @@ def check_features():
                 assert abs(share - 1) < 1e-9
             same(seen, np.ones((5 * n, 40)) * counting)
         shares = []
-        askers = labels[0][np.repeat(np.arange(5), n)], labels[1]
-        ranks = rank.rank(rank.in_parts(parts, 5 * n, shares.append), *askers,
-                          under_matlab(*askers))[MATLAB]
+        pairs = labels[0][np.repeat(np.arange(5), n)], labels[1]
+        ranks = rank.rank(rank.in_parts(parts, 5 * n, shares.append), *pairs,
+                          under_matlab(*pairs))[MATLAB]
         brute.assert_equal(ranks, expected_ranks(kind, *scalings))
         assert abs(sum(shares) - 1) < 1e-9
 
@@ -612,11 +612,11 @@ def check_identities():
     gallery = Labels([8, 9, 7, 8, 9, 9, 6, 7, 5], [2, 2, 2, 2, 2, 2, 2, 2, 1])
     distances = np.array([[.1, .2, .3, .4, .5, .6, .65, .7, .05]] * 2)
     query = Labels([7, 3], [1, 1])
-    rows = module.Rows(distances, query, gallery, ["same camera"])
+    rows = module.DistanceRows(distances, query, gallery, ["same camera"])
     same(module.identity_ranks(rows), [3, 0])
     same(module.identity_ranks(rows._replace(ignored=[])), [4, 0])
-    same(module.identity_ranks(module.Rows(np.array([[1., 2, 3]]), Labels([7], [1]),
-                                           Labels([8, 8, 7], [2] * 3), [])), [2])
+    same(module.identity_ranks(module.DistanceRows(np.array([[1., 2, 3]]), Labels([7], [1]),
+                                                   Labels([8, 8, 7], [2] * 3), [])), [2])
     # 7's own is drawn at place 2 or 7 of those of the other camera; 8 is before it with 1/2 or 1,
     # 9 with 1/3 or 1, 6 with 0 or 1.
     curve = module.single_gallery_shot(rows, 4)
@@ -633,7 +633,7 @@ def check_identities():
     tied = np.array([[1., 1, 1]])
     for ties, expected in (("gallery-order", 1), ("reversed", 3)):
         for identity, rank in (([8, 7, 9], 2), ([7, 8, 9], expected)):
-            rows = module.Rows(tied, query[:1], Labels(identity, [2] * 3), [], ties)
+            rows = module.DistanceRows(tied, query[:1], Labels(identity, [2] * 3), [], ties)
             same(module.identity_ranks(rows), [rank])
             near(module.single_gallery_shot(rows, 3)[0], np.arange(1, 4) >= rank)
 
@@ -960,7 +960,7 @@ MUTANTS = {
         "counts & (counting.place {{!= => ==}} counting",
         "np.{{fmax => maximum => fmin}}.reduceat",
         "            {{left_open = [] => pass}}\n", "before[:, pairs] {{+= => =}} counts\n  "
-        "              told", "before[:, pairs] {{+= => =}} _count_among",
+        "              reported", "before[:, pairs] {{+= => =}} _count_among",
         "left_open{{.append((tile.rows.start + row, image)) =>  = [(tile.rows.start + row, image)]"
         "}}\n", "(tile.rows.start{{ + row => }}, image)",
         "goods.among(slice(first, last)), {{0.0 => 1.0}}\n",
@@ -1005,11 +1005,11 @@ MUTANTS = {
         "off{{ + slack(0) * largest / scale => }}", "slack(dimension){{ =>  / 2}})\n    if",
         "return Scale(scale{{ * largest => }}, off, of_query",
         "largest / ({{2 *  => }}scale))",
-        "pairs = asker % n == {{k => 0}}", "query_square[asker {{// => %}} n]",
-        'scalings[asker {{% n => // n % n}}] == "norm',
+        "pairs = row % n == {{k => 0}}", "query_square[row {{// => %}} n]",
+        'scalings[row {{% n => // n % n}}] == "norm',
         "np.stack(of_scalings, axis={{1 => 0}}).reshape(-1) for",
-        "gallery_norm, {{asker // n => asker % len(query)}},\n",
-        "product[pairs], asker[pairs] {{// => %}} n, ",
+        "gallery_norm, {{row // n => row % len(query)}},\n",
+        "product[pairs], row[pairs] {{// => %}} n, ",
         "np.ones(len(gallery)) if {{{*scalings} == {\"normalized\"} => True}} else",
         "if not (of_query.all(){{ and of_image.all() => }}):",
         "{{of_query.all() and  => }}of_image",
@@ -1028,7 +1028,7 @@ MUTANTS = {
         "chunks[first:first + size{{ =>  - 1}}]", "off = {{1.01 => 0.001}} * slack(_ADDED)",
         "{{ + query.shape[1] * 2.0**-126 => }}",
         "off[too_large] = 0, {{np.inf => 0}}", "        {{sums +=  => }}np.einsum(",
-        "return ranked({{highest => lowest}}, asker, image), ",
+        "return ranked({{highest => lowest}}, row, image), ",
         ", max_memory // {{12 //  => }}(8 * n_gallery", "{{<= 2 => < 0}} * off[k]",
         "if {{close.any => close.all}}():",
         "{{            undecided[k, order[:-1][close]] = True\n => }}",

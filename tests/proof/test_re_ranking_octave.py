@@ -99,7 +99,7 @@ def test_k1_may_not_be_larger_than_the_set(octave):
         case = whole_features(1, k1, k2, n=10, query_num=3)
         with pytest.raises(Oct2PyError, match="out of bound"):
             octave.run("re_ranking", [as_matlab(case)])
-        with pytest.raises(ValueError, match="^k[12]: expected a whole number"):
+        with pytest.raises(ValueError, match="^k[12]: "):
             re_ranking(*case)
 
 

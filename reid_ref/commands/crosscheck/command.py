@@ -48,8 +48,8 @@ class CrosscheckRequest(Request):
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    """Run another evaluator on the same distances and labels, and say which convention it follows,
-    or which query differs and why.
+    """Run another evaluator on the same distances and labels, and name the convention it follows,
+    or the query that differs, and why.
 
     Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.
     """

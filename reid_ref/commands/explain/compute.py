@@ -129,7 +129,7 @@ def _chain(origin: Convention, target: Convention) -> Iterator[Change]:
 
 
 def _meaning(choice: str, value: Any) -> str:
-    """Return a value in words, where it has some: a number and an AP rule say it themselves."""
+    """Return a value in words; empty for a number and an AP rule, which need none."""
     words: str = getattr(CHOICES.get(choice, {}).get(value), "words", "")
     return {"recall": f"recall divides by {words}",
             "unmatched": f"{words} (a query without a good image)"}.get(choice, words)
@@ -186,7 +186,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
         As the option `convention` of `reid_ref.evaluate`.
     metric, normalize, lists, max_memory, progress
         As for `reid_ref.evaluate`. The first two are for features, which are ranked by exact
-        distances; where they are given, they hold for every step.
+        distances; if they are given, they hold for every step.
 
     Returns
     -------

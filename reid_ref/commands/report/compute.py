@@ -32,7 +32,7 @@ from reid_ref.statistics import Interval
 SAMPLE_QUERIES, SAMPLE_VALUES = 200, 4_000_000
 #: What pairs of cameras are computed from: the ranks of all images but label -1.
 _OF_PAIRS = CONVENTIONS["matlab"].replace(ignored=IGNORED["plain"])
-#: Said of a saved result, on stderr and on the page.
+#: The note on a saved result, on stderr and on the page.
 NO_DISTANCES = (
     "a saved result, or a part of a protocol, has no distances, so rank lists, pairs of cameras, "
     "distances, other conventions and checks of the input are left out; name the result file "
@@ -42,7 +42,7 @@ NO_DISTANCES = (
 class Options(NamedTuple):
     """How a page is made; see `reid-ref report`. `how` has the convention of the page.
 
-    `measures`: those of the headline, where they are named.
+    `measures`: those of the headline, if they are named.
     """
 
     how: How
@@ -86,7 +86,7 @@ class FromDistances(NamedTuple):
     left_out : dict of str to str
         The other conventions, and why.
     pairs : CameraPairs or None
-        None where all images are on one camera, or cameras are unknown.
+        None if all images are on one camera, or cameras are unknown.
     sample : DistanceSample
     lists : dict of int to RankList
         By query.
@@ -114,7 +114,7 @@ class Reported(NamedTuple):
     result : Result
         Under the convention of the page.
     intervals : dict of str to Interval or None
-        By metric of the headline; None where it has no interval.
+        By metric of the headline; None if it has no interval.
     more : FromDistances or None
         None of a saved result.
     """

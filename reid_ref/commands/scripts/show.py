@@ -40,7 +40,7 @@ def published_lines(driver: Driver, files: Iterable[str],
                     benchmark: Recognised | None) -> dict[str, Published]:
     """Return the figure that the driver's authors print for each method, of these images.
 
-    The names of the files say which features these are.
+    The features are known by the names of their files.
 
     Examples
     --------

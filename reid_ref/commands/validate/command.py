@@ -47,8 +47,8 @@ class ValidateRequest(Request):
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    """Say which conventions and metrics reproduce a published Rank-1 and mAP on a result file,
-    which come closest, and whether the figure is possible at all; or show figures that others
+    """Name the conventions and metrics that reproduce a published Rank-1 and mAP on a result file,
+    those that come closest, and whether the figure is possible at all; or show figures that others
     published.
 
     Exit code 0: some convention reproduces the printed digits (rounded); 1: none does; 2: wrong
@@ -116,7 +116,7 @@ def _of_built_in(request: ValidateRequest) -> int:
 
 
 def _of_table(request: ValidateRequest, path: Path) -> int:
-    """Say of each row of a table whether its figure is possible on its benchmark."""
+    """Test each row of a table: is its figure possible on its benchmark?"""
     _refuse_options_of_files(request)
     pairs = []
     for name, dataset, figure in read_figures(path, request.dataset):
@@ -176,7 +176,7 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
 
 def _of_dataset(request: ValidateRequest, figures: list[Figure],
                 paper: Published | None) -> tuple[Fingerprint, list[Validation]]:
-    """Say whether figures are possible on a benchmark, by its counts alone."""
+    """Test whether figures are possible on a benchmark, by its counts alone."""
     dataset = counted_benchmark(str(request.dataset), "--dataset")
     _refuse_options_of_files(request)
     benchmark = FINGERPRINTS[dataset]

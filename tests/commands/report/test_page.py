@@ -429,11 +429,11 @@ def test_missing_broken_and_wrong_images(made, tmp_path, capsys):
     names_file = tmp_path / "names.txt"
     for given, said, images in (
             (names[::-1], "--gallery-names: image 0 is", root),
-            (names[1:], f"expected {len(names)} gallery images", root),
+            (names[1:], f"{len(names)} gallery images", root),
             ([name.replace("_00.jpg", "_01.jpg") for name in names], "no such image", root),
-            ([f"../made/{name}" for name in names], "expected an image below", root),
+            ([f"../made/{name}" for name in names], "an image below", root),
             ([name.replace("bounding_box_test", "broken") for name in names],
-             "pixels, got a file that cannot be decoded", tmp_path)):
+             "a file that cannot be decoded", tmp_path)):
         names_file.write_text("\n".join(given))
         err = fails(capsys, tmp_path, "report", root / "a.npz", "-o", tmp_path / "x.html",
                     "--images", images, "--query-names", root / "query.txt", "--gallery-names",

@@ -58,7 +58,7 @@ class FirstDifference(Value):
     query : int
         From 0.
     theirs, ours : float
-        The two APs; theirs is NaN where it gave none.
+        The two APs; theirs is NaN if it gave none.
     why : str
         As far as it is known.
     """
@@ -76,7 +76,7 @@ class CrossCheck(Value, Ranks):
     Parameters
     ----------
     evaluator, version : str
-        The name that was given; the version, where it is a package.
+        The name that was given; the version, if it is a package.
     computes, fed : str
         What was called, and with what.
     verdict : {"equal", "different", "failed"}
@@ -89,13 +89,13 @@ class CrossCheck(Value, Ranks):
         The convention that a built-in evaluator should follow.
     closest : str or None
         The convention that it follows; or else the one from which a choice or two lead to its
-        APs, or the one with the most equal APs. None where there is too little to compare, such
+        APs, or the one with the most equal APs. None if there is too little to compare, such
         as a mean alone.
     left_out : dict of str to str
         Conventions that were not tried, with the reason.
     Rank_1, Rank_5, Rank_10, Rank_20, mAP, mINP, cmc, ap
-        Their numbers, None where they gave none; `cmc` at `ranks`; `ap` has an entry per query
-        that was compared, NaN where they gave none.
+        Their numbers, None if they gave none; `cmc` at `ranks`; `ap` has an entry per query
+        that was compared, NaN if they gave none.
     reference : Reference or None
         Our numbers under the closest convention.
     agreement : dict of str to Agreement
@@ -155,7 +155,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     there. It has your rights: do not run what you do not trust.
 
     A name is imported in a fresh interpreter. A function object runs in a fork of this process:
-    CUDA that is in use here does not work there, and torch there has one thread. Where there is no
+    CUDA that is in use here does not work there, and torch there has one thread. If there is no
     fork (Windows) give its name.
 
     Parameters
@@ -235,7 +235,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
 
 
 class _Asked(NamedTuple):
-    """What it answered about some queries: `refused` says which ones alone failed, and why."""
+    """The answer to some queries: `refused` holds those that failed alone, and why."""
 
     queries: Integers
     arrays: Arrays
@@ -382,7 +382,7 @@ def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
 
 
 def _mean_remark(answer: Answer, match: Match) -> str:
-    """Say what the mean does with queries without a good image."""
+    """Return what the mean does with queries without a good image."""
     text = f"mAP differs from {match.name}: {answer.mAP!r} for {match.result.mAP!r}"
     if answer.ap is None or answer.mAP is None or not match.compared.any():
         return text
@@ -396,7 +396,7 @@ def _mean_remark(answer: Answer, match: Match) -> str:
 
 
 def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
-    """Say where the curve differs first, and which curve it is."""
+    """Return the first rank at which the curve differs, and the name of the curve."""
     theirs, ours = same_ranks(answer, matches[0].result)
     k = int(np.argmax(np.abs(theirs - ours) > ROUNDING))
     text = (f"CMC differs from {matches[0].name} first at Rank-{k + 1}: "

@@ -69,7 +69,7 @@ def applying(query: Labels, gallery: Labels, requested: list[Convention] | None)
     # Without label -1 a toolbox and its bare function are the same.
     junk = bool((query.identity == JUNK).any() or (gallery.identity == JUNK).any())
     every = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
-    # A list of 100 is as quick as any, where the evaluator alone says how it cuts.
+    # A list of 100 is as quick as any, if the evaluator alone decides how it cuts.
     reasons = {name: why for name, why in left_out(query, gallery).items() if name != "cityflow"}
     why_not = {c.name: reasons.get(TOOLBOXES.get(c.name, c.name), "") for c in every}
     has_clothes = query.clothes is not None and gallery.clothes is not None

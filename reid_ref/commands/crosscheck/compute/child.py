@@ -57,8 +57,7 @@ _T = TypeVar("_T")
 class Outcome(NamedTuple):
     """An answer or a failure, with what was printed and warned on the way.
 
-    `about` tells of an evaluator that was imported; `ended`: there was no message, and `hung`: not
-    in time.
+    `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time.
     """
 
     answer: Answer | None = None
@@ -153,7 +152,7 @@ class Child:
         return self._receive()
 
     def _receive(self) -> Outcome:
-        """Return the next message; where none comes, end the process."""
+        """Return the next message; if none comes, end the process."""
         hung, code = False, None
         try:
             if self._pipe.poll(min(self._timeout, _LONGEST)):
@@ -206,7 +205,7 @@ def _inheriting(pipe: Connection) -> dict[str, Any]:
 
 
 def _last_words(code: int) -> str:
-    """Return how a process ended, by its exit code: below 0 where a signal ended it."""
+    """Return how a process ended, by its exit code: below 0 if a signal ended it."""
     if code >= 0:  # 0, too, where SIGCHLD is ignored and the code is not known
         return f"its process ended{f' with exit code {code}' * (code > 0)} before it answered"
     name = next((each.name for each in signal.Signals if each == -code), f"signal {-code}")
@@ -256,7 +255,7 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
         sys.stdout, sys.stderr = (
             open(k, "w", buffering=1, encoding="utf-8", errors="backslashreplace", newline="\n",
                  closefd=False) for k in (1, 2))
-        faulthandler.enable()  # a crash says where
+        faulthandler.enable()  # a crash prints its place
         loaded, outcome = _guarded(lambda: load_evaluator(evaluator))
         _flush()
         pipe.send(outcome._replace(about=loaded and loaded[0]))

@@ -246,7 +246,7 @@ def problems(answer: Answer, queries: Integers, n_gallery: int, nan_agrees: bool
 # ------------------------------------------------------------------ why a query differs
 _CUTOFFS = (1, 5, 10, 20, 50, 100)
 _TIED = "a good image ties with a wrong one, and "
-#: Every choice an evaluator may make, and how a report says it; the first is the default.
+#: Every choice an evaluator may make, and its words in a report; the first is the default.
 WORDS: dict[str, dict[str, str]] = {
     "rule": {
         "trapezoid": "trapezoids (the precision one place before a hit counts)",

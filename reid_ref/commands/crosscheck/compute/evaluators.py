@@ -35,7 +35,7 @@ MAX_RANK = 50
 class Arrays(NamedTuple):
     """What an evaluator is given: distances (query x gallery) and labels, in torchreid's order.
 
-    Clothes are None where the labels have none.
+    Clothes are None if the labels have none.
     """
 
     distances: npt.NDArray[Any]
@@ -62,7 +62,7 @@ class Arrays(NamedTuple):
 class Answer(Value):
     """What an evaluator answered, as numpy values; None for what it does not give.
 
-    `ap` has an entry per query, NaN where it gave none.
+    `ap` has an entry per query, NaN if it gave none.
     """
 
     mAP: float | None = None
@@ -72,12 +72,12 @@ class Answer(Value):
 
     @property
     def curve(self) -> Doubles:
-        """The CMC, empty where it gave none."""
+        """The CMC, empty if it gave none."""
         return np.zeros(0) if self.cmc is None else self.cmc
 
 
 class About(NamedTuple):
-    """What a report says of an evaluator before it has run; see `CrossCheck` for the words."""
+    """The description of an evaluator before it has run; see `CrossCheck` for the words."""
 
     evaluator: str
     fed: str

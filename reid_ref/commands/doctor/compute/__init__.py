@@ -15,7 +15,7 @@ SMALL_SAMPLE = 100, 1000
 #: Of images that are ignored for their camera.
 OF_CAMERAS = {"doctor:single-camera", "doctor:same-camera-only", "doctor:camera-per-image",
               "doctor:camera-offset", "doctor:camera-digit"}
-#: Said by an evaluation's own warnings: of queries without a match, and of NaN.
+#: In an evaluation's own warnings: of queries without a match, and of NaN.
 WARNED_OF = {"doctor:single-camera", "doctor:same-camera-only", "doctor:identities-differ",
              "doctor:nan"}
 

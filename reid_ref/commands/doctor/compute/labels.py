@@ -14,7 +14,7 @@ from reid_ref.files.image_names import form_of, parse_names
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of, is_single_shot
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
-#: warning says that the numbers are probably not what they seem; an error, that they mean nothing.
+#: warning means that the numbers are probably wrong; an error, that they have no meaning.
 SEVERITIES = ("note", "warning", "error")
 
 
@@ -32,7 +32,7 @@ class Finding(Value):
     evidence : dict of str to int or float
         The numbers that the sentence is about.
     remedy : str
-        What to do, with a command where there is one.
+        What to do, with a command if there is one.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _single_camera(query: Labels, gallery: Labels, unmatched: npt.NDArray[np.boo
         "images on its own camera, so no query can have a match.",
         {"cameras": 1, "queries": len(query), "unmatched": int(unmatched.sum())},
         ("" if is_single_shot(gallery) else "Store the camera of each image. ")
-        + "Where the data has no cameras, as RegDB and VehicleID, use --set ignored=nothing.")
+        + "If the data has no cameras, as RegDB and VehicleID, use --set ignored=nothing.")
 
 
 def _no_match(query: Labels, gallery: Labels,
@@ -223,21 +223,21 @@ def _last_digit(query: Labels, gallery: Labels, cameras: Integers) -> Iterator[F
     benchmark = recognise(query, gallery) if len(cameras) == 10 else None
     expected = benchmark and benchmark.fingerprint.counts.cameras
     if benchmark is not None and expected and expected > 10:
-        n_cameras, said = expected, benchmark.fingerprint.name
+        n_cameras, origin = expected, benchmark.fingerprint.name
     else:
-        n_cameras, said = _cameras_in_names(query, gallery), "the names of the images"
+        n_cameras, origin = _cameras_in_names(query, gallery), "the names of the images"
     if n_cameras > 10:
         yield Finding(
             "doctor:camera-digit", "warning",
-            f"There are {len(cameras)} cameras, {_range(cameras)}, where {said} "
-            f"{'have' if said.startswith('the') else 'has'} {n_cameras}: only the last digit of "
+            f"There are {len(cameras)} cameras, {_range(cameras)}, where {origin} "
+            f"{'have' if origin.startswith('the') else 'has'} {n_cameras}: only the last digit of "
             "the camera was read, so images of other cameras are ignored.",
             {"cameras": len(cameras), "expected": n_cameras},
             "Read the whole number, as in c(\\d+).")
 
 
 def _cameras_in_names(query: Labels, gallery: Labels) -> int:
-    """Return how many cameras the names say, where the labels have their last digits; else 0."""
+    """Return the number of cameras in the names, if the labels have their last digits; else 0."""
     in_names: set[int] = set()
     for side in (query, gallery):
         names = side.names() if side.name is not None else []

@@ -1,7 +1,7 @@
 """What dividing features by their 2-norms changes: the share of wrong pairs, raw and normalised.
 
 A pair of a good and a wrong image is wrong where the wrong one is nearer; a tie is half. The ratio
-of the two shares tells strong and weak models alike (docs/baselines.md).
+of the two shares is as good for strong models as for weak ones (docs/baselines.md).
 """
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import lengths
 
 Array = npt.NDArray[Any]
-#: Told from this ratio of the shares on, either way, ...
+#: Reported from this ratio of the shares on, either way, ...
 RATIO = 1.2
-#: ... where more queries gain than lose by so many standard errors of a fair coin. The mean of a
+#: ... if more queries gain than lose by so many standard errors of a fair coin. The mean of a
 #: strong model hangs on a few queries; their signs do not.
 ERRORS = 2
 
@@ -90,7 +90,7 @@ Findings = Iterator[Finding]
 
 
 def norms_vary(features: SampleFeatures) -> Findings:
-    """Tell that raw features rank otherwise, by Euclidean distance."""
+    """Report raw features that rank otherwise, by Euclidean distance."""
     shares = features.wrong_shares()
     if shares is None or not (shares.falls or shares.rises):
         return

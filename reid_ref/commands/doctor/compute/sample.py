@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 
 def draw_sample(query: Labels, gallery: Labels, seed: int,
                 size: tuple[int, int] = SAMPLE) -> Sample | None:
-    """Draw queries that have a match, by a seeded permutation; None where there is none."""
+    """Draw queries that have a match, by a seeded permutation; None if there is none."""
     matched = np.flatnonzero(has_match(query, gallery) & (query.identity != JUNK))
     if not len(matched):
         return None

@@ -19,7 +19,7 @@ CHANCE, HARDLY = 0.5, 0.55
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
 #: benchmarks have some wrong labels, too.
 MIN_PAIRS, MISLABELLED = 300, 0.05
-#: Fewer queries than these say nothing about a model.
+#: Fewer queries than these are no evidence about a model.
 MIN_QUERIES = 100
 
 
@@ -27,7 +27,7 @@ def check_values(data: ResultFile, seed: int, size: tuple[int, int] = SAMPLE,
                  max_memory: int | None = None,
                  of_norms: Callable[[SampleFeatures], Iterator[Finding]] = norms_vary,
                  ) -> Iterator[Finding]:
-    """Yield what a sample of the features or distances shows; nothing where it does not fit.
+    """Yield what a sample of the features or distances shows; nothing if it does not fit.
 
     `of_norms` yields what normalising the features changes.
     """
@@ -119,7 +119,7 @@ def _copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> I
     wide = (size >= 3) & (names > 0)
     alone = wide & (n_different == 1)
     equal = int(alone.sum())
-    # Where identities share features as well, labels do not tell why.
+    # Where identities share features as well, labels do not explain it.
     apart = len(np.unique(different[alone[different[:, 0]], 1]))
     if wide.sum() >= 5 and equal > wide.sum() / 2 and apart > equal / 2:
         yield Finding(

@@ -163,7 +163,7 @@ def _cameras(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
 
 def _of_systems(content: Page, of_one: Callable[[Reported], Iterable[tuple[str, ...]]],
                 ) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what is to be said of each system; what holds of all is said once, of nobody.
+    """Return the entries of each system; an entry of all systems comes once, without a name.
 
     Entries with the same first word follow each other.
     """
@@ -219,7 +219,7 @@ def _queries(content: Page, cards: Cards, names: list[str]) -> list[dict[str, An
 
 
 def query_names(content: Page, images: Images | None) -> list[str]:
-    """Return the names of the queries, as those of images or in a result file; none where none."""
+    """Return the names of the queries, as those of images or in a result file; none if none."""
     if images is not None:
         return list(next(iter(images[1].values()))[0])
     names = (system.more.data.query.names() for system in content.systems if system.more)

@@ -39,7 +39,7 @@ EXECUTABLE = "OCTAVE_EXECUTABLE"
 OPTIONS = ("--norc", "--no-history", "--no-gui", "--no-window-system", "--no-line-editing",
            "--silent", "--eval")
 
-#: Octave's variables that say where it is installed; its others change what it runs.
+#: Octave's variables that hold its folders; its others change what it runs.
 INSTALLED = ("OCTAVE_HOME", "OCTAVE_EXEC_HOME")
 
 #: An Octave that is ended would leave its variables in the folder where it is.
@@ -160,7 +160,7 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
         if not (private / "answer").is_file():
             problem = private / "problem"
             reason = (f"{command[0]} ended with exit code {done.returncode} and no answer"
-                      if not problem.is_file() else "Octave says: " + " ".join(
+                      if not problem.is_file() else "Octave printed: " + " ".join(
                           problem.read_text(encoding="utf-8", errors="replace").split())[:1000])
             raise InputError(folder / f"{functions[0]}.m", got=reason)
         *cmc, mAP = np.fromfile(private / "answer")
@@ -206,7 +206,7 @@ def _cameras(*sides: Labels) -> list[Integers]:
 
 def _executable() -> str:
     named = os.environ.get(EXECUTABLE)
-    # octave-cli where there is one: it asks for no display.
+    # octave-cli if there is one: it asks for no display.
     programs = filter(None, map(shutil.which, [named] if named else ["octave-cli", "octave"]))
     program = next(programs, None)
     if program is None:

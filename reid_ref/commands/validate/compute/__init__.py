@@ -1,7 +1,7 @@
 """A published figure against a result file: which convention gives it, and can it be at all?
 
 Aim: given the ranking and the printed digits, name every convention and metric that
-reproduces them, show which come closest, and say when no ranking of these labels could.
+reproduces them, show which come closest, and report if no ranking of these labels could.
 
 Conventions: a printed figure is percent and means every number that rounds to it; a tie
 counts for both neighbours, because which of them a program prints depends on its rounding rule
@@ -102,11 +102,11 @@ class Validation(Value):
     ----------
     figure : Figure
     candidates : tuple of Candidate
-        Those that reproduce it first, then by difference; empty where there is no file.
+        Those that reproduce it first, then by difference; empty if there is no file.
     left_out : dict of str to str
         Conventions that were not tried, with the reason.
     hit_counts : tuple of HitCounts
-        Over all queries, and over those with a good image where they are fewer.
+        Over all queries, and over those with a good image if they are fewer.
     bounds : tuple of MapBounds
         Empty if Rank-1 is impossible, or if bounds are not known.
     no_bounds : str
@@ -133,7 +133,7 @@ class Validation(Value):
 
     @property
     def closest(self) -> Closest | None:
-        """The convention that is by far the closest, where none gives the printed digits."""
+        """The convention that is by far the closest, if none gives the printed digits."""
         return by_far_the_closest(self.figure, self.candidates)
 
     @property
@@ -165,7 +165,7 @@ def check_same_images(row: Published, dataset: str) -> None:
 
 
 def validate_dataset(dataset: str, figure: Figure) -> Validation:
-    """Say whether any ranking of a benchmark's images has the printed figure.
+    """Return whether any ranking of a benchmark's images has the printed figure.
 
     `dataset` is the name of a benchmark of `reid_ref.datasets.FINGERPRINTS`, in any spelling.
     """
@@ -195,8 +195,8 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
 
     The file is evaluated once. Without `conventions`, all are tried but those in
     `reid_ref.conventions.NOT_IN_ALL`, and the bare functions where an image is labelled -1.
-    `label_minus_1`, a column of the built-in table, says whether the code that made the figure
-    loaded such images; with "not loaded", what ranks them is left out. Bounds count them where a
+    `label_minus_1`, a column of the built-in table: whether the code that made the figure loaded
+    such images; with "not loaded", what ranks them is left out. Bounds count them where a
     convention ranks them. `protocol`, another one, is the convention that the figure is by: the
     same digits by others are no match.
 
@@ -322,7 +322,7 @@ AROUND = 2
 def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Closest | None:
     """Return the one convention within `MOVED` of a figure, if no other is within twice that.
 
-    None where some convention gives the digits.
+    None if some convention gives the digits.
     """
     ordered = sorted((candidate for candidate in candidates if np.isfinite(candidate.difference)),
                      key=lambda candidate: candidate.difference)
@@ -375,7 +375,7 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
         Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
     dataset : str, optional
         In the place of `data`, a benchmark of `reid_ref.datasets.FINGERPRINTS`, in any spelling:
-        its counts say what is possible, and no convention is tried.
+        its counts give the possible figures, and no convention is tried.
     convention : str or Convention, or several of them, optional
         Default: all that need no more than the file has and are quick.
     max_memory : int or str, optional

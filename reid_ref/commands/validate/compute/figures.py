@@ -50,7 +50,7 @@ class Figures(NamedTuple):
 
 
 def benchmark_of(row: Published) -> str | None:
-    """Return the key of `FINGERPRINTS` whose images a row is over; None where that is not known.
+    """Return the key of `FINGERPRINTS` whose images a row is over; None if unknown.
 
     Examples
     --------

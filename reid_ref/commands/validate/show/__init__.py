@@ -67,7 +67,7 @@ class Validated(OfFiles):
 
 
 class FigureVerdict(NamedTuple):
-    """One of several figures, as JSON has it; `dataset` is null where a file was named."""
+    """One of several figures, as JSON has it; `dataset` is null if a file was named."""
 
     name: str
     dataset: str | None
@@ -92,7 +92,7 @@ def figure_verdict(answer: Validation, name: str, dataset: str | None) -> Figure
 
 
 def as_lines(pairs: Sequence[FigureVerdict]) -> str:
-    """Return one line per figure: its name and benchmark where it has one, and the verdict."""
+    """Return one line per figure: its name and benchmark if it has one, and the verdict."""
     rows = [[pair.name, pair.dataset or "", figure_text(pair.Rank_1, pair.mAP), pair.verdict]
             for pair in pairs]
     widths = [max(map(len, column)) for column in zip(*rows)][:-1]
@@ -105,7 +105,7 @@ def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
 
 
 def verdict_text(answer: Validation) -> str:
-    """Say in a few words what reproduces a figure, or whether it is possible."""
+    """Return in a few words what reproduces a figure, or whether it is possible."""
     if answer.closest is not None:
         how = f"not reproduced; by far the closest {_closest(answer.closest)}" + (
             "; or cut off" if answer.candidates[0].match == "truncated" else "")

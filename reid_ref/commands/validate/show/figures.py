@@ -14,7 +14,7 @@ from reid_ref.text import named_rows, wrap
 _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source_path": "file",
           "source_commit": "commit", "n_query": "queries", "label_minus_1": "label -1",
           "min_score": "least score"}
-#: What a verdict says of the rows below it.
+#: A verdict as the heading of the rows below it.
 _TITLES = {"impossible": "Impossible",
            "padded": "Possible only if zeros were added to the digits",
            "truncated": "Possible only if the digits were cut off, not rounded"}
@@ -53,7 +53,7 @@ def _counts(images: ImageCounts) -> list[str]:
 
 
 def protocol_of(figure: Published) -> str:
-    """Return the protocol of a figure, its part where it is one of several, and the score."""
+    """Return the protocol of a figure, its part if it is one of several, and the score."""
     record = PROTOCOLS.get(figure.protocol)
     is_one = not figure.part or record is not None and len(record.parts) == 1
     score = f", score {figure.min_score or 'not stated'}" if record and record.boxes else ""

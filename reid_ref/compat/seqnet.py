@@ -152,12 +152,16 @@ def eval_search_prw(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any,
     search = _search(*(("prw", "all", other_images) if ignore_cam_id else
                        ("prw-multi-view", "all", images_of_other_cameras)),
                      boxes, det_thresh, context if cbgm else ())
+    with_person: dict[int, dict[str, Array]] = {}
+    for each in annotations:
+        for person in np.unique(each["pids"]).tolist():
+            with_person.setdefault(person, {})[each["img_name"]] = each["boxes"][
+                each["pids"] == person]
     entries = [{
         "query_img": str(query["img_name"]),
         "query_roi": list(map(float, list(query["boxes"].squeeze()))),
-        "query_gt": {each["img_name"]: each["boxes"][each["pids"] == query["pids"]]
-                     for each in annotations
-                     if query["pids"] in each["pids"] and each["img_name"] != query["img_name"]},
+        "query_gt": {name: box for name, box in with_person[int(query["pids"].item())].items()
+                     if name != query["img_name"]},
         "gallery": nearest}
         for query, nearest in zip(queries, search.nearest(range(len(queries))))]
     return _answer(gallery_dataset, entries, search)
@@ -203,7 +207,9 @@ class _Search(NamedTuple):
             place[listed[::-1]] = np.arange(len(listed))[::-1]
             of_kept = place[boxes.detection_image[number]]
             candidates = np.flatnonzero(of_kept >= 0)
-            candidates = candidates[np.argsort(-scores[candidates], kind="stable")[:_CANDIDATES]]
+            if len(candidates) > _CANDIDATES:
+                candidates = candidates[np.argpartition(
+                    -scores[candidates], _CANDIDATES)[:_CANDIDATES]]
             exact = self._rounded(query, number[candidates], scores[candidates])
             order = np.lexsort((self._last(query, number[candidates]), -of_kept[candidates],
                                 -exact))[:_LISTED]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,6 +88,7 @@ def read(request: Request) -> dict[str, list[Read]]:
 def _files(request: Request) -> dict[str, list[str]]:
     """Return the files of each system by its name; a name that comes twice has a number."""
     named = [_named(text) for text in request.files]
+    _check_seeds(named)
     if request.names is not None:
         names = names_of_results(request.names, [[Path(text)] for text in request.files])
     else:
@@ -104,8 +106,21 @@ def _named(text: str) -> tuple[str, list[str]]:
     if path.is_dir() and (files := sorted(map(str, path.glob("*.json")))):
         return path.resolve().name, files
     name, equals, files_of_name = text.partition("=")
-    if not equals or path.exists():
+    if path.exists() or (not equals and "," not in text):
         return "", [text]
-    if not name or not files_of_name:
+    files = files_of_name.split(",")
+    if not (name and equals) or "" in files:
         raise InputError(text, "NAME=FILE[,FILE...]")
-    return name, files_of_name.split(",")
+    return name, files
+
+
+def _check_seeds(named: list[tuple[str, list[str]]]) -> None:
+    """Refuse a file that is named twice, if one of both times it is one of several."""
+    seen: dict[str, bool] = {}
+    for name, files in named:
+        for file in files:
+            path, several = os.path.realpath(file), len(files) > 1
+            if path in seen and (several or seen[path]):
+                raise InputError(name or file, "a file of its own for each seed of each system",
+                                 f"{file} twice", "leave it out once")
+            seen[path] = several

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import Doubles, Integers, each_warning_once, ignored, warn, warnings_to
-from reid_ref.commands.compare.compute import Comparisons, compare
+from reid_ref.commands.compare.compute.answer import Comparisons
+from reid_ref.commands.compare.compute import compare
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL

@@ -19,7 +19,7 @@ import numpy as np
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError, ignored, warnings_to
-from reid_ref.commands.compare.compute import (
+from reid_ref.commands.compare.compute.answer import (
     SIGNIFICANT, Comparison, Comparisons, shown_columns, too_few)
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.compute import pair_matrices

@@ -68,7 +68,7 @@ class Read(NamedTuple):
 
 def read(request: Request) -> dict[str, list[Read]]:
     """Read the files of every system; evaluate those that are no saved results."""
-    systems = _files(request)
+    systems = files_of_systems(request)
     if all(is_saved(request, files) for files in systems.values()):
         check_not_evaluated(request)
     protocol = protocols.check_part(request)
@@ -85,7 +85,7 @@ def read(request: Request) -> dict[str, list[Read]]:
     return results
 
 
-def _files(request: Request) -> dict[str, list[str]]:
+def files_of_systems(request: Request) -> dict[str, list[str]]:
     """Return the files of each system by its name; a name that comes twice has a number."""
     named = [_named(text) for text in request.files]
     _check_seeds(named)
@@ -98,6 +98,11 @@ def _files(request: Request) -> dict[str, list[str]]:
         names = [name or by_file[files[0]] for name, files in named]
     return {f"{name} ({names[:k].count(name) + 1})" if name in names[:k] else name: files
             for k, (name, (_, files)) in enumerate(zip(names, named))}
+
+
+def are_named(request: Request) -> bool:
+    """Return whether an argument is NAME=FILE[,FILE...]."""
+    return any(_named(text)[0] and not Path(text).is_dir() for text in request.files)
 
 
 def _named(text: str) -> tuple[str, list[str]]:

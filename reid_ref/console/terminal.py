@@ -22,7 +22,8 @@ OPTIONS = {
     **{name: f"--{name.rstrip('_').replace('_', '-')}" for name in (
         "boxes_per_image convention dataset evaluator far gallery_names k1 k2 lambda_ level "
         "matlab_dir max_memory measure method metric min_score normalize paired_seeds part "
-        "protocol published queries query_names resamples seed shots threads timeout trials unit").split()},
+        "protocol published queries query_names resamples seed shots threads "
+        "timeout trials unit").split()},
     "lists": "--index-lists", "names": "--map", "key": "KEY"}
 
 

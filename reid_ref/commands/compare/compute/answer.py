@@ -15,6 +15,9 @@ SIGNIFICANT = .05
 #: The two questions about systems of several seeds, and the answer of one seed to the second.
 MODELS, METHODS = "these trained models", "the methods"
 ONE_SEED = "one seed: these models alone"
+#: What is added for the answer about methods.
+HOW_METHODS = ("with other seeds as well as other identities: the variances of both are added, and "
+               "quantiles of Student's t are weighted by them")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from string import ascii_lowercase
 
 from reid_ref.commands.compare.compute.answer import (
-    COLUMNS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons, ends,
-    shown_columns, too_few)
+    COLUMNS, HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons,
+    ends, shown_columns, too_few)
 from reid_ref.console.confidence import NOUNS
 from reid_ref.statistics import Spread
 from reid_ref.statistics.recount import SMALL
@@ -26,9 +26,6 @@ _FIELDS = ["baseline", "system", "metric",
            *(field for column in COLUMNS for field in column.fields)]
 _OF_METHODS = ("low", "high", "p", "p_adjusted", "se")
 _OF_SEEDS = ("runs", "sd")
-#: What adds to the answer about methods.
-HOW_METHODS = ("other seeds as well as other identities: the variances of both are added; "
-               "Student's t, its quantiles weighted by them")
 
 
 def as_csv(answer: Comparisons, signatures: Mapping[str, str]) -> str:
@@ -61,7 +58,7 @@ def legend_lines(answer: Comparisons) -> list[str]:
         text += row("sd", "over the seeds; its interval is that of normal numbers")
         text += row("models", f"{MODELS}: each query's mean over the seeds; "
                     + "; ".join([f"p: {_test(answer)}", *too_few(answer)]))
-        text += row("methods", f"{METHODS}: {HOW_METHODS}; never more certain than {MODELS}"
+        text += row("methods", f"{METHODS}, {HOW_METHODS}; never more certain than {MODELS}"
                     + "; seeds are pairs" * answer.paired_seeds)
     else:
         text += row("p", "; ".join([_test(answer), *too_few(answer)]))

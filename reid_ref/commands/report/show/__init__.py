@@ -20,7 +20,7 @@ from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError, ignored, warnings_to
 from reid_ref.commands.compare.compute.answer import (
-    SIGNIFICANT, Comparison, Comparisons, shown_columns, too_few)
+    HOW_METHODS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, shown_columns, too_few)
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.compute import pair_matrices
 from reid_ref.commands.evaluate.show.rows import per_query_json
@@ -35,6 +35,7 @@ from reid_ref.evaluation.causes import CAUSES, KINDS
 from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
 from reid_ref.result.systems import METRICS
+from reid_ref.statistics import Spread
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import plain
 
@@ -111,11 +112,17 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
         "systems": [{"name": visible(system.name), "numbers": headline(system, compared)}
                     for system in content.systems],
         "metrics": list(content.systems[0].intervals),
+        "seeds": any(spread.runs > 1 for system in content.systems
+                     for spread in system.spreads.values()),
         "intervals": list(dict.fromkeys(interval_words(system, several)
                                         for system in content.systems)),
         "comparison": compared and {"baseline": visible(compared.baseline), "unit": compared.unit,
+                                    "nouns": confidence.NOUNS[compared.unit],
+                                    "how": HOW_METHODS,
                                     "level": f"{compared.level:g}",
-                                    "columns": shown_columns(len(results) > 2),
+                                    "columns": [
+                                        column for column in shown_columns(len(results) > 2)
+                                        if "better" not in column.fields],
                                     "too_few": too_few(compared)},
         "figures": _figures(content, results),
         "facts": _of_systems(content, partial(facts, measures=measures)),
@@ -277,7 +284,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
         "convention": system.result.convention.name,
         "dataset": dataset_of(more.benchmark) if more else None,
         **system.result.to_dict(CMC, measures),
-        "intervals": system.intervals,
+        "intervals": system.intervals, "spreads": system.spreads,
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
     if more is None:
         return {**numbers, "note": NO_DISTANCES}
@@ -303,24 +310,45 @@ def facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[str, ...
 
 def headline(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
     """Return the numbers of the headline with their intervals, and what they gained."""
-    values = dict(zip(system.intervals, values_of(system.result, system.intervals)))
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
-    return [{"metric": metric, "value": percent(values[metric]),
+    return [{"metric": metric, "value": percent(system.spreads[metric].mean),
+             "sd": "" if system.spreads[metric].sd is None else sd_words(system.spreads[metric]),
              "band": confidence.ends(interval, " to ") if interval else "",
-             "change": metric in changes and change_words(
-                 changes[metric], compared is not None and len(compared.values) > 2)}
+             "changes": [] if compared is None or metric not in changes else
+             change_words(changes[metric], len(compared.values) > 2, compared.has_seeds)}
             for metric, interval in system.intervals.items()]
 
 
-def change_words(change: Comparison, several: bool) -> dict[str, Any]:
-    """Return the cells of a comparison; `role` colours what is sure."""
+def sd_words(spread: Spread) -> str:
+    """Return the standard deviation over seeds with its interval."""
+    low, high = (percent(end or 0.0) for end in (spread.low, spread.high))
+    return f"sd {percent(spread.sd or 0.0)} ({low} to {high}), {spread.runs} seeds"
+
+
+def change_words(change: Comparison, several: bool, seeds: bool = False) -> list[dict[str, Any]]:
+    """Return the cells of a comparison, of systems with seeds one for each question; `role`
+    colours what is sure.
+    """
+    role = "good" if change.better_system == change.system else (
+        "wrong" if change.better_system else "")
+    if not seeds:
+        return [_answer(change, several, "", role)]
+    answers = [_answer(change, several, MODELS, "")]
+    of_methods = change.of_methods
+    if of_methods is None:
+        return [*answers, {"question": METHODS, "none": ONE_SEED}]
+    return [*answers, _answer(of_methods, several, METHODS, role)]
+
+
+def _answer(change: Comparison, several: bool, question: str, role: str) -> dict[str, Any]:
     (_, difference), (_, interval), *more = (
-        (column.name, cell(change)) for column, cell in shown_columns(several).items())
-    sure = change.p_adjusted < SIGNIFICANT
-    return {"difference": difference, "interval": interval,
-            "more": list(map(" ".join, more)),
-            "role": "" if not sure else "good" if change.difference > 0 else "wrong"}
+        (column.name, cell(change)) for column, cell in shown_columns(several).items()
+        if "better" not in column.fields)
+    counts = [] if question == METHODS else [
+        f"{change.better:,} better, {change.worse:,} worse, {change.same:,} same"]
+    return {"question": question, "none": "", "difference": difference, "interval": interval,
+            "more": [*map(" ".join, more), *counts], "role": role}
 
 
 def interval_words(system: Reported, several: bool) -> str:

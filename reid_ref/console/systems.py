@@ -120,12 +120,15 @@ def _named(text: str) -> tuple[str, list[str]]:
 
 
 def _check_seeds(named: list[tuple[str, list[str]]]) -> None:
-    """Refuse a file that is named twice, if one of both times it is one of several."""
-    seen: dict[str, bool] = {}
+    """Refuse a file that is named twice for one system."""
     for name, files in named:
-        for file in files:
-            path, several = os.path.realpath(file), len(files) > 1
-            if path in seen and (several or seen[path]):
-                raise InputError(name or file, "a file of its own for each seed of each system",
-                                 f"{file} twice", "leave it out once")
-            seen[path] = several
+        paths = list(map(os.path.realpath, files))
+        for k, file in enumerate(files):
+            if paths[k] in paths[:k]:
+                raise same_seed(name, file)
+
+
+def same_seed(name: str, file: str) -> InputError:
+    """Return the error of a file that is named twice."""
+    return InputError(name, "a file of its own for each seed", f"{file} twice",
+                      "leave it out once")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -99,12 +100,24 @@ def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
             raise InputError(name, "files of queries that another system has, too",
                              f"{', '.join(run.file for run in runs)} on {benchmark}, which "
                              f"{', '.join(lacking)} lacks", "leave it out, or name the others")
+        if seeds:
+            _check_files(on_benchmark)
         if first not in on_benchmark:
             raise InputError(first, f"a result on {benchmark}, since the other systems are "
                              "compared with the first", "none", "name another system first")
         if lacking:
             warn(f"{', '.join(lacking)}: no result on {benchmark}")
     return benchmarks
+
+
+def _check_files(on_benchmark: OnBenchmark) -> None:
+    """Refuse a file that is a seed of two systems."""
+    seen = set[str]()
+    for name, runs in on_benchmark.items():
+        for run in runs:
+            if os.path.realpath(run.file) in seen:
+                raise systems.same_seed(name, run.file)
+            seen.add(os.path.realpath(run.file))
 
 
 def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:

@@ -102,13 +102,48 @@ def test_the_headline_of_two_has_differences(made):
                if list(cell.all("span", class_="change"))}
     assert set(changes) == {"mAP", "Rank-1"}
     for column in shown_columns(several=False):
-        assert f"{column.name}: {column.words}" in root.text
+        assert (f"{column.name}: {column.words}" in root.text) == (column.name != "+/-/=")
+    assert "better, worse, same: how many identities gained, lost, or did neither" in root.text
     for found in data["comparison"]["comparisons"]:
         first, second = changes[found["metric"]].all("span", class_="change")
         assert first.one("strong").text == f"{100 * found['difference']:+.2f}"
         assert f"({100 * found['low']:+.2f} .. {100 * found['high']:+.2f})" in first.text
-        assert second.text == (f"p {p_text(found['p_adjusted'])}; +/-/= {found['better']}/"
-                               f"{found['worse']}/{found['same']}")
+        assert second.text == (f"p {p_text(found['p_adjusted'])}; {found['better']} better, "
+                               f"{found['worse']} worse, {found['same']} same")
+
+
+def test_a_page_of_methods_of_two_seeds(made, tmp_path):
+    """Numbers and tests are of all seeds, rank lists of the first; both questions are answered."""
+    root, query, gallery = made
+    for name, seed in (("a2", 3), ("b2", 4)):
+        write_result(tmp_path / f"{name}.npz", query, gallery, seed, noise=1.6)
+    files = [[str(root / f"{name}.npz"), str(tmp_path / f"{name}2.npz")] for name in "ab"]
+    assert main(["report", *(f"{name}={','.join(of)}" for name, of in zip("AB", files)),
+                 "-o", str(tmp_path / "seeds.html"), "--queries", "4"]) == 0
+    results = {name: [evaluated(file) for file in of] for name, of in zip("AB", files)}
+    expected = reid_ref.compare(results, metrics=["mAP", "Rank-1"])
+    page, data = parsed((tmp_path / "seeds.html").read_text())
+    for change, found in zip(expected.comparisons, data["comparison"]["comparisons"]):
+        assert (found["p"], found["methods"]["p"]) == (change.p, change.methods.p)
+    table = page.one("table", class_="headline")
+    cell = next(one for one in table.all("td") if "sd" in one.text and "methods" in one.text)
+    of_map = expected.comparisons[0]
+    sd = expected.spreads["B"]["mAP"]
+    assert cell.one("span", class_="number").text == percent(sd.mean)
+    assert (f"sd {percent(sd.sd)} ({percent(sd.low)} to {percent(sd.high)}), 2 seeds"
+            in cell.text)
+    assert "these trained models" in cell.text and "the methods" in cell.text
+    assert f"p {p_text(of_map.p)}; " in cell.text and f"p {p_text(of_map.methods.p)}" in cell.text
+    assert "all below is of the first seed" in page.text
+    assert data["results"]["A"]["mAP"] == results["A"][0].mAP
+    interval = data["results"]["A"]["intervals"]["mAP"]
+    assert interval["value"] == pytest.approx(expected.values["A"]["mAP"], abs=1e-15)
+
+
+def evaluated(file):
+    given = reid_ref.read(file)
+    return reid_ref.evaluate(given.query_features, given.gallery_features, given.query,
+                             given.gallery)
 
 
 def test_what_holds_of_both_is_said_once(made):

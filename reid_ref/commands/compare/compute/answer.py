@@ -16,8 +16,8 @@ SIGNIFICANT = .05
 MODELS, METHODS = "these trained models", "the methods"
 ONE_SEED = "one seed: these models alone"
 #: What is added for the answer about methods.
-HOW_METHODS = ("with other seeds as well as other identities: the variances of both are added, and "
-               "quantiles of Student's t are weighted by them")
+HOW_METHODS = ("with other seeds as well as other identities: the variances of both are added, "
+               "and quantiles of Student's t are weighted by them")
 
 
 @dataclass(frozen=True, eq=False)

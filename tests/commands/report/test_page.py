@@ -142,8 +142,7 @@ def test_a_page_of_methods_of_two_seeds(made, tmp_path):
 
 def evaluated(file):
     given = reid_ref.read(file)
-    return reid_ref.evaluate(given.query_features, given.gallery_features, given.query,
-                             given.gallery)
+    return reid_ref.evaluate_distances(given.distances, given.query, given.gallery)
 
 
 def test_what_holds_of_both_is_said_once(made):
@@ -176,7 +175,18 @@ def test_the_table_of_conventions(one):
             f"{100 * (found['mAP'] - data['mAP']) + 0.0:+.2f}",
             *(percent(found.get(f"Rank-{k}")) for k in (1, 5, 10, 20)), percent(found["mINP"]),
             f"{found['counted']:,}"]
-    assert len(rows(table)) == 1 + len(data["conventions"]) > 10
+    # Those of the same numbers are named in one line.
+    shown = [next(iter([*row.all("summary"), *row.all("td")])).text
+             for row in list(table.all("tr"))[1:]]
+    equal = re.search(r"The same numbers have (.*?)\.\s", root.one(
+        "section", id="conventions").text + " ")[1]
+    named = dict(re.findall(r"([\w., -]+) \(([\w.-]+)\)", equal))
+    others = {other.strip(): first for names, first in named.items()
+              for other in names.split(",")}
+    assert {*shown, *others} == {*data["conventions"]} and len(shown) + len(others) > 10
+    for other, first in others.items():
+        assert percent(data["conventions"][other]["mAP"]) == percent(
+            data["conventions"][first]["mAP"])
 
 
 # ------------------------------------------------------------------ rank lists
@@ -221,17 +231,27 @@ def test_captions_are_those_of_the_json(one):
                              *([entry["reason"]] if entry["reason"] else [])]
 
 
-def test_without_pictures_a_list_is_one_line(tmp_path):
+def test_without_pictures_a_list_is_a_table(tmp_path):
     root, data, _ = report(tmp_path, *market())
-    assert not list(root.all("button", class_="picture"))
-    found = data["rank_lists"][0]
-    cards = list(root.one("section", id=f"q{found['query']}").one(
-        "ol", data_system="r").all("li", class_="chip"))
-    assert cards[0].text == "Query" and len(cards) > len(found["entries"])
-    for card, entry in zip(cards[1:], found["entries"]):
-        assert card.text.endswith(entry["role"][0].upper() if entry["rank"] is None else
-                                  f"{entry['role'][0].upper()} {entry['rank']}")
-        assert f"{entry['identity']} c{entry['camera']}, d" in card.attributes["title"]
+    assert not list(root.all("button", class_="picture")) and not list(root.all("ol"))
+    check_listings(root, data, "r")
+
+
+def test_beside_pictures_there_is_a_table(one):
+    check_listings(*one, "a")
+
+
+def check_listings(root, data, system):
+    for found in data["rank_lists"]:
+        table = root.one("section", id=f"q{found['query']}").one("table", data_system=system)
+        entries = [*found["entries"], *([found["next_good"]] if found["next_good"] else [])]
+        assert rows(table)[0] == ["rank", "image", "identity", "camera", "distance"]
+        for row, entry in zip(rows(table)[1:], entries, strict=True):
+            rank = "" if entry["rank"] is None else f" {entry['rank']}"
+            reason = f" {entry['reason']}" if entry["reason"] else ""
+            assert row[0].endswith(f"{entry['role'][0].upper()}{rank}{reason}")
+            assert row[1:] == [str(entry["image"]), str(entry["identity"]), str(entry["camera"]),
+                               f"{entry['distance']:.4g}"]
 
 
 def test_causes_are_those_of_the_json(one):
@@ -422,7 +442,7 @@ def test_saved_results(made, tmp_path, capsys):
         sections = {one.attributes["id"] for one in tree.one("main").children}
         links = {one.attributes["href"][1:] for one in tree.one("nav").all("a")}
         assert links == sections - {"numbers"}
-        lists = [one.attributes["data-system"] for one in tree.all("ol", class_="row")
+        lists = [one.attributes["data-system"] for one in tree.all("table", class_="listing")
                  if "data-system" in one.attributes]
         assert set(lists) == ({"b"} if other in files else set())
         assert ("conventions" in sections) == (other in files)
@@ -508,3 +528,21 @@ def luminance(colour):
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4
               for x in (int(colour[k:k + 2], 16) / 255 for k in (1, 3, 5))]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_names_without_their_folder_are_found_in_it(made, tmp_path):
+    """--images is the data set's folder, and the lists of names lack query/ and the other."""
+    root, _, _ = made
+    lists = []
+    for side in ("query", "gallery"):
+        names = (root / f"{side}.txt").read_text().splitlines()
+        (tmp_path / f"{side}.txt").write_text("\n".join(name.split("/")[1] for name in names))
+        lists += [f"--{side}-names", str(tmp_path / f"{side}.txt")]
+    assert main(["report", str(root / "a.npz"), "-o", str(tmp_path / "own.html"), "--images",
+                 str(root), *lists]) == 0
+    whole, own = (parsed(path.read_text())[0] for path in (root / "one.html",
+                                                           tmp_path / "own.html"))
+    for page in (whole, own):
+        assert len(list(page.one("svg", id="pictures").all("image"))) > 20
+    assert [image.attributes["href"] for image in own.one("svg", id="pictures").all("image")] == [
+        image.attributes["href"] for image in whole.one("svg", id="pictures").all("image")]

@@ -81,7 +81,7 @@ def page(content: Page, images: Images | None = None) -> str:
 
     cards = Cards(images)
     names = list(map(visible, query_names(content, images)))
-    context = _context(content, cards, names)
+    context = _context(content, cards, names, images)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=StrictUndefined,
                               keep_trailing_newline=True)
@@ -101,7 +101,8 @@ def _script_json(value: Any) -> str:
     return text
 
 
-def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
+def _context(content: Page, cards: Cards, names: list[str],
+             images: Images | None) -> dict[str, Any]:
     results = {visible(system.name): system.result for system in content.systems}
     compared, several = content.comparison, len(content.systems) > 1
     measures = content.options.measures
@@ -129,7 +130,8 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
         "findings": _of_systems(content, _findings),
         "causes": causes_table(with_distances), "cameras": _cameras(with_distances),
         "queries": _queries(content, cards, names), "tabs": _tabs(content),
-        "has_lists": with_distances, "top": content.options.top, "most_rows": f"{MOST_ROWS:,}",
+        "has_lists": with_distances,
+        "pictured": images is not None, "top": content.options.top, "most_rows": f"{MOST_ROWS:,}",
         "n_queries": len(content.systems[0].result.per_query.status),
         "convention": content.systems[0].result.convention.name,
         "conventions": conventions_table(with_distances, results, measures),
@@ -379,7 +381,9 @@ def causes_table(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
 def conventions_table(systems: Mapping[str, FromDistances],
                       results: Mapping[str, Any],
                       measures: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the numbers under every convention: of one system all, of several mAP and Rank-1."""
+    """Return the numbers under conventions that differ: of one system all, of several mAP and
+    Rank-1; and in words which others have the same.
+    """
     if not systems:
         return {}
     main, *more_heads = columns = measures or (HEADLINE if len(systems) == 1 else METRICS)
@@ -398,5 +402,15 @@ def conventions_table(systems: Mapping[str, FromDistances],
             row += [percent(value), signed_percent(value - before), *map(percent, values)]
         rows.append([*row, f"{result.counted:,}"])
     heads.append("queries in the mean")
-    return {"heads": heads, "rows": rows, "main": main,
+    different, equal = _different(rows)
+    return {"heads": heads, "rows": different, "main": main, "equal": equal,
             "reasons": {name: result.convention.differences for name, result in first.items()}}
+
+
+def _different(rows: list[list[str]]) -> tuple[list[list[str]], list[str]]:
+    """Return the first row of each numbers, and in words which others have the same."""
+    named: dict[tuple[str, ...], list[str]] = {}
+    for name, *numbers in rows:
+        named.setdefault(tuple(numbers), []).append(name)
+    return ([[first, *numbers] for numbers, (first, *_) in named.items()],
+            [f"{', '.join(others)} ({first})" for first, *others in named.values() if others])

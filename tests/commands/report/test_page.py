@@ -108,8 +108,8 @@ def test_the_headline_of_two_has_differences(made):
         first, second = changes[found["metric"]].all("span", class_="change")
         assert first.one("strong").text == f"{100 * found['difference']:+.2f}"
         assert f"({100 * found['low']:+.2f} .. {100 * found['high']:+.2f})" in first.text
-        assert second.text == (f"p {p_text(found['p_adjusted'])}; {found['better']} better, "
-                               f"{found['worse']} worse, {found['same']} same")
+        assert second.text == (f"p {p_text(found['p_adjusted'])}; {found['better']} better; "
+                               f"{found['worse']} worse; {found['same']} same")
 
 
 def test_a_page_of_methods_of_two_seeds(made, tmp_path):
@@ -130,8 +130,8 @@ def test_a_page_of_methods_of_two_seeds(made, tmp_path):
     of_map = expected.comparisons[0]
     sd = expected.spreads["B"]["mAP"]
     assert cell.one("span", class_="number").text == percent(sd.mean)
-    assert (f"sd {percent(sd.sd)} ({percent(sd.low)} to {percent(sd.high)}), 2 seeds"
-            in cell.text)
+    assert f"sd {percent(sd.sd)} ({percent(sd.low)} to {percent(sd.high)})" in cell.text
+    assert [one.text for one in table.all("th", scope="row")] == ["A2 seeds", "B2 seeds"]
     assert "these trained models" in cell.text and "the methods" in cell.text
     assert f"p {p_text(of_map.p)}; " in cell.text and f"p {p_text(of_map.methods.p)}" in cell.text
     assert "all below is of the first seed" in page.text

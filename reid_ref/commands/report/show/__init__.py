@@ -110,7 +110,8 @@ def _context(content: Page, cards: Cards, names: list[str],
                       if system.more}
     return {
         "version": __version__, "title": " and ".join(results), "several": several,
-        "systems": [{"name": visible(system.name), "numbers": headline(system, compared)}
+        "systems": [{"name": visible(system.name), "numbers": headline(system, compared),
+                     "seeds": max(each.runs for each in system.spreads.values())}
                     for system in content.systems],
         "metrics": list(content.systems[0].intervals),
         "seeds": any(spread.runs > 1 for system in content.systems
@@ -325,7 +326,7 @@ def headline(system: Reported, compared: Comparisons | None = None) -> list[dict
 def sd_words(spread: Spread) -> str:
     """Return the standard deviation over seeds with its interval."""
     low, high = (percent(end or 0.0) for end in (spread.low, spread.high))
-    return f"sd {percent(spread.sd or 0.0)} ({low} to {high}), {spread.runs} seeds"
+    return f"sd {percent(spread.sd or 0.0)} ({low} to {high})"
 
 
 def change_words(change: Comparison, several: bool, seeds: bool = False) -> list[dict[str, Any]]:
@@ -348,7 +349,7 @@ def _answer(change: Comparison, several: bool, question: str, role: str) -> dict
         (column.name, cell(change)) for column, cell in shown_columns(several).items()
         if "better" not in column.fields)
     counts = [] if question == METHODS else [
-        f"{change.better:,} better, {change.worse:,} worse, {change.same:,} same"]
+        f"{change.better:,} better", f"{change.worse:,} worse", f"{change.same:,} same"]
     return {"question": question, "none": "", "difference": difference, "interval": interval,
             "more": [*map(" ".join, more), *counts], "role": role}
 

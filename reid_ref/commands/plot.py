@@ -54,7 +54,7 @@ class PlotRequest(Request):
         help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
              "panels are next to each other if they fit")
     last_rank: int | None = option(
-        "--last-rank", type=int, metavar="K", help="the last rank that cmc draws (default: 50)")
+        "--last-rank", type=int, metavar="K", help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(
         "--query", type=partial(numbers, least=0), metavar="N[,N]", help="these queries, from 0")
     worst: int | None = option(

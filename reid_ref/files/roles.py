@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,10 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     return True
 
 
+#: Characters of the arrays that an error lists.
+LISTED = 120
+
+
 def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> InputError:
     """Return the error of files that lack an array; it says what is in them.
 
@@ -221,7 +226,8 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     arrays = {key if len(files) == 1 or len(contents.values) > 1 else path.name: value
               for path, contents in files.items() for key, value in contents.values.items()}
     listed = [f"{key} {value.summary}" for key, value in arrays.items()]
-    more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
+    shown = max(1, sum(length <= LISTED for length in accumulate(map(len, listed))))
+    more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
     near = {key: difflib.get_close_matches(plain_name(key), NAMES, n=1, cutoff=.75)
             for key in arrays if plain_name(key) not in NAMES}
     guesses = [f"{NAMES[match[0]]}={key}" for key, match in near.items()
@@ -234,8 +240,8 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
                          "cuhk-sysu; `reid-ref protocols` lists all")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
-        f"{next(iter(files))}{more_files}", expected,
-        ", ".join(listed[:8]) + more or "no arrays", f"it lacks {lacks}"
+        f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}"
         + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
         + ("; names= (--map) says which array is which, docs/files.md which names are known"
-           if names else "; rename them: docs/files.md says which names are known"))
+           if names else "; rename them: docs/files.md says which names are known"),
+        remedy=f"expected {expected}, got {', '.join(listed[:shown]) + more or 'no arrays'}")

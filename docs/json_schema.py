@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.commands.compare.compute import Compared
+from reid_ref.commands.compare.compute.answer import Compared
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
 from reid_ref.commands.crosscheck.command import Answered

@@ -4,7 +4,8 @@ from reid_ref import (
     compat, datasets, drawing as figures, files, matlab, metric_learning, protocols, statistics)
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
-from reid_ref.commands.compare.compute import Comparison, Comparisons, compare
+from reid_ref.commands.compare.compute.answer import Comparison, Comparisons
+from reid_ref.commands.compare.compute import compare
 from reid_ref.commands.crosscheck import compute as crosschecking
 from reid_ref.commands.crosscheck.compute import crosscheck
 from reid_ref.commands.doctor.compute import doctor

@@ -148,7 +148,11 @@ class _Parser(argparse.ArgumentParser):
         self._given: dict[str, argparse.Action] = {}
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            similar = [near for word in unknown if word.startswith("--") for near in
+                       difflib.get_close_matches(word.partition("=")[0],
+                                                 self._option_string_actions, 1)]
+            self.error(f"unrecognized arguments: {' '.join(unknown)}"
+                       + (f", did you mean {', '.join(similar)}?" if similar else ""))
         return parsed, unknown
 
     def _get_values(self, action: argparse.Action, words: list[str]) -> Any:

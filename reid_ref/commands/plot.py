@@ -69,7 +69,7 @@ class PlotRequest(Request):
              "panels are next to each other if they fit")
     last_rank: int | None = option(
         "--last-rank", only={"figure": ("cmc",)}, type=int, metavar="K",
-        help="the last rank that cmc draws (default: 50)")
+        help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(
         "--query", only=_LISTED, type=partial(numbers, least=0), metavar="N[,N]",
         help="these queries, from 0")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,7 +68,7 @@ class Read(NamedTuple):
 
 def read_systems(request: Request) -> dict[str, list[Read]]:
     """Read the files of every system; evaluate those that are no saved results."""
-    systems = _files(request)
+    systems = files_of_systems(request)
     protocol = protocols.check_part(request)
     every = [given_of_one(request, name, [file], False, protocol)
              for name, files in systems.items() for file in files]
@@ -83,9 +84,10 @@ def read_systems(request: Request) -> dict[str, list[Read]]:
     return results
 
 
-def _files(request: Request) -> dict[str, list[str]]:
+def files_of_systems(request: Request) -> dict[str, list[str]]:
     """Return the files of each system by its name; a name that comes twice has a number."""
     named = [_named(text) for text in request.files]
+    _check_seeds(named)
     if request.names is not None:
         names = names_of_results(request.names, [[Path(text)] for text in request.files])
     else:
@@ -97,14 +99,35 @@ def _files(request: Request) -> dict[str, list[str]]:
             for k, (name, (_, files)) in enumerate(zip(names, named))}
 
 
+def are_named(request: Request) -> bool:
+    """Return whether an argument is NAME=FILE[,FILE...]."""
+    return any(_named(text)[0] and not Path(text).is_dir() for text in request.files)
+
+
 def _named(text: str) -> tuple[str, list[str]]:
     """Return the name and the files of a system; no name of a single file."""
     path = Path(text)
     if path.is_dir() and (files := sorted(map(str, path.glob("*.json")))):
         return path.resolve().name, files
     name, equals, files_of_name = text.partition("=")
-    if not equals or path.exists():
+    if path.exists() or (not equals and "," not in text):
         return "", [text]
-    if not name or not files_of_name:
+    files = files_of_name.split(",")
+    if not (name and equals) or "" in files:
         raise InputError(text, "NAME=FILE[,FILE...]")
-    return name, files_of_name.split(",")
+    return name, files
+
+
+def _check_seeds(named: list[tuple[str, list[str]]]) -> None:
+    """Refuse a file that is named twice for one system."""
+    for name, files in named:
+        paths = list(map(os.path.realpath, files))
+        for k, file in enumerate(files):
+            if paths[k] in paths[:k]:
+                raise same_seed(name, file)
+
+
+def same_seed(name: str, file: str) -> InputError:
+    """Return the error of a file that is named twice."""
+    return InputError(name, "a file of its own for each seed", f"{file} twice",
+                      "leave it out once")

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reid_ref.text import visible
+from reid_ref.text import visible, wrap
 
 #: The warnings of this command, in order: JSON repeats them.
 WARNINGS: list[str] = []
@@ -21,8 +21,9 @@ WARNINGS: list[str] = []
 OPTIONS = {
     **{name: f"--{name.rstrip('_').replace('_', '-')}" for name in (
         "boxes_per_image convention dataset evaluator far gallery_names k1 k2 lambda_ level "
-        "matlab_dir max_memory measure method metric min_score normalize part protocol published "
-        "queries query_names resamples seed shots threads timeout trials unit").split()},
+        "matlab_dir max_memory measure method metric min_score normalize paired_seeds part "
+        "protocol published queries query_names resamples seed shots threads "
+        "timeout trials unit").split()},
     "lists": "--index-lists", "names": "--map", "key": "KEY"}
 
 
@@ -148,6 +149,17 @@ def print_stderr(text: str) -> None:
     phase()
     if sys.stderr is not None:  # or print would take standard output
         print(visible(f"reid-ref: {text}"), file=sys.stderr)
+
+
+def print_error(text: str) -> None:
+    """Print an error on stderr: one line, which is wrapped at spaces on a terminal."""
+    phase()
+    if sys.stderr is not None and sys.stderr.isatty():
+        line = visible(f"reid-ref: error: {text}")
+        print(*wrap(line, width=max(40, shutil.get_terminal_size().columns)), sep="\n",
+              file=sys.stderr)
+    else:
+        print_stderr(f"error: {text}")
 
 
 def print_warning(message: str) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import cycle
+from itertools import combinations, cycle
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,9 @@ from reid_ref.result.systems import METRICS
 from reid_ref.text import percent
 
 #: The CMC curve is drawn to this rank by default, or to its end if that comes before.
-LAST_RANK = 50
+LAST_RANK = 20
+#: Curves that are nowhere further apart, in percent, are drawn with thin lines of this width.
+NEAR, THIN = 1, .7
 #: Width of the histogram's bins, in percent of AP.
 BIN = 5
 
@@ -64,9 +66,10 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     check_count(last, "last", 2)
     results, ax = drawable_results(results), axes_or(ax)
     drawn, bottom, end = None, 100.0, 2
-    for k, (name, result) in enumerate(results.items()):
-        y = 100 * result.cmc[:last]
-        ax.plot(range(1, len(y) + 1), y, **line_style(k), zorder=3,
+    curves = [100 * result.cmc[:last] for result in results.values()]
+    width = {"linewidth": THIN} if _near(curves) else {}
+    for k, ((name, result), y) in enumerate(zip(results.items(), curves)):
+        ax.plot(range(1, len(y) + 1), y, **line_style(k), **width, zorder=3,
                 label=f"{name} (Rank-1 {percent(float(result.cmc[0]))})" if len(y) else name)
         bottom, end = min([bottom, *y[:1]]), max(end, len(y))
         band = (bands[k] if isinstance(bands, Sequence) else
@@ -82,6 +85,12 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     ax.set_xticks([k for k in (1, 2, 3, 5, *range(step, end + 1, step)) if k <= end
                    and (k == 1 or k == 5 and step == 10 or k > 5 or end < 10)])
     return add_legend(ax, loc="lower right")
+
+
+def _near(curves: Sequence[Doubles]) -> bool:
+    """Return whether two of the curves are nowhere further apart than `NEAR`."""
+    return any(bool(np.all(np.abs(one[:n] - other[:n]) < NEAR))
+               for one, other in combinations(curves, 2) if (n := min(len(one), len(other))))
 
 
 def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:

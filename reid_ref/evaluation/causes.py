@@ -27,7 +27,7 @@ GOOD = 0
 #: The kinds of wrong images, numbered from 1; of two that cost the same the first is the cause.
 KINDS = {
     "same look in another camera": "another person on another camera",
-    "junk-like": "another person on the query's own camera, as most junk is; or label -1",
+    "same-camera look-alike": "another person on the query's own camera; or label -1",
     "distractor": "an image labelled 0",
 }
 FEW = "few good images"

@@ -274,7 +274,15 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
         raise InputError(
             where, f"{n_images:,} {side} images, as many as labels", f"{len(names):,}",
             "name them in the order of the features")
-    return names
+    return _in_own_folder(side, names, Path(root))
+
+
+def _in_own_folder(side: str, names: list[str], root: Path) -> list[str]:
+    """Return names with the folder of their side, if they lack it and the images are there."""
+    if not names or (root / names[0]).is_file():
+        return names
+    return next(([f"{folder}/{name}" for name in names] for folder in FOLDERS[side]
+                 if (root / folder / names[0]).is_file()), names)
 
 
 def _names_and_source(side: str, files: Sequence[str | os.PathLike[str]], root: Path,

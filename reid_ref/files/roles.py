@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 
@@ -211,6 +212,10 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
     return True
 
 
+#: Characters of the arrays that an error lists.
+LISTED = 120
+
+
 def _by_key(files: Files) -> dict[str, StoredArray]:
     """Return every array by its key, or by the name of its file if that has no other."""
     return {key if len(files) == 1 or len(contents.values) > 1 else path.name: value
@@ -231,7 +236,8 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
                 "the labels of query and gallery")
     arrays = _by_key(files)
     listed = [f"{key} {value.summary}" for key, value in arrays.items()]
-    more = f" and {len(listed) - 8} more" if len(listed) > 8 else ""
+    shown = max(1, sum(length <= LISTED for length in accumulate(map(len, listed))))
+    more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
     guesses = _guesses(arrays, missing)
     lacks = ", ".join(missing) if not no_split else (
         "num_query, how many of the images are queries (it may be a number), or is_query")
@@ -241,14 +247,14 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
                  else "")
     more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
     return InputError(
-        f"{next(iter(files))}{more_files}", expected,
-        ", ".join(listed[:8]) + more or "no arrays", f"it lacks {lacks}"
+        f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}"
         + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
         + elsewhere
         + ("; texts are queries under a protocol of text, such as --protocol cuhk-pedes"
            if any(map(_OF_TEXT.match, arrays)) else "")
         + ("; names= (--map) names the roles, docs/files.md lists the known names"
-           if names else "; rename them: docs/files.md lists the known names"))
+           if names else "; rename them: docs/files.md lists the known names"),
+        remedy=f"expected {expected}, got {', '.join(listed[:shown]) + more or 'no arrays'}")
 
 
 def _meant(key: str) -> str | None:

@@ -39,7 +39,24 @@ def results_by_name(results: Any, names: Sequence[str] | None = None) -> dict[st
     return named
 
 
+def runs_by_name(systems: Mapping[str, Result | Sequence[Result]]) -> dict[str, list[Result]]:
+    """Return the results of each of at least two systems: a single one, or several runs."""
+    runs = {name: [value] if isinstance(value, Result) or not isinstance(value, Sequence)
+            else list(value) for name, value in systems.items()}
+    for name, results in runs.items():
+        if not results:
+            raise InputError("results", f"at least one result of {name}", "none")
+    firsts = {name: results[0] for name, results in runs.items()}
+    results_by_name(firsts | {f"{name}, run {k + 1}": result for name, results in runs.items()
+                              for k, result in enumerate(results[1:], 1)})
+    if len(runs) < 2:
+        raise InputError("results", "at least 2 systems", len(runs))
+    return runs
+
+
 Scores = dict[str, dict[str, QueryValues]]
+#: The number of each run, by metric and system.
+Runs = dict[str, dict[str, list[float]]]
 
 
 def scores_of(systems: Mapping[str, Result], metrics: Sequence[str]) -> Scores:
@@ -63,14 +80,21 @@ def scores_of_same_queries(systems: Mapping[str, Result], metrics: Sequence[str]
     return scores
 
 
-def scores_of_runs(systems: Mapping[str, Sequence[Result]], metrics: Sequence[str]) -> Scores:
-    """As `scores_of_same_queries`, of the runs of each system: each query's mean over them."""
+def scores_of_runs(systems: Mapping[str, Sequence[Result]],
+                   metrics: Sequence[str]) -> tuple[Scores, Runs]:
+    """As `scores_of_same_queries`, of the runs of each system: each query's mean over them, and
+    the numbers of the runs.
+    """
     named = {(name, k): result for name, runs in systems.items() for k, result in enumerate(runs)}
     texts = {key: key[0] if len(systems[key[0]]) == 1 else f"{key[0]}, run {key[1] + 1}"
              for key in named}
     scores = scores_of_same_queries({texts[key]: result for key, result in named.items()}, metrics)
-    return {metric: {name: mean_of_runs([of_metric[texts[name, k]] for k in range(len(runs))])
-                     for name, runs in systems.items()} for metric, of_metric in scores.items()}
+    of_runs = {metric: {name: [of_metric[texts[name, k]] for k in range(len(runs))]
+                        for name, runs in systems.items()} for metric, of_metric in scores.items()}
+    return ({metric: {name: mean_of_runs(runs) for name, runs in of_metric.items()}
+             for metric, of_metric in of_runs.items()},
+            {metric: {name: [run.mean for run in runs] for name, runs in of_metric.items()}
+             for metric, of_metric in of_runs.items()})
 
 
 def mean_of_runs(runs: Sequence[QueryValues]) -> QueryValues:

@@ -20,13 +20,16 @@ _LATEX = {
 
 
 class Cell(NamedTuple):
-    """A number as it is printed: bold or italic, with a mark after it and its interval's ends."""
+    """A number as it is printed: bold or underlined, with a mark after it, the ends of an interval
+    and its standard deviation.
+    """
 
     text: str
     bold: bool = False
     mark: str = ""
     ends: str = ""
-    italic: bool = False
+    underlined: bool = False
+    sd: str = ""
 
 
 def _cells(row: Sequence[str | Cell]) -> list[Cell]:
@@ -42,11 +45,13 @@ class Table(NamedTuple):
         Names of the columns; the first column has the names of the rows.
     rows : sequence of sequences of str or Cell
     notes : sequence of str
-        Sentences below the table; in LaTeX the caption.
+        Sentences below the table; in LaTeX the caption, of few words.
     signatures : mapping of str to str
         Row name to the signature of its numbers, if it has one.
     groups : sequence of (str, int)
         Names above the heads, after that of the first column, each with its number of columns.
+    comments : sequence of str
+        Further sentences; in LaTeX comments.
     """
 
     heads: Sequence[str]
@@ -54,6 +59,7 @@ class Table(NamedTuple):
     notes: Sequence[str] = ()
     signatures: Mapping[str, str] = {}
     groups: Sequence[tuple[str, int]] = ()
+    comments: Sequence[str] = ()
 
 
 def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,),
@@ -95,8 +101,9 @@ def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[in
 def as_markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown, then its notes and signatures."""
     def cell_text(cell: Cell) -> str:
-        stars = "**" if cell.bold else "*" if cell.italic else ""
-        return (f"{stars}{markdown(cell.text)}{stars}"
+        before, after = (("**", "**") if cell.bold else ("<u>", "</u>") if cell.underlined
+                         else ("", ""))
+        return (f"{before}{markdown(cell.text)}{after}" + (f" ± {cell.sd}" if cell.sd else "")
                 + (f"<sup>{markdown(cell.mark)}</sup>" if cell.mark else "")
                 + (f" [{cell.ends}]" if cell.ends else ""))
 
@@ -105,7 +112,7 @@ def as_markdown(table: Table) -> str:
     text = [f"| {' | '.join(heads)} |", "|:--" + "|--:" * (len(heads) - 1) + "|"]
     text += [f"| {' | '.join(map(cell_text, _cells(row)))} |" for row in table.rows]
     # After an empty line, because a signature has bars, which would continue the table.
-    for note in table.notes:
+    for note in (*table.notes, *table.comments):
         text += ["", markdown(note)]
     text += ["", *((f"- {markdown(name)}: " if name else "") + f"`{one_line(signature)}`"
                    for name, signature in table.signatures.items() if signature)]
@@ -114,18 +121,21 @@ def as_markdown(table: Table) -> str:
 
 def as_latex(table: Table) -> str:
     """Return a LaTeX table for booktabs: notes are its caption, an interval is below its number,
-    and each signature is in a comment, above its row. One that is too wide for a column spans two.
+    each signature is in a comment, above its row, and other comments are above the table. One that
+    is too wide for a column spans two.
     """
     def cell_text(cell: Cell) -> str:
         text = "--" if cell.text == "-" else latex(cell.text)
-        font = "bf" if cell.bold else "it" if cell.italic else ""
-        return (rf"\text{font}{{{text}}}" if font else text) + (
-            rf"\textsuperscript{{{cell.mark}}}" if cell.mark else "")
+        font = "textbf" if cell.bold else "underline" if cell.underlined else ""
+        return ((rf"\{font}{{{text}}}" if font else text)
+                + (rf" {{\scriptsize $\pm$ {cell.sd}}}" if cell.sd else "")
+                + (rf"\textsuperscript{{{cell.mark}}}" if cell.mark else ""))
 
     comments = {name: f"% {one_line(name)}: {one_line(signature)}"
                 for name, signature in table.signatures.items()}
     star = "*" if _points(table) > _COLUMN_OF_TWO else ""
-    text = [r"% needs \usepackage{booktabs}", rf"\begin{{table{star}}}", r"\centering",
+    text = [r"% needs \usepackage{booktabs}", *(f"% {one_line(each)}" for each in table.comments),
+            rf"\begin{{table{star}}}", r"\centering",
             rf"\caption{{{latex(' '.join(table.notes))}}}", r"\label{tab:results}",
             rf"\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}", r"\toprule",
             *_latex_groups(table), rf"{' & '.join(map(latex, table.heads))} \\", r"\midrule"]
@@ -159,7 +169,9 @@ def _points(table: Table) -> float:
     def width(cell: str | Cell) -> float:
         if isinstance(cell, str):
             return 5 * len(cell)
-        return max(5 * len(cell.text) + 4 * len(cell.mark), 3.6 * len(f"[{cell.ends}]"))
+        sd = f" ± {cell.sd} " if cell.sd else ""
+        return max(5 * len(cell.text) + 4 * len(cell.mark) + 3.6 * len(sd),
+                   3.6 * len(f"[{cell.ends}]"))
 
     return sum(12 + max(map(width, column)) for column in zip(table.heads, *table.rows))
 

@@ -2,6 +2,7 @@
 import csv
 import io
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.commands.compare.compute import COLUMNS, shown_columns
+from reid_ref.commands.compare.compute.answer import COLUMNS, shown_columns
 from reid_ref.commands.compare.show import as_text, cell
 from reid_ref.statistics import holm
 from tests import cases
@@ -82,10 +83,13 @@ def test_formats(compared):
     assert "| match6500 | 25.29 [-2.6" in text
     assert r"\* p \< 0.05" in text and "difference to mat" in text
     text = table(*words, "latex")
-    # Its Rank-1 is the best, and not told apart from the first: no bold.
-    assert (r"match28000\_Mslm & \textbf{27.58}\textsuperscript{*} & \textit{50.19} \\" + "\n"
+    # Its Rank-1 is the best, and not told apart from the first: bold without a star.
+    assert (r"match28000\_Mslm & \textbf{27.58}\textsuperscript{*} & \textbf{50.19} \\" + "\n"
             r" & {\scriptsize [+0.2") in text
-    assert r"\caption{In percent. Brackets: 95 \% interval of the difference to mat." in text
+    caption, = re.findall(r"\\caption\{(.*)\}", text)
+    assert caption == (r"In percent. Brackets: 95 \% interval of the difference to mat. "
+                       r"* p \textless{} 0.05.") and len(caption.split()) < 20
+    assert "% * p < 0.05, ** p < 0.01 against mat: two-sided test by sign flips" in text
     assert r"mat & 26.36 & 47.72 \\" in text
 
 
@@ -217,8 +221,9 @@ def test_all_pairs(compared):
     expected = [*ours[:2], other[0], *ours[2:], other[1]]
     assert [one["p_adjusted"] for one in found["comparisons"]] == [
         p for k in (0, 3) for p in holm([one["p"] for one in expected[k:k + 3]])]
+    adjusted = {"p_adjusted": 0, "p_decides": 0}
     for one, two in zip(found["comparisons"], expected, strict=True):
-        assert {**one, "p_adjusted": 0} == {**two, "p_adjusted": 0}
+        assert one | adjusted == two | adjusted and one["p_decides"] == one["p_adjusted"]
 
 
 def test_letters_of_the_systems_that_one_beats():
@@ -230,26 +235,30 @@ def test_letters_of_the_systems_that_one_beats():
     flat = " ".join(" ".join(lines).split())
     assert "p adjusted for 3 pairs by Holm's method; better than: below 0.05" in flat
     assert "detectable differences: 1.35, 2.04 and 1.82 points" in flat
-    assert r"| b match28000\_Mslm | **27.58**<sup>ac</sup> | *50.19* |" in table(
+    assert r"| b match28000\_Mslm | **27.58**<sup>ac</sup> | **50.19** |" in table(
         *all_pairs(), "--format", "markdown")
     text = table(*all_pairs(), "--format", "latex")
-    assert r"b match28000\_Mslm & \textbf{27.58}\textsuperscript{ac} & \textit{50.19} \\" in text
-    assert "letters: the systems that one is better than" in text and "[" not in text
+    assert r"b match28000\_Mslm & \textbf{27.58}\textsuperscript{ac} & \textbf{50.19} \\" in text
+    assert r"Letters: better than these (p \textless{} 0.05)" in text and "[" not in text
+    text = table(*all_pairs(), "--format", "latex", "--underline")
+    assert r"a mat & \underline{26.36} &" in text
 
 
-def test_bold_needs_every_comparison():
-    """The best beats the first, not the second: bold against the first alone."""
+def test_bold_is_the_best_whatever_the_test_finds():
+    """The best beats the first, not the second."""
     query, gallery = (Labels(range(40), [k] * 40) for k in (1, 2))
     systems = {}
     for name, wrong in (("first", 20), ("second", 3), ("best", 2)):
         distances = 1 - np.eye(40)
         distances[:wrong, 39] = -1
         systems[name] = reid_ref.evaluate_distances(distances, query, gallery)
-    for all_pairs, bold, mark in ((False, True, "**"), (True, False, "a")):
+    for all_pairs, mark in ((False, "**"), (True, "a")):
         answer = reid_ref.compare(systems, metrics=["Rank-1"], all_pairs=all_pairs)
-        best = cell(answer, "best", "Rank-1")
-        assert (best.bold, best.italic, best.mark) == (bold, not bold, mark)
-        assert not cell(answer, "first", "Rank-1").bold
+        first, second, best = (cell(answer, name, "Rank-1", underline=True) for name in systems)
+        assert (best.bold, best.underlined, best.mark) == (True, False, mark)
+        assert (second.bold, second.underlined) == (False, True)
+        assert not first.bold and not first.underlined
+        assert not cell(answer, "second", "Rank-1").underlined
     assert [one.better_system for one in answer.comparisons] == ["second", "best", None]
 
 
@@ -348,3 +357,98 @@ def test_every_column_is_shown_wherever_comparisons_are(tmp_path, several):
         assert (f">{column.name}</th>" in notebook) == shown, column.name
         if shown:
             assert (column.head or column.name).format(level=95) in screen, column.name
+
+
+# ---------------------------------------------------------------- methods of several seeds
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory):
+    """Two methods of three seeds over 60 identities; a third of one; a file of other queries."""
+    root = tmp_path_factory.mktemp("seeds")
+
+    def save(name, wrong, identities=60):
+        query, gallery = (Labels(range(identities), [k] * identities) for k in (1, 2))
+        distances = 1 - np.eye(identities)
+        distances[wrong, identities - 1] = -1
+        reid_ref.evaluate_distances(distances, query, gallery).save(root / f"{name}.json")
+
+    for name, wrong in (("a0", 24), ("a1", 34), ("a2", 29), ("b0", 10), ("b1", 21), ("b2", 16),
+                        ("c0", 8)):
+        save(name, range(wrong))
+    save("other", range(5), 50)
+    return root
+
+
+A, B = "A=a0.json,a1.json,a2.json", "B=b0.json,b1.json,b2.json"
+
+
+def test_methods_of_three_seeds_have_two_answers(seeds):
+    """Thirteen identities better on average: these models differ, and such methods may not."""
+    found = answer("compare", A, B, "--measure", "Rank-1", cwd=seeds)
+    one, = found["comparisons"]
+    assert found["spreads"]["A"]["Rank-1"]["runs"] == 3 and list(found["values"]) == ["A", "B"]
+    numbers = [[reid_ref.load(seeds / f"{name}{k}.json").rank(1) for k in range(3)]
+               for name in "ab"]
+    for name, of_runs in zip("AB", numbers):
+        assert found["values"][name]["Rank-1"] == pytest.approx(np.mean(of_runs), abs=1e-15)
+        assert found["spreads"][name]["Rank-1"]["sd"] == pytest.approx(np.std(of_runs, ddof=1))
+    assert one["p"] < .001 and one["methods"]["p"] == one["p_decides"] > .01
+    assert one["methods"]["low"] < one["low"] and one["high"] < one["methods"]["high"]
+    screen = table("compare", A, B, "--measure", "Rank-1", cwd=seeds)
+    assert re.search(r"Rank-1 +percent +sd +its interval +seeds\nA +51.67 +8.33 +4.34 .. 52.37 +3",
+                     screen)
+    row_of = r" +change.*\nB +\+22.22 +(\S+) \.\. (\S+) +(\S+)"
+    models, methods = (re.search(title + row_of, screen) for title in (
+        "these trained models", "the methods"))
+    assert [float(end) for end in models.groups()[:2]] == [
+        round(100 * one[name], 2) for name in ("low", "high")]
+    assert methods.groups()[2] == f"{one['methods']['p']:.4f}"
+    row, = csv.DictReader(io.StringIO(table(
+        "compare", A, B, "--measure", "Rank-1", "--format", "csv", cwd=seeds)))
+    assert float(row["methods_p"]) == one["methods"]["p"] and row["system_runs"] == "3"
+
+
+def test_stars_letters_and_holm_are_of_the_methods(seeds):
+    """Of twelve identities fewer, between seeds five apart: significant for these models alone."""
+    words = "compare", A, B, "C=c0.json"
+    text = table(*words, "--format", "latex", "--measure", "Rank-1", cwd=seeds)
+    assert r"C & \textbf{86.67} \\" in text and "textsuperscript{**}" not in text
+    assert r"A & 51.67 {\scriptsize $\pm$ 8.33} \\" in text
+    screen = table(*words, "--all-pairs", "--measure", "Rank-1", cwd=seeds)
+    assert "c - a, c - b: one seed: these models alone" in screen
+    found = answer(*words, "--all-pairs", "--measure", "Rank-1", cwd=seeds)["comparisons"]
+    assert [one["methods"] is None for one in found] == [False, True, True]
+    assert [one["p_decides"] is None for one in found] == [False, True, True]
+    assert found[0]["methods"]["p_adjusted"] == found[0]["methods"]["p"]  # of one pair
+    same = reid_ref.compare({name: [reid_ref.load(seeds / f"{name.lower()}{k}.json")
+                                    for k in range(3)] for name in "AB"}, metrics=["Rank-1"])
+    assert same.comparisons[0].methods.p == found[0]["methods"]["p"]
+    notebook = same._repr_html_()
+    assert "B - A, these trained models" in notebook and "B - A, the methods" in notebook
+
+
+def test_paired_seeds(seeds):
+    words = "compare", A, B, "--measure", "Rank-1"
+    paired, = answer(*words, "--paired-seeds", cwd=seeds)["comparisons"]
+    alone, = answer(*words, cwd=seeds)["comparisons"]
+    # Gains of 14, 13, 13 identities, where each method varies by five.
+    assert paired["methods"]["se_runs"] == pytest.approx(math.sqrt(1 / 3 / 3) / 60)
+    assert paired["p"] == alone["p"] and paired["methods"]["p"] < alone["methods"]["p"]
+    assert "seeds are pairs" in " ".join(table(*words, "--paired-seeds", cwd=seeds).split())
+
+
+@pytest.mark.parametrize(("words", "line"), [
+    ("A=a0.json,a1.json B=", "B=: expected NAME=FILE[,FILE...]"),
+    ("A=a0.json,,a1.json b0.json", "A=a0.json,,a1.json: expected NAME=FILE[,FILE...]"),
+    ("a0.json,a1.json b0.json", "a0.json,a1.json: expected NAME=FILE[,FILE...]"),
+    ("A=a0.json,./a0.json B=b0.json", "A: expected a file of its own for each seed"),
+    ("A=a0.json,a1.json B=a0.json,b1.json", "B: expected a file of its own for each seed"),
+    ("A=a0.json,other.json,a1.json B=b0.json,b1.json",
+     "A: expected files of queries that another system has, too, got other.json on other"),
+    (f"{A} B=b0.json,b1.json --paired-seeds",
+     "--paired-seeds: expected as many results of each system"),
+    ("a0.json b0.json --paired-seeds", "--paired-seeds: expected as many results")])
+def test_bad_seeds(words, line, seeds, monkeypatch):
+    monkeypatch.chdir(seeds)
+    assert refusal("compare", *words.split()).startswith(line)

@@ -16,6 +16,8 @@ BENCHMARK = "validate --published 81.1/67.6 "
 REFUSED = {
     # What is no command, option or choice.
     "evalute": "COMMAND: unknown 'evalute', did you mean evaluate\\?; see reid-ref --help$",
+    "evaluate MARKET --protcol mars": "unrecognized arguments: --protcol mars, did you mean "
+                                      "--protocol\\?; see reid-ref evaluate --help$",
     "rank-list MARKET": "COMMAND: .*did you mean plot rank-lists\\?",
     "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
     "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",

@@ -59,7 +59,7 @@ def test_papers(folder):
         r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}", r"System & mAP & Rank-1 & mAP & Rank-1 \\",
         r"\midrule", r"old & 75.00 & 66.67 & 83.12 & 77.50 \\"]) in text
     best = r"\textbf{100.00}\textsuperscript{*}"
-    assert rf"new & {best} & {best} & \textit{{" in text
+    assert rf"new & {best} & {best} & \textbf{{85.00}} &" in text
     assert r" & -- & -- \\" in text and "scriptsize" not in text
     assert text.count("% first: convention:matlab|") == 1
     text = table(*METHODS, "--format", "markdown", cwd=folder)
@@ -92,19 +92,33 @@ def test_files_by_name(folder):
     assert list(found["values"]) == ["a", "b"]
 
 
-def test_several_files_on_one_benchmark_are_runs(folder):
+def test_several_files_on_one_benchmark_are_seeds(folder):
     """Each query has its mean over them, of which that of all is the mean."""
-    found = answer("compare", "old=old/first.json,new/first.json", "new=new/first.json",
+    found = answer("compare", "old=old/first.json,other/first.json", "new=new/first.json",
                    cwd=folder)
-    names = "old (mean of 2)", "new"
-    assert list(found["values"]) == [*names] and len(found["files"]) == 3
-    one, other = (reid_ref.load(folder / name / "first.json") for name in ("old", "new"))
-    assert found["values"][names[0]]["mAP"] == (one.mAP + other.mAP) / 2
+    assert list(found["values"]) == ["old", "new"] and len(found["files"]) == 3
+    one, two, new = (reid_ref.load(folder / name / "first.json")
+                     for name in ("old", "other", "new"))
+    assert found["values"]["old"]["mAP"] == (one.mAP + two.mAP) / 2
     of_map, _ = found["comparisons"]
-    assert of_map["difference"] == pytest.approx((other.mAP - one.mAP) / 2, abs=1e-15)
-    # Ten of thirty queries gain half of what they gain over the first run.
-    assert (of_map["better"], of_map["worse"], of_map["same"]) == (10, 0, 20)
-    assert of_map["gains"][0]["baseline"] == (.25 + 1) / 2
+    assert of_map["difference"] == pytest.approx(new.mAP - (one.mAP + two.mAP) / 2, abs=1e-15)
+    # One of thirty queries gains half of what it gains over the second seed.
+    assert (of_map["better"], of_map["worse"], of_map["same"]) == (11, 0, 19)
+    assert of_map["methods"] is None and of_map["p_decides"] is None
+
+
+def test_seeds_on_several_benchmarks(folder):
+    """Both answers are below the main table, on each benchmark."""
+    files = {name: [f"{name}/{benchmark}.json" for benchmark in ("first", "second")]
+             for name in ("old", "new")}
+    words = ["compare", f"old={','.join(files['old'])},other/first.json",
+             f"new={','.join(files['new'])}"]
+    screen = table(*words, cwd=folder)
+    assert "first, mAP\n" in screen and "second, mAP" not in screen
+    assert "new: one seed: these models alone" in screen
+    assert ">100.00  " in screen and "100.00*" not in screen
+    assert answer(*words, cwd=folder)["benchmarks"]["second"]["comparisons"][0]["p_decides"] == (
+        answer(*words, cwd=folder)["benchmarks"]["second"]["comparisons"][0]["p_adjusted"])
 
 
 @pytest.mark.parametrize("key", ["market1501", "dukemtmc", "msmt17", "occluded-duke"])

@@ -46,8 +46,8 @@ def test_cmc_is_the_curve():
     ax = figures.cmc(results)
     assert len(ax.lines) == 3
     for line, (name, result) in zip(ax.lines, results.items()):
-        assert line.get_xdata().tolist() == list(range(1, 51))
-        assert line.get_ydata().tolist() == (100 * result.cmc[:50]).tolist()
+        assert line.get_xdata().tolist() == list(range(1, 21))
+        assert line.get_ydata().tolist() == (100 * result.cmc[:20]).tolist()
         assert line.get_label() == f"{name} (Rank-1 {100 * result.cmc[0]:.2f})"
     assert len({line.get_linestyle() for line in ax.lines}) == 3
     assert len({line.get_color() for line in ax.lines}) == 3
@@ -67,9 +67,19 @@ def test_the_last_rank(last, ticks):
     refused("last", "a whole number", figures.cmc, {"ours": result}, last=1)
 
 
+def test_near_curves_are_thin():
+    """Curves that are nowhere one percent apart; a third one may be."""
+    one, other = made(), made(1)
+    assert np.abs(one.cmc[:20] - other.cmc[:20]).max() > .01
+    for results, thin in (({"a": one, "b": other}, False), ({"a": one, "b": one}, True),
+                          ({"a": one, "b": other, "c": one}, True)):
+        widths = {line.get_linewidth() for line in figures.cmc(results).lines}
+        assert len(widths) == 1 and (widths == {.7}) == thin
+
+
 def test_bands_are_the_intervals():
     result = made()
-    band, = figures.cmc({"ours": result}).collections
+    band, = figures.cmc({"ours": result}, last=50).collections
     corners = {tuple(point) for point in band.get_paths()[0].vertices.tolist()}
     for k in (1, 2, 7, 50):
         interval = result.interval(f"Rank-{k}")
@@ -79,7 +89,7 @@ def test_bands_are_the_intervals():
     found = rank_band(result, 50)
     assert found.rank.tolist() == [*range(1, 11), 15, 20, 25, 30, 35, 40, 45, 50]
     assert (np.diff(result.cmc[:50]) == 0).any()
-    ax = figures.cmc({"ours": result})
+    ax = figures.cmc({"ours": result}, last=50)
     assert ax.get_ylim()[0] == max(0, 100 * min(found.low) - 5)
     for k, low, high in zip(found.rank, found.low, found.high):
         assert (low, high) == (result.interval(f"Rank-{k}").low, result.interval(f"Rank-{k}").high)
@@ -96,7 +106,8 @@ def test_intervals_of_several_results_are_those_of_each():
         alone = rank_band(result, 50)
         for field in ("rank", "low", "high"):
             np.testing.assert_array_equal(getattr(band, field), getattr(alone, field))
-    first, second = (figures.cmc(results, bands=given).collections for given in (True, bands))
+    first, second = (figures.cmc(results, bands=given, last=50).collections
+                     for given in (True, bands))
     for ours, theirs in zip(first, second, strict=True):
         np.testing.assert_array_equal(*(each.get_paths()[0].vertices for each in (ours, theirs)))
     assert rank_band(results["a"], 50, {"Rank-1": known["a"]["Rank-1"]}) is None

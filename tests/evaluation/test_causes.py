@@ -5,7 +5,7 @@ import pytest
 from reid_ref import Labels, evaluate_distances, metrics
 from reid_ref.evaluation.causes import CAUSES, FEW, GOOD, KINDS, kinds_of_list, losses
 
-LOOK, JUNK_LIKE, DISTRACTOR = 1, 2, 3
+LOOK, SAME_CAMERA, DISTRACTOR = 1, 2, 3
 STEP = metrics.average_precision_step
 
 
@@ -17,12 +17,12 @@ def test_kinds_of_a_list():
     row = np.array([.0, .1, .2, .3, .4, .5, .6, .7, .7, .8])
     kept = np.array(identity) != -1
     kept[0] = False
-    expected = [JUNK_LIKE, LOOK, DISTRACTOR, DISTRACTOR, GOOD, LOOK, GOOD]
+    expected = [SAME_CAMERA, LOOK, DISTRACTOR, DISTRACTOR, GOOD, LOOK, GOOD]
     assert kinds_of_list(row, np.array([6, 8]), kept, 1, gallery).tolist() == expected
     # Where label 0 is a person, it is one; where label -1 is kept, it is like junk.
     kept[5] = True
     assert kinds_of_list(row, np.array([6, 8]), kept, 1, gallery, distractors=False).tolist() == [
-        JUNK_LIKE, LOOK, JUNK_LIKE, LOOK, JUNK_LIKE, GOOD, LOOK, GOOD]
+        SAME_CAMERA, LOOK, SAME_CAMERA, LOOK, SAME_CAMERA, GOOD, LOOK, GOOD]
     # A good image that is ignored is none; without any the list is empty.
     kept[[6, 8]] = False
     assert kinds_of_list(row, np.array([6, 8]), kept, 1, gallery).tolist() == []
@@ -39,7 +39,7 @@ def test_nan_is_farthest():
     ([LOOK, GOOD], FEW, (1 / 2, 0, 0)),
     ([LOOK, LOOK, GOOD], "same look in another camera", (2 / 3, 0, 0)),
     # AP 1/3; without the two it is 1.
-    ([JUNK_LIKE, JUNK_LIKE, GOOD], "junk-like", (0, 2 / 3, 0)),
+    ([SAME_CAMERA, SAME_CAMERA, GOOD], "same-camera look-alike", (0, 2 / 3, 0)),
     # Good at 2, 4, 5: AP (1/2 + 2/4 + 3/5) / 3. Without the distractor at 1: 1, 2/3, 3/4;
     # without the look at 3: 1/2, 2/3, 3/4.
     ([DISTRACTOR, GOOD, LOOK, GOOD, GOOD], "distractor",
@@ -49,7 +49,7 @@ def test_nan_is_farthest():
     ([GOOD, LOOK, DISTRACTOR, DISTRACTOR, GOOD], "distractor",
      ((1 + 2 / 4 - 1.4) / 2, 0, (1 + 2 / 3 - 1.4) / 2)),
     # Of equal kinds the first.
-    ([GOOD, DISTRACTOR, JUNK_LIKE, GOOD, GOOD], "junk-like",
+    ([GOOD, DISTRACTOR, SAME_CAMERA, GOOD, GOOD], "same-camera look-alike",
      (0, (2 / 3 + 3 / 4 - 1.1) / 3, (2 / 3 + 3 / 4 - 1.1) / 3)),
     ([GOOD, GOOD], "nothing lost", (0, 0, 0))])
 def test_losses_by_hand(kinds, cause, returned):

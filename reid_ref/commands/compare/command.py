@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reid_ref.arrays import InputError
-from reid_ref.commands.compare.compute import Compared, compare_systems
+from reid_ref.arrays import InputError, warn
+from reid_ref.commands.compare.compute import compare_systems
+from reid_ref.commands.compare.compute.answer import Compared
 from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer
@@ -30,6 +32,13 @@ class CompareRequest(Request):
         "--all-pairs", False, action="store_true",
         help="compare each system with each other one; p is adjusted for all pairs, and letters "
              "name the systems that each one beats")
+    paired_seeds: bool = option(
+        "--paired-seeds", False, action="store_true",
+        help="file k of each system was trained with the same seed; without it seeds are "
+             "independent, also if their numbers are the same")
+    underline: bool = option(
+        "--underline", False, action="store_true",
+        help="in a table for a paper underline the second best of each column")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -37,20 +46,22 @@ def add(command: argparse.ArgumentParser) -> None:
     and p of a paired test by identity. Of systems on several benchmarks: one row per system, as
     the main table of a paper has them.
 
-    A SYSTEM is a file; a folder of saved results, one for each benchmark; or NAME=FILE[,FILE...],
-    a file for each benchmark, or several runs on one, of which each query has its mean. The
+    A SYSTEM is a file; a folder of saved results; or NAME=FILE[,FILE...], a file for each
+    benchmark, or several on one, a method trained with several seeds: its number is their mean,
+    and whether these trained models differ, and whether the methods do, are two answers. The
     benchmark is the protocol, which the file names, or that of its counts; else it is named after
     the file. Exit code: 0; 2 for wrong input, or other labels.
     """
     common.add_files(command, words="a file, a folder of saved results, or NAME=FILE[,FILE...]; "
                                     "the first is the baseline", metavar="SYSTEM")
-    CompareRequest.add(command, "--all-pairs")
+    CompareRequest.add(command, "--all-pairs", "--paired-seeds", "--underline")
     systems.add(command)
 
 
 def run(request: CompareRequest) -> None:
     metrics, options = systems.metrics_and_options(request)
-    options |= {"resamples": request.resamples, "all_pairs": request.all_pairs}
+    options |= {"resamples": request.resamples, "all_pairs": request.all_pairs,
+                "paired_seeds": request.paired_seeds}
     every = by_benchmark(systems.read_systems(request))
     several = len(every) > 1
     answers = {name: compared(name if several else "", on_benchmark, metrics, **options)
@@ -58,19 +69,21 @@ def run(request: CompareRequest) -> None:
     if several:
         main = benchmarks.MainTable(answers)
         show_answer(request.format, json=lambda: main, table=lambda: benchmarks.as_text(main),
-                    csv=lambda: benchmarks.as_csv(main), paper=lambda: benchmarks.as_table(main))
+                    csv=lambda: benchmarks.as_csv(main),
+                    paper=lambda: benchmarks.as_table(main, request.underline))
         return
     answer, = answers.values()
     signatures = answer.signatures
     show_answer(request.format, json=lambda: answer, table=lambda: as_text(answer, signatures),
                 csv=lambda: as_csv(answer, signatures),
-                paper=lambda: as_table(answer, signatures))
+                paper=lambda: as_table(answer, signatures, request.underline))
 
 
 def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
     """Return the results of each benchmark, by the name of the system, with its runs.
 
-    Systems of one file each are on one benchmark.
+    Systems of one file each are on one benchmark. If a system has several results on one, a
+    benchmark of a single system is refused: files of other queries are no seeds.
     """
     if all(len(results) == 1 for results in systems.values()):
         return {"": dict(systems)}
@@ -79,11 +92,32 @@ def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
         for one in results:
             benchmarks.setdefault(_benchmark(one, benchmarks), {}).setdefault(name, []).append(one)
     first = next(iter(systems))
+    seeds = any(len(runs) > 1 for each in benchmarks.values() for runs in each.values())
     for benchmark, on_benchmark in benchmarks.items():
+        lacking = [name for name in systems if name not in on_benchmark]
+        if seeds and len(on_benchmark) == 1:
+            (name, runs), = on_benchmark.items()
+            raise InputError(name, "files of queries that another system has, too",
+                             f"{', '.join(run.file for run in runs)} on {benchmark}, which "
+                             f"{', '.join(lacking)} lacks", "leave it out, or name the others")
+        if seeds:
+            _check_files(on_benchmark)
         if first not in on_benchmark:
             raise InputError(first, f"a result on {benchmark}, since the other systems are "
                              "compared with the first", "none", "name another system first")
+        if lacking:
+            warn(f"{', '.join(lacking)}: no result on {benchmark}")
     return benchmarks
+
+
+def _check_files(on_benchmark: OnBenchmark) -> None:
+    """Refuse a file that is a seed of two systems."""
+    seen = set[str]()
+    for name, runs in on_benchmark.items():
+        for run in runs:
+            if os.path.realpath(run.file) in seen:
+                raise systems.same_seed(name, run.file)
+            seen.add(os.path.realpath(run.file))
 
 
 def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:
@@ -108,9 +142,8 @@ def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:
 
 def compared(benchmark: str, systems: OnBenchmark, metrics: list[str],
              **options: Any) -> Compared:
-    """Compare systems on one benchmark; of several runs, each query's mean."""
-    by_name = {name if len(runs) == 1 else f"{name} (mean of {len(runs)})":
-               [run.result for run in runs] for name, runs in systems.items()}
+    """Compare systems on one benchmark; several results of one system are its seeds."""
+    by_name = {name: [run.result for run in runs] for name, runs in systems.items()}
     files = [run.file for runs in systems.values() for run in runs]
     with naming_errors(benchmark, files) if benchmark else nullcontext():
         answer = compare_systems(by_name, metrics, **options)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
-from reid_ref.console import options as common, protocols
+from reid_ref.console import options as common, protocols, systems
 from reid_ref.console.files import add_images, files_per_result, image_names
-from reid_ref.console.given import given_of
+from reid_ref.console.given import Given, check_saved, given_of, given_of_one
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
@@ -36,12 +36,15 @@ class ReportRequest(Request):
 
 def add(command: argparse.ArgumentParser) -> None:
     """Write one HTML file that needs no other and no network. Several results are compared with
-    the first.
+    the first. NAME=FILE,FILE[,FILE...] is a method trained with several seeds: numbers and tests
+    are of all of them, figures and rank lists of the first.
 
     A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
     needs them is left out. The same input and versions give the same bytes.
     """
-    common.add_files(command)
+    common.add_files(
+        command, words="result file or files, a folder of .npy files, or NAME=FILE[,FILE...], the "
+                       "seeds of a method")
     ReportRequest.add(command, "--output", "--convention", "--metric", "--normalize",
                       "--max-memory", "--threads", "--measure", "--name")
     protocols.add(command)
@@ -54,13 +57,13 @@ def run(request: ReportRequest) -> None:
     options, protocol = _options(request), protocols.check_part(request)
     check_libraries()
     check_targets(request.output)
-    files = _read(request, protocol)
+    files, seeds = _read(request, protocol, options)
     images = None if request.images is None else (request.images, {
         name: image_names(request, paths, data) for name, (paths, data) in files.items()
         if isinstance(data, ResultFile)})
     n_query = sum(len(data.query) for _, data in files.values() if isinstance(data, ResultFile))
     with common.progress_bar(n_query) as bar:
-        content = gather(files, options, None if bar is None else bar.update)
+        content = gather(files, options, None if bar is None else bar.update, seeds)
     phase("drawing the page")
     text = page(content, images)
     with whole_files(request.output) as (file,):
@@ -80,13 +83,31 @@ def _options(request: ReportRequest) -> Options:
                    common.named(request))
 
 
-def _read(request: ReportRequest, protocol: Protocol | None,
-          ) -> dict[str, tuple[list[str], ResultFile | Result]]:
-    """Return what the files of each result hold, by its name."""
+def _read(request: ReportRequest, protocol: Protocol | None, options: Options,
+          ) -> tuple[dict[str, tuple[list[str], ResultFile | Result]], dict[str, list[Result]]]:
+    """Return what the first file of each result holds, and the results of its other seeds."""
     answers: dict[str, tuple[list[str], ResultFile | Result]] = {}
-    for given in given_of(request, files_per_result(request, request.files), protocol):
+    seeds: dict[str, list[Result]] = {}
+    for given, of_seed in _given(request, protocol):
         with given.opened():
-            answers[given.name] = given.files, (
-                given.data if given.has_data else
-                next(iter(given.results(common.how(request, ())).values())))
-    return answers
+            if of_seed and given.name in answers:
+                answers[given.name][0].extend(given.files)
+                result, = given.results(options.how).values()
+                seeds.setdefault(given.name, []).append(result)
+            else:
+                answers[given.name] = given.files, (
+                    given.data if given.has_data else
+                    next(iter(given.results(options.how).values())))
+    return answers, seeds
+
+
+def _given(request: ReportRequest, protocol: Protocol | None) -> list[tuple[Given, bool]]:
+    """Return each result, and whether it is one of several seeds of its name."""
+    if not systems.are_named(request):
+        groups = files_per_result(request, request.files)
+        return [(given, False) for given in given_of(request, groups, protocol)]
+    named = systems.files_of_systems(request)
+    every = [given_of_one(request, name, [file], len(request.files) + len(files) == 2, protocol)
+             for name, files in named.items() for file in files]
+    check_saved(request, every)
+    return [(given, True) for given in every]

@@ -1,15 +1,19 @@
 """All that the HTML report shows of one result, or of several."""
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers, each_warning_once, ignored, warn, warnings_to
-from reid_ref.commands.compare.compute import Comparisons, compare
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, each_warning_once, ignored, warn, warnings_to)
+from reid_ref.commands.compare.compute import compare
+from reid_ref.commands.compare.compute.answer import Comparisons
 from reid_ref.commands.doctor.compute import doctor
 from reid_ref.commands.doctor.compute.labels import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, lacking_cameras
@@ -25,8 +29,9 @@ from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_wit
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import count_distractors
 from reid_ref.result import Result, headline
+from reid_ref.result.runs import runs_of
 from reid_ref.result.systems import METRICS
-from reid_ref.statistics import Interval
+from reid_ref.statistics import Interval, Spread, spread
 
 #: Queries, and values, of the sample of distances.
 SAMPLE_QUERIES, SAMPLE_VALUES = 200, 4_000_000
@@ -112,9 +117,12 @@ class Reported(NamedTuple):
     name : str
     files : tuple of str
     result : Result
-        Under the convention of the page.
+        Under the convention of the page; of several seeds that of the first.
     intervals : dict of str to Interval or None
-        By metric of the headline; None if it has no interval.
+        By metric of the headline; None if it has no interval. Of several seeds that of each
+        query's mean.
+    spreads : dict of str to Spread
+        The same metrics over the seeds.
     more : FromDistances or None
         None of a saved result.
     """
@@ -123,6 +131,7 @@ class Reported(NamedTuple):
     files: tuple[str, ...]
     result: Result
     intervals: dict[str, Interval | None]
+    spreads: dict[str, Spread]
     more: FromDistances | None
 
 
@@ -152,7 +161,8 @@ class Page(NamedTuple):
 
 
 def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], options: Options,
-           progress: Progress | None = None) -> Page:
+           progress: Progress | None = None,
+           seeds: Mapping[str, Sequence[Result]] = MappingProxyType({})) -> Page:
     """Find everything that a page shows.
 
     Parameters
@@ -162,6 +172,9 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
     options : Options
     progress : callable, optional
         Called with the number of queries done, of each evaluation of each system.
+    seeds : mapping of str to sequence of Result, optional
+        Results of further training runs by the name of their system; numbers and tests are of all
+        runs, all else of the first.
     """
     with each_warning_once():
         convention, = options.how.conventions
@@ -171,7 +184,8 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
                    for name, by_convention in evaluated.items()}
         # Whatever is shown, queries are chosen by their AP.
         compared = list(dict.fromkeys([*(options.measures or METRICS), "mAP"]))
-        comparison = compare(results, metrics=compared) if len(results) > 1 else None
+        runs = {name: [result, *seeds.get(name, ())] for name, result in results.items()}
+        comparison = compare(runs, metrics=compared) if len(results) > 1 else None
         first = next(iter(results.values()))
         has_lists = any(isinstance(data, ResultFile) for _, data in files.values())
         n = max(1, options.queries // len(results)) if options.queries and has_lists else 0
@@ -194,10 +208,25 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
             else:
                 warn(f"{name}: {NO_DISTANCES}")
             of_headline = {metric: intervals[name].get(metric) for metric in headlines[name]}
-            systems.append(Reported(name, tuple(paths), results[name], of_headline, more))
+            spreads = {metric: spread([run.value(metric) for run in runs[name]])
+                       for metric in of_headline}
+            if len(runs[name]) > 1:
+                of_headline = _intervals_of_runs(runs[name], of_headline)
+            systems.append(Reported(name, tuple(paths), results[name], of_headline, spreads, more))
         bands = tuple(rank_band(result, LAST_RANK, intervals[name])
                       for name, result in results.items())
     return Page(tuple(systems), reasons, queries, comparison, bands, options)
+
+
+def _intervals_of_runs(runs: Sequence[Result],
+                       metrics: Iterable[str]) -> dict[str, Interval | None]:
+    """Return the interval of each query's mean over several seeds; None where there is none."""
+    intervals = dict[str, Interval | None].fromkeys(metrics)
+    for metric in intervals:
+        with contextlib.suppress(InputError):
+            named = {f"seed {k + 1}": run for k, run in enumerate(runs)}
+            intervals[metric] = runs_of(named, [metric], "identity")[metric].interval
+    return intervals
 
 
 def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:

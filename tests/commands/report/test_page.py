@@ -12,7 +12,7 @@ from PIL import Image
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
 from reid_ref.cli import main
-from reid_ref.commands.compare.compute import p_text, shown_columns
+from reid_ref.commands.compare.compute.answer import p_text, shown_columns
 from reid_ref.commands.report import show as html
 from reid_ref.commands.report.compute import NO_DISTANCES
 from tests.commands.report.seen import (
@@ -102,13 +102,47 @@ def test_the_headline_of_two_has_differences(made):
                if list(cell.all("span", class_="change"))}
     assert set(changes) == {"mAP", "Rank-1"}
     for column in shown_columns(several=False):
-        assert f"{column.name}: {column.words}" in root.text
+        assert (f"{column.name}: {column.words}" in root.text) == (column.name != "+/-/=")
+    assert "better, worse, same: how many identities gained, lost, or did neither" in root.text
     for found in data["comparison"]["comparisons"]:
         first, second = changes[found["metric"]].all("span", class_="change")
         assert first.one("strong").text == f"{100 * found['difference']:+.2f}"
         assert f"({100 * found['low']:+.2f} .. {100 * found['high']:+.2f})" in first.text
-        assert second.text == (f"p {p_text(found['p_adjusted'])}; +/-/= {found['better']}/"
-                               f"{found['worse']}/{found['same']}")
+        assert second.text == (f"p {p_text(found['p_adjusted'])}; {found['better']} better; "
+                               f"{found['worse']} worse; {found['same']} same")
+
+
+def test_a_page_of_methods_of_two_seeds(made, tmp_path):
+    """Numbers and tests are of all seeds, rank lists of the first; both questions are answered."""
+    root, query, gallery = made
+    for name, seed in (("a2", 3), ("b2", 4)):
+        write_result(tmp_path / f"{name}.npz", query, gallery, seed, noise=1.6)
+    files = [[str(root / f"{name}.npz"), str(tmp_path / f"{name}2.npz")] for name in "ab"]
+    assert main(["report", *(f"{name}={','.join(of)}" for name, of in zip("AB", files)),
+                 "-o", str(tmp_path / "seeds.html"), "--queries", "4"]) == 0
+    results = {name: [evaluated(file) for file in of] for name, of in zip("AB", files)}
+    expected = reid_ref.compare(results, metrics=["mAP", "Rank-1"])
+    page, data = parsed((tmp_path / "seeds.html").read_text())
+    for change, found in zip(expected.comparisons, data["comparison"]["comparisons"]):
+        assert (found["p"], found["methods"]["p"]) == (change.p, change.methods.p)
+    table = page.one("table", class_="headline")
+    cell = next(one for one in table.all("td") if "sd" in one.text and "methods" in one.text)
+    of_map = expected.comparisons[0]
+    sd = expected.spreads["B"]["mAP"]
+    assert cell.one("span", class_="number").text == percent(sd.mean)
+    assert f"sd {percent(sd.sd)} ({percent(sd.low)} to {percent(sd.high)})" in cell.text
+    assert [one.text for one in table.all("th", scope="row")] == ["A2 seeds", "B2 seeds"]
+    assert "these trained models" in cell.text and "the methods" in cell.text
+    assert f"p {p_text(of_map.p)}; " in cell.text and f"p {p_text(of_map.methods.p)}" in cell.text
+    assert "all below is of the first seed" in page.text
+    assert data["results"]["A"]["mAP"] == results["A"][0].mAP
+    interval = data["results"]["A"]["intervals"]["mAP"]
+    assert interval["value"] == pytest.approx(expected.values["A"]["mAP"], abs=1e-15)
+
+
+def evaluated(file):
+    given = reid_ref.read(file)
+    return reid_ref.evaluate_distances(given.distances, given.query, given.gallery)
 
 
 def test_what_holds_of_both_is_said_once(made):
@@ -141,7 +175,18 @@ def test_the_table_of_conventions(one):
             f"{100 * (found['mAP'] - data['mAP']) + 0.0:+.2f}",
             *(percent(found.get(f"Rank-{k}")) for k in (1, 5, 10, 20)), percent(found["mINP"]),
             f"{found['counted']:,}"]
-    assert len(rows(table)) == 1 + len(data["conventions"]) > 10
+    # Those of the same numbers are named in one line.
+    shown = [next(iter([*row.all("summary"), *row.all("td")])).text
+             for row in list(table.all("tr"))[1:]]
+    equal = re.search(r"The same numbers have (.*?)\.\s", root.one(
+        "section", id="conventions").text + " ")[1]
+    named = dict(re.findall(r"([\w., -]+) \(([\w.-]+)\)", equal))
+    others = {other.strip(): first for names, first in named.items()
+              for other in names.split(",")}
+    assert {*shown, *others} == {*data["conventions"]} and len(shown) + len(others) > 10
+    for other, first in others.items():
+        assert percent(data["conventions"][other]["mAP"]) == percent(
+            data["conventions"][first]["mAP"])
 
 
 # ------------------------------------------------------------------ rank lists
@@ -186,17 +231,27 @@ def test_captions_are_those_of_the_json(one):
                              *([entry["reason"]] if entry["reason"] else [])]
 
 
-def test_without_pictures_a_list_is_one_line(tmp_path):
+def test_without_pictures_a_list_is_a_table(tmp_path):
     root, data, _ = report(tmp_path, *market())
-    assert not list(root.all("button", class_="picture"))
-    found = data["rank_lists"][0]
-    cards = list(root.one("section", id=f"q{found['query']}").one(
-        "ol", data_system="r").all("li", class_="chip"))
-    assert cards[0].text == "Query" and len(cards) > len(found["entries"])
-    for card, entry in zip(cards[1:], found["entries"]):
-        assert card.text.endswith(entry["role"][0].upper() if entry["rank"] is None else
-                                  f"{entry['role'][0].upper()} {entry['rank']}")
-        assert f"{entry['identity']} c{entry['camera']}, d" in card.attributes["title"]
+    assert not list(root.all("button", class_="picture")) and not list(root.all("ol"))
+    check_listings(root, data, "r")
+
+
+def test_beside_pictures_there_is_a_table(one):
+    check_listings(*one, "a")
+
+
+def check_listings(root, data, system):
+    for found in data["rank_lists"]:
+        table = root.one("section", id=f"q{found['query']}").one("table", data_system=system)
+        entries = [*found["entries"], *([found["next_good"]] if found["next_good"] else [])]
+        assert rows(table)[0] == ["rank", "image", "identity", "camera", "distance"]
+        for row, entry in zip(rows(table)[1:], entries, strict=True):
+            rank = "" if entry["rank"] is None else f" {entry['rank']}"
+            reason = f" {entry['reason']}" if entry["reason"] else ""
+            assert row[0].endswith(f"{entry['role'][0].upper()}{rank}{reason}")
+            assert row[1:] == [str(entry["image"]), str(entry["identity"]), str(entry["camera"]),
+                               f"{entry['distance']:.4g}"]
 
 
 def test_causes_are_those_of_the_json(one):
@@ -387,7 +442,7 @@ def test_saved_results(made, tmp_path, capsys):
         sections = {one.attributes["id"] for one in tree.one("main").children}
         links = {one.attributes["href"][1:] for one in tree.one("nav").all("a")}
         assert links == sections - {"numbers"}
-        lists = [one.attributes["data-system"] for one in tree.all("ol", class_="row")
+        lists = [one.attributes["data-system"] for one in tree.all("table", class_="listing")
                  if "data-system" in one.attributes]
         assert set(lists) == ({"b"} if other in files else set())
         assert ("conventions" in sections) == (other in files)
@@ -473,3 +528,21 @@ def luminance(colour):
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4
               for x in (int(colour[k:k + 2], 16) / 255 for k in (1, 3, 5))]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_names_without_their_folder_are_found_in_it(made, tmp_path):
+    """--images is the data set's folder, and the lists of names lack query/ and the other."""
+    root, _, _ = made
+    lists = []
+    for side in ("query", "gallery"):
+        names = (root / f"{side}.txt").read_text().splitlines()
+        (tmp_path / f"{side}.txt").write_text("\n".join(name.split("/")[1] for name in names))
+        lists += [f"--{side}-names", str(tmp_path / f"{side}.txt")]
+    assert main(["report", str(root / "a.npz"), "-o", str(tmp_path / "own.html"), "--images",
+                 str(root), *lists]) == 0
+    whole, own = (parsed(path.read_text())[0] for path in (root / "one.html",
+                                                           tmp_path / "own.html"))
+    for page in (whole, own):
+        assert len(list(page.one("svg", id="pictures").all("image"))) > 20
+    assert [image.attributes["href"] for image in own.one("svg", id="pictures").all("image")] == [
+        image.attributes["href"] for image in whole.one("svg", id="pictures").all("image")]

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reid_ref.commands.compare.compute import Compared, too_few
-from reid_ref.commands.compare.show import cell, legend, marks_of
+from reid_ref.commands.compare.compute.answer import Compared, too_few
+from reid_ref.commands.compare.show import (
+    block, caption, cell, comments, legend_lines, marks_of)
 from reid_ref.text import by_reason, row, signature_rows
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
@@ -27,9 +28,9 @@ def _metrics(answer: Compared) -> list[str]:
     return list(answer.values[answer.baseline])
 
 
-def _cells(answer: MainTable, name: str) -> list[Cell]:
+def _cells(answer: MainTable, name: str, underline: bool = False) -> list[Cell]:
     """Return the numbers of a row, without intervals."""
-    return [cell(compared, name, metric)._replace(ends="") if name in compared.values
+    return [cell(compared, name, metric, underline)._replace(ends="") if name in compared.values
             else Cell("-")
             for compared in answer.benchmarks.values() for metric in _metrics(compared)]
 
@@ -56,13 +57,20 @@ def _too_few(answer: MainTable) -> list[str]:
 
 
 def as_text(answer: MainTable) -> str:
-    """Return one line per system for a terminal, and what the marks mean."""
+    """Return one line per system for a terminal, and what the marks mean; of systems with seeds
+    then both answers on each benchmark.
+    """
     table, names = as_table(answer), _names(answer)
     above = [head for name, span in table.groups for head in (name, *[""] * (span - 1))]
     text = [*lines(["", *above], [["percent", *(f"{head}  " for head in table.heads[1:])], *(
-        [name, *(f"{'>' if number.bold or number.italic else ''}{number.text}{number.mark:2}"
+        [name, *(f"{'>' if number.bold else ''}{number.text}{number.mark:2}"
                  for number in _cells(answer, name))] for name in names)]), ""]
+    seeds = {name: each for name, each in answer.benchmarks.items() if each.has_seeds}
+    for name, compared in seeds.items():
+        text += [line for metric in _metrics(compared)
+                 for line in (f"{name}, {metric}", *block(compared, metric), "")]
     text += row(">", "the best of its column") + row("p", marks_of(_largest(answer)))
+    text += legend_lines(next(iter(seeds.values()))) if seeds else []
     for words in _too_few(answer):
         text += row("no marks", words)
     for name, signature in table.signatures.items():
@@ -82,11 +90,13 @@ def as_csv(answer: MainTable) -> str:
     return csv_text(heads, rows.values())
 
 
-def as_table(answer: MainTable) -> Table:
+def as_table(answer: MainTable, underline: bool = False) -> Table:
     """Return one row per system for a paper, the benchmarks above their metrics."""
     groups = {name: _metrics(compared) for name, compared in answer.benchmarks.items()}
+    largest = _largest(answer)
     return Table(["System", *(metric for metrics in groups.values() for metric in metrics)],
-                 [[name, *_cells(answer, name)] for name in _names(answer)],
-                 ["In percent.", legend(_largest(answer)),
-                  *(f"No marks on {words}." for words in _too_few(answer))],
-                 _signatures(answer), [(name, len(metrics)) for name, metrics in groups.items()])
+                 [[name, *_cells(answer, name, underline)] for name in _names(answer)],
+                 [caption(largest)], _signatures(answer),
+                 [(name, len(metrics)) for name, metrics in groups.items()],
+                 [*comments(largest, underline),
+                  *(f"No marks on {words}." for words in _too_few(answer))])

@@ -19,8 +19,8 @@ import numpy as np
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError, ignored, warnings_to
-from reid_ref.commands.compare.compute import (
-    SIGNIFICANT, Comparison, Comparisons, shown_columns, too_few)
+from reid_ref.commands.compare.compute.answer import (
+    HOW_METHODS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, shown_columns, too_few)
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.compute import pair_matrices
 from reid_ref.commands.evaluate.show.rows import per_query_json
@@ -35,6 +35,7 @@ from reid_ref.evaluation.causes import names_of
 from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
 from reid_ref.result.systems import METRICS
+from reid_ref.statistics import Spread
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import json_values
 
@@ -80,7 +81,7 @@ def page(content: Page, images: Images | None = None) -> str:
 
     cards = Cards(images)
     names = list(map(visible, query_names(content, images)))
-    context = _context(content, cards, names)
+    context = _context(content, cards, names, images)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
                               lstrip_blocks=True, undefined=StrictUndefined,
                               keep_trailing_newline=True)
@@ -100,7 +101,8 @@ def _script_json(value: Any) -> str:
     return text
 
 
-def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
+def _context(content: Page, cards: Cards, names: list[str],
+             images: Images | None) -> dict[str, Any]:
     results = {visible(system.name): system.result for system in content.systems}
     compared, several = content.comparison, len(content.systems) > 1
     measures = content.options.measures
@@ -108,21 +110,29 @@ def _context(content: Page, cards: Cards, names: list[str]) -> dict[str, Any]:
                       if system.more}
     return {
         "version": __version__, "title": " and ".join(results), "several": several,
-        "systems": [{"name": visible(system.name), "numbers": headline_cells(system, compared)}
+        "systems": [{"name": visible(system.name), "numbers": headline_cells(system, compared),
+                     "seeds": max(each.runs for each in system.spreads.values())}
                     for system in content.systems],
         "metrics": list(content.systems[0].intervals),
+        "seeds": any(spread.runs > 1 for system in content.systems
+                     for spread in system.spreads.values()),
         "intervals": list(dict.fromkeys(interval_words(system, several)
                                         for system in content.systems)),
         "comparison": compared and {"baseline": visible(compared.baseline), "unit": compared.unit,
+                                    "nouns": confidence.NOUNS[compared.unit],
+                                    "how": HOW_METHODS,
                                     "level": f"{compared.level:g}",
-                                    "columns": shown_columns(len(results) > 2),
+                                    "columns": [
+                                        column for column in shown_columns(len(results) > 2)
+                                        if "better" not in column.fields],
                                     "too_few": too_few(compared)},
         "figures": _figures(content, results),
         "facts": _of_systems(content, partial(system_facts, measures=measures)),
         "findings": _of_systems(content, _findings),
         "causes": causes_table(with_distances), "cameras": _cameras(with_distances),
         "queries": _queries(content, cards, names), "tabs": _tabs(content),
-        "has_lists": with_distances, "top": content.options.top, "most_rows": f"{MOST_ROWS:,}",
+        "has_lists": with_distances,
+        "pictured": images is not None, "top": content.options.top, "most_rows": f"{MOST_ROWS:,}",
         "n_queries": len(content.systems[0].result.per_query.status),
         "convention": content.systems[0].result.convention.name,
         "conventions": conventions_table(with_distances, results, measures),
@@ -280,7 +290,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
         "convention": system.result.convention.name,
         "dataset": dataset_of(more.benchmark) if more else None,
         **system.result.to_dict(CMC, measures),
-        "intervals": system.intervals,
+        "intervals": system.intervals, "spreads": system.spreads,
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
     if more is None:
         return {**numbers, "note": NO_DISTANCES}
@@ -306,24 +316,45 @@ def system_facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[s
 
 def headline_cells(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:
     """Return the numbers of the headline with their intervals, and what they gained."""
-    values = dict(zip(system.intervals, values_of(system.result, system.intervals)))
     changes = {change.metric: change for change in (compared.comparisons if compared else ())
                if change.system == system.name}
-    return [{"metric": metric, "value": percent(values[metric]),
+    return [{"metric": metric, "value": percent(system.spreads[metric].mean),
+             "sd": "" if system.spreads[metric].sd is None else sd_words(system.spreads[metric]),
              "band": confidence.interval_ends(interval, " to ") if interval else "",
-             "change": metric in changes and change_words(
-                 changes[metric], compared is not None and len(compared.values) > 2)}
+             "changes": [] if compared is None or metric not in changes else
+             change_words(changes[metric], len(compared.values) > 2, compared.has_seeds)}
             for metric, interval in system.intervals.items()]
 
 
-def change_words(change: Comparison, several: bool) -> dict[str, Any]:
-    """Return the cells of a comparison; `role` colours what is sure."""
+def sd_words(spread: Spread) -> str:
+    """Return the standard deviation over seeds with its interval."""
+    low, high = (percent(end or 0.0) for end in (spread.low, spread.high))
+    return f"sd {percent(spread.sd or 0.0)} ({low} to {high})"
+
+
+def change_words(change: Comparison, several: bool, seeds: bool = False) -> list[dict[str, Any]]:
+    """Return the cells of a comparison, of systems with seeds one for each question; `role`
+    colours what is sure.
+    """
+    role = "good" if change.better_system == change.system else (
+        "wrong" if change.better_system else "")
+    if not seeds:
+        return [_answer(change, several, "", role)]
+    answers = [_answer(change, several, MODELS, "")]
+    of_methods = change.of_methods
+    if of_methods is None:
+        return [*answers, {"question": METHODS, "none": ONE_SEED}]
+    return [*answers, _answer(of_methods, several, METHODS, role)]
+
+
+def _answer(change: Comparison, several: bool, question: str, role: str) -> dict[str, Any]:
     (_, difference), (_, interval), *more = (
-        (column.name, cell(change)) for column, cell in shown_columns(several).items())
-    sure = change.p_adjusted < SIGNIFICANT
-    return {"difference": difference, "interval": interval,
-            "more": list(map(" ".join, more)),
-            "role": "" if not sure else "good" if change.difference > 0 else "wrong"}
+        (column.name, cell(change)) for column, cell in shown_columns(several).items()
+        if "better" not in column.fields)
+    counts = [] if question == METHODS else [
+        f"{change.better:,} better", f"{change.worse:,} worse", f"{change.same:,} same"]
+    return {"question": question, "none": "", "difference": difference, "interval": interval,
+            "more": [*map(" ".join, more), *counts], "role": role}
 
 
 def interval_words(system: Reported, several: bool) -> str:
@@ -357,7 +388,9 @@ def causes_table(systems: Mapping[str, FromDistances]) -> dict[str, Any]:
 def conventions_table(systems: Mapping[str, FromDistances],
                       results: Mapping[str, Any],
                       measures: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the numbers under every convention: of one system all, of several mAP and Rank-1."""
+    """Return the numbers under conventions that differ: of one system all, of several mAP and
+    Rank-1; and in words which others have the same.
+    """
     if not systems:
         return {}
     main, *more_heads = columns = measures or (HEADLINE if len(systems) == 1 else METRICS)
@@ -377,5 +410,15 @@ def conventions_table(systems: Mapping[str, FromDistances],
             row += [percent(value), signed_percent(value - before), *map(percent, values)]
         rows.append([*row, f"{result.counted:,}"])
     heads.append("queries in the mean")
-    return {"heads": heads, "rows": rows, "main": main,
+    different, equal = _different(rows)
+    return {"heads": heads, "rows": different, "main": main, "equal": equal,
             "reasons": {name: result.convention.differences for name, result in first.items()}}
+
+
+def _different(rows: list[list[str]]) -> tuple[list[list[str]], list[str]]:
+    """Return the first row of each numbers, and in words which others have the same."""
+    named: dict[tuple[str, ...], list[str]] = {}
+    for name, *numbers in rows:
+        named.setdefault(tuple(numbers), []).append(name)
+    return ([[first, *numbers] for numbers, (first, *_) in named.items()],
+            [f"{', '.join(others)} ({first})" for first, *others in named.values() if others])

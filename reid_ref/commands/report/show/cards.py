@@ -29,15 +29,19 @@ class Cards:
     def of_query(self, system: str, ranked: RankList) -> dict[str, Any]:
         """Return the card of a query."""
         return {"role": "query", "mark": "Query", "facts": [_who(ranked)],
-                **self._picture(system, 0, ranked.query)}
+                "cells": [], **self._picture(system, 0, ranked.query)}
 
     def of_entry(self, system: str, entry: Entry) -> dict[str, Any]:
         """Return the card of a gallery image."""
         mark = f"{MARKS[entry.role]} {entry.role[0].upper()}"
+        if entry.rank is not None:
+            mark += f" {entry.rank:,}"
         return {"role": entry.role, "image": entry.image,
-                "mark": mark if entry.rank is None else f"{mark} {entry.rank:,}",
+                "mark": mark,
                 "facts": [_who(entry), f"d {entry.distance:.4g}",
                           *([entry.reason] if entry.reason else [])],
+                "cells": [mark, entry.identity, entry.camera, f"{entry.distance:.4g}",
+                          entry.reason],
                 **self._picture(system, 1, entry.image)}
 
     def _picture(self, system: str, side: int, image: int) -> dict[str, Any]:

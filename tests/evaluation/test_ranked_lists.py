@@ -278,7 +278,8 @@ def test_bad_lists_end_in_one_line(name, content, message, tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("name,identity\na,1\n", "line 1: .*0 for camera"),
+    ("name,identity\na,1\n", "gallery: .*cameras on both sides, or on neither"),
+    ("identity,camera,camera\n1,2,2\n", "line 1: .*2 for camera"),
     ("identity,camera\n1,2\n\n1\n", "line 4: .*2 columns"),
     ("a b c\n", "line 1: .*an image name"),
     ("name,identity,camera\na.jpg,1,1\na.jpg,2,1\n", "'a.jpg' twice, for image")])

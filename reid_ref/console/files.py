@@ -23,6 +23,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import results_of_files
 from reid_ref.files.given_lists import holds_lists, lists_with_labels
 from reid_ref.files.image_names import check_names, names_of_side
+from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.lists import read_n_good, read_ranked_lists
 from reid_ref.labels import Labels
 from reid_ref.result import Result
@@ -97,8 +98,12 @@ def read_input(request: Request, files: Sequence[str]) -> ResultFile:
         return common.read_files(request, files, () if folder is None else read_folder(folder))
     request.check(LISTS, "features or distances", "ranked lists (--labels)")
     phase(f"reading {os.path.basename(files[0])}")
-    data = (_of_label_files(request, files[0]) if folder is None else
-            lists_with_labels(Path(files[0]), read_folder(folder), request.numbers_from))
+    sets: tuple[GivenLabels, ...] = ()
+    if folder is not None:
+        with contextlib.suppress(InputError):  # of a set whose names alone are known
+            sets = read_folder(folder)
+    data = (lists_with_labels(Path(files[0]), sets, request.numbers_from) if sets else
+            _of_label_files(request, files[0]))
     if request.n_good is None or data.ranked is None:
         return data
     return replace(data, ranked=replace(data.ranked, n_good=read_n_good(request.n_good)))

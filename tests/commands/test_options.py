@@ -360,10 +360,10 @@ def test_an_error_says_of_which_file(tmp_path):
 def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):
     read, seen, most = options.read_result, [], []
 
-    def counted(*paths, names, labels):
+    def counted(*paths, **options):
         gc.collect()
         most.append(sum(one() is not None for one in seen))
-        data = read(*paths, names=names)
+        data = read(*paths, **options)
         seen.append(weakref.ref(data.distances))
         return data
 

@@ -104,6 +104,7 @@ def signed(request: Request, signature: Signature) -> Signature:
 def how(request: Request, conventions: Iterable[Convention],
         lists: IndexLists | None = None, bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
+    check_metric(request)
     return with_bar(How(tuple(conventions), request.metric, request.normalize, lists,
                         max_memory(request), None, request.threads), bar)
 

@@ -165,7 +165,7 @@ def test_bad_input(tmp_path, monkeypatch):
         line = refusal("compare", MARKET, MARKET, *words.split())
         assert line.startswith(f"{argument}: ") and word in line, line
     for words, argument in (("--convention matlab,mars", "--mean"), ("--save x.json", "--save"),
-                            ("--by camera --json --cmc all", "--by, --cmc")):
+                            ("--by camera --json --cmc all", "--cmc")):
         line = refusal("evaluate", MARKET, "again.mat", "--mean", "runs", *words.split())
         assert line.startswith(f"{argument}: "), line
 

@@ -71,7 +71,9 @@ def answers():
                                                          QUERY, GALLERY)}
     yield reid_ref.IndexLists([[0, 1]], [[2]]), result
     yield result.at(3), result.interval("mAP")
-    yield reid_ref.compare(two), reid_ref.runs(two)
+    other_seeds = [reid_ref.evaluate_distances(DISTANCES * RNG.random((12, 40)), QUERY, GALLERY)
+                   for _ in range(2)]
+    yield reid_ref.compare({"a": list(two.values()), "b": other_seeds}), reid_ref.runs(two)
     yield reid_ref.by_group(result, QUERY), reid_ref.camera_pairs(DISTANCES, QUERY, GALLERY)
     other = np.where(GALLERY.identity == GALLERY.identity[0], 99, GALLERY.identity)
     yield reid_ref.evaluate_thresholds_distances(
@@ -93,7 +95,8 @@ def answers():
     yield GivenLabels("Mine", "folder", QUERY, GALLERY, (
         Order("sorted names", np.arange(12), np.arange(40), True),))
     yield datasets.Tracks([0], [1], QUERY), datasets.Partition(QUERY, *[np.arange(2)] * 3)
-    yield statistics.difference(*RNG.random((2, 40)), np.arange(40) % 30)
+    models = statistics.difference(*RNG.random((2, 40)), np.arange(40) % 30)
+    yield models, statistics.between_methods(models, RNG.random(3), RNG.random(3))
     yield statistics.unit_sums(RNG.random(40), np.arange(40) % 30)
 
 

@@ -533,7 +533,7 @@ def identity_ranks(rows: DistanceRows, *_: Any) -> Integers:
     --------
     Two images of identity 8 are nearer, so one identity comes before 7.
 
-    >>> identity_ranks(Rows(np.array([[.1, .2, .3]]), Labels([7], [1]),
+    >>> identity_ranks(DistanceRows(np.array([[.1, .2, .3]]), Labels([7], [1]),
     ...                     Labels([8, 8, 7], [2, 2, 2]), ignored=()))
     array([2])
     """
@@ -579,7 +579,7 @@ def single_gallery_shot(rows: DistanceRows, length: int, *_: Any) -> Doubles:
     --------
     One of the two images of identity 8 is before the good image: probability 1/2.
 
-    >>> single_gallery_shot(Rows(np.array([[.1, .2, .3]]), Labels([7], [1]),
+    >>> single_gallery_shot(DistanceRows(np.array([[.1, .2, .3]]), Labels([7], [1]),
     ...                          Labels([8, 7, 8], [2, 2, 2]), ()), length=3)
     array([[0.5, 1. , 1. ]])
     """
@@ -619,7 +619,8 @@ def single_gallery_shot_draws(rows: DistanceRows, length: int,
     Examples
     --------
     >>> single_gallery_shot_draws(
-    ...     Rows(np.array([[.1, .2, .3]]), Labels([7], [1]), Labels([8, 7, 8], [2, 2, 2]), ()),
+    ...     DistanceRows(np.array([[.1, .2, .3]]), Labels([7], [1]),
+    ...                  Labels([8, 7, 8], [2, 2, 2]), ()),
     ...     length=2, random=np.random.RandomState(0))
     array([[0.8, 1. ]])
     """

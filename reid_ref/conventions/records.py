@@ -269,8 +269,8 @@ def toolbox_conventions(toolbox: Toolbox) -> list[Convention]:
     Examples
     --------
     >>> mine = Toolbox("me/toolbox 1234567", (Procedure("mine", "rank.py", {"ap": "step"}),),
-    ...                loader="data.py:7", measure=Measure(_RAW, "rank.py:5"))
-    >>> [(record.name, record.loads) for record in conventions_of(mine)]
+    ...                loader="data.py:7", measure=DefaultMetric(_RAW, "rank.py:5"))
+    >>> [(record.name, record.loads) for record in toolbox_conventions(mine)]
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
     conventions = []

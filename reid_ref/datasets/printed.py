@@ -196,7 +196,7 @@ def printed_rows(grid: Grid, form: Sequence[str] = ()) -> Iterator[PrintedRow]:
     >>> from reid_ref.text.pages import tables_of
     >>> grid, = tables_of(["| Method | Market-1501 | |", "|--|--|--|", "| | R-1 | mAP |",
     ...                    "| ours | **94.2** | 0.841% |"])
-    >>> for row in rows_of(grid):
+    >>> for row in printed_rows(grid):
     ...     print(row.line, row.name, *((one.metric, one.benchmark, one.printed)
     ...                                 for one in row.numbers))
     4 ours ('Rank-1', 'market1501', '94.2') ('mAP', 'market1501', '0.841')

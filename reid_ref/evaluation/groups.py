@@ -319,7 +319,7 @@ def ap_by_good_images(result: Result) -> ByGood:
     >>> import reid_ref
     >>> query, gallery = reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8, 8], [2, 2, 2])
     >>> result = reid_ref.evaluate_distances([[.1, .2, .3]] * 2, query, gallery)
-    >>> ap_by_good(result).low, ap_by_good(result).mAP.round(4)
+    >>> ap_by_good_images(result).low, ap_by_good_images(result).mAP.round(4)
     (array([1, 2]), array([1.    , 0.4167]))
     """
     ap, n_good = counted_ap(result)

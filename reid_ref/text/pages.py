@@ -72,7 +72,7 @@ def markdown_plain(text: str) -> str:
 
     Examples
     --------
-    >>> plain(r"[OSNet](log.txt) \* <b>94.2</b>&nbsp;%")
+    >>> markdown_plain(r"[OSNet](log.txt) \* <b>94.2</b>&nbsp;%")
     'OSNet * 94.2 %'
     """
     text = unescape(_TAG.sub("", _LINK.sub(r"\1", text)))

@@ -47,7 +47,7 @@ def json_values(value: Any) -> Any:
     ... class Answer:
     ...     mAP: float
     ...     Rank_5: float | None = None
-    >>> plain(Answer(mAP=math.nan)), plain([Answer(mAP=.5, Rank_5=.75)])
+    >>> json_values(Answer(mAP=math.nan)), json_values([Answer(mAP=.5, Rank_5=.75)])
     ({'mAP': None}, [{'mAP': 0.5, 'Rank-5': 0.75}])
     """
     if isinstance(value, float):

@@ -866,7 +866,7 @@ MUTANTS = {
         "columns[image]\n}}",
         'first, side="right") - start{{ =>  + 1}}',
         'first, side="{{left => right}}")', "before = np.cumsum(count){{ - count => }}",
-        "np.where(labels.camera == {{3, 2 => 2, 1}},",
+        "np.where(camera == {{3, 2 => 2, 1}},",
         "kept[self.query_place == place] -= {{images => 1}}",
         "return kept{{ - np.bincount(self.junk_query, minlength=n_query) => }}",
         "(self.place{{[self.columns] => }}, return_counts",

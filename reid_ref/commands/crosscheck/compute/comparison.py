@@ -321,7 +321,7 @@ def query_ap(choices: dict[str, str], arrays: Arrays, query: int,
     >>> import numpy as np
     >>> arrays = Arrays(np.array([[.2, .3, .4, .0, .1]]), np.array([7]),
     ...                 np.array([7, 8, 7, 7, -1]), np.array([1]), np.array([2, 1, 3, 1, 1]))
-    >>> [round(average_precision({**DEFAULTS, **changed}, arrays, 0), 4) for changed in (
+    >>> [round(query_ap({**DEFAULTS, **changed}, arrays, 0), 4) for changed in (
     ...     {}, {"rule": "step"}, {"label": "-1 wrong"})]
     [0.7917, 0.8333, 0.3333]
     """

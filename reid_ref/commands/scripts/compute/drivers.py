@@ -167,8 +167,8 @@ def run_driver(name: str, inputs: Inputs, seed: int = 0,
     Examples
     --------
     >>> from reid_ref import Labels
-    >>> query = Images(np.eye(3, dtype=np.float32)[:1], Labels([7], [1]))
-    >>> gallery = Images(np.eye(3, dtype=np.float32), Labels([7, 8, 9], [2, 2, 2]))
+    >>> query = ImageSet(np.eye(3, dtype=np.float32)[:1], Labels([7], [1]))
+    >>> gallery = ImageSet(np.eye(3, dtype=np.float32), Labels([7, 8, 9], [2, 2, 2]))
     >>> answer = run_driver("ide", Inputs(query, gallery, train=None))
     >>> answer.lines
     {'Euclidean': LineNumbers(Rank_1=1.0, mAP=1.0, camera_pairs=None)}

@@ -150,7 +150,7 @@ class _Parser(argparse.ArgumentParser):
         if unknown:
             similar = [near for word in unknown if word.startswith("--") for near in
                        difflib.get_close_matches(word.partition("=")[0],
-                                                 self._option_string_actions, 1)]
+                                                 self._option_string_actions, 1, .75)]
             self.error(f"unrecognized arguments: {' '.join(unknown)}"
                        + (f", did you mean {', '.join(similar)}?" if similar else ""))
         return parsed, unknown

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import (
     confidence, files as ranked_lists, options as common, protocols)
 from reid_ref.console.answers import FORMATS
@@ -75,11 +75,12 @@ def read_systems(request: Request) -> dict[str, list[Read]]:
     check_saved(request, every)
     convention = common.one_convention(request, ", since systems are compared under one")
     results: dict[str, list[Read]] = {name: [] for name in systems}
-    for given in every:
-        with given.opened():
-            lists = common.read_lists(request, [convention])
-            result, = given.results(common.how(request, [convention], lists)).values()
-            results[given.name].append(Read(given.files[0], result))
+    with each_warning_once():  # seeds of one system have the same labels
+        for given in every:
+            with given.opened():
+                lists = common.read_lists(request, [convention])
+                result, = given.results(common.how(request, [convention], lists)).values()
+                results[given.name].append(Read(given.files[0], result))
     phase(f"tests and intervals from {request.resamples or RESAMPLES:,} resamples")
     return results
 

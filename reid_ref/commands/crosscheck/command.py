@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
-from reid_ref.commands.crosscheck.compute.comparison import LEVELS
-from reid_ref.commands.crosscheck.compute.evaluators import shorten
+from reid_ref.testing.matching import LEVELS
+from reid_ref.testing.foreign import shorten
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option

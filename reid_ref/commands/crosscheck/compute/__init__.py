@@ -12,18 +12,20 @@ import numpy as np
 from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_count, check_real_distances)
 from reid_ref.arrays.value import Value
-from reid_ref.commands.crosscheck.compute.candidates import (
-    Candidates, applying, rules_of_protocols)
-from reid_ref.commands.crosscheck.compute.child import Child, Outcome
-from reid_ref.commands.crosscheck.compute.comparison import (
-    DIFFERS, MEANS, ROUNDING, Agreement, Match, Reason, best_matches, defects,
-    explaining_choices, likely_conventions, problems, same_curve, same_ranks)
-from reid_ref.commands.crosscheck.compute.evaluators import TOOLBOXES, Answer, Arrays, check_spec
 from reid_ref.conventions import METRICS, TOOLBOXES as WITH_LOADER, Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import cameras_of
 from reid_ref.result import Ranks, as_fields, means_of, named_ranks
+from reid_ref.testing.answers import ROUNDING, Answer
+from reid_ref.testing.arrays import Arrays
+from reid_ref.testing.candidates import Candidates, applying, rules_of_protocols
+from reid_ref.testing.child import Child, Outcome
+from reid_ref.testing.importing import TOOLBOXES, check_spec
+from reid_ref.testing.matching import (
+    DIFFERS, MEANS, Agreement, Match, best_matches, likely_conventions, problems, same_curve,
+    same_ranks)
+from reid_ref.testing.walk import Reason, defects, explaining_choices
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
 
@@ -234,6 +236,14 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     return replace(check, fed=f"{check.fed}{data.input.remark}")
 
 
+def _at_ranks(answer: Answer) -> dict[str, float]:
+    """Return what it gave at the ranks that have a name."""
+    at = np.full(max(answer.at, default=0), np.nan)
+    at[answer.at - 1] = answer.curve
+    return {name: value for name, value in named_ranks(at).items() if answer.ranks is None
+            or not np.isnan(value)}
+
+
 class _Asked(NamedTuple):
     """The answer to some queries: `refused` holds those that failed alone, and why."""
 
@@ -261,18 +271,17 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: C
         matches, reason = explaining_choices(arrays, matches, answer.ap)
     match = matches[0] if matches else None
     agrees = match is not None and match.agrees
-    wrong = problems(answer, queries, len(arrays.g_pids),
+    wrong = problems(answer, queries, len(arrays.gallery),
                      agrees and match is not None and bool(match.compared.any()))
     verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
     again = None
     if verdict == "different" or match is not None and match.result.convention.curve.draws:
         again = child.ask("few", seed=1).answer
-    ranks = np.arange(1, len(answer.curve) + 1)
     return CrossCheck(
         **about._asdict(), verdict=verdict, **_closest(asked, matches, reason),
         follows=match.name if match is not None and verdict == "equal" else None,
         also=_also(matches) if verdict == "equal" else (),
-        **as_fields(named_ranks(answer.curve)), mAP=answer.mAP, mINP=answer.mINP, ranks=ranks,
+        **as_fields(_at_ranks(answer)), mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at,
         cmc=answer.curve, ap=answer.ap, left_out=_left_out(given, tried),
         remarks=tuple(_remarks(asked, matches, len(data.query))),
         defects=defects(arrays, first.answer, again, match, reason),
@@ -298,10 +307,8 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
          progress: Progress, first: _Asked | None = None) -> _Asked:
     """Ask about some queries, for the AP of each, too, unless that failed at `first`."""
     query, gallery, n = data.query[queries], data.gallery, len(queries)
-    labels = {"q_pids": query.identity, "g_pids": gallery.identity, "q_camids": query.camera,
-              "g_camids": gallery.camera, "q_clothes": query.clothes, "g_clothes": gallery.clothes}
-    arrays = child.give(name, data.input.exact_rows(queries, how), {
-        column: values for column, values in labels.items() if values is not None})
+    arrays = child.give(name, data.input.exact_rows(queries, how),
+                        Arrays(np.zeros((0, 0)), query, gallery).columns())
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
     answer = outcome.answer or Answer()
@@ -355,7 +362,8 @@ def _also(matches: list[Match]) -> tuple[str, ...]:
 
 def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
-    remarks = [f"called with a sample of {len(queries):,} of {n_query:,} queries"
+    remarks = list(outcome.told) + ["its numbers are percent: divided by 100"] * answer.percent
+    remarks += [f"called with a sample of {len(queries):,} of {n_query:,} queries"
                ] if len(queries) < n_query else []
     if matches and (
             base := matches[0].result.convention.base) in rules_of_protocols():

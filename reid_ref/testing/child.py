@@ -28,8 +28,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, warnings_to
-from reid_ref.commands.crosscheck.compute.evaluators import (
-    About, Answer, Arrays, Call, describe, fitting, load_evaluator, read_answer, text_of)
+from reid_ref.testing.answers import Answer, fitting
+from reid_ref.testing.arrays import Arrays, from_columns
+from reid_ref.testing.calling import Ask
+from reid_ref.testing.foreign import describe, text_of
+from reid_ref.testing.importing import About, load_evaluator, put_back
 
 if sys.platform == "win32":
     from multiprocessing.connection import PipeConnection as Connection
@@ -45,7 +48,7 @@ _ENDING = 10
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
 _PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
-            "from reid_ref.commands.crosscheck.compute.child import serve_evaluator; "
+            "from reid_ref.testing.child import serve_evaluator; "
             "serve_evaluator(*sys.argv[1:5])")
 #: Why a process is ended by a signal.
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
@@ -57,7 +60,8 @@ _T = TypeVar("_T")
 class Outcome(NamedTuple):
     """An answer or a failure, with what was printed and warned on the way.
 
-    `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time.
+    `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time;
+    `told`: how its answer was understood.
     """
 
     answer: Answer | None = None
@@ -67,6 +71,7 @@ class Outcome(NamedTuple):
     warned: tuple[str, ...] = ()
     ended: bool = False
     hung: bool = False
+    told: tuple[str, ...] = ()
 
 
 # ------------------------------------------------------------------ our side
@@ -101,7 +106,7 @@ class Child:
                     if not file.tell():
                         np.lib.format.write_array_header_1_0(file, {
                             "descr": np.lib.format.dtype_to_descr(row.dtype),
-                            "fortran_order": False, "shape": (len(labels["q_pids"]), len(row))})
+                            "fortran_order": False, "shape": (len(labels["q_identity"]), len(row))})
                     file.write(row.tobytes())
         except OSError as error:
             raise InputError("evaluator", got="its process gets the arrays in a file, which "
@@ -213,8 +218,8 @@ def _last_words(code: int) -> str:
 
 
 def _read_arrays(folder: Path, name: str) -> Arrays:
-    with np.load(folder / f"{name}.npz") as labels:
-        return Arrays(np.load(folder / f"{name}.npy", mmap_mode="r"), **labels)
+    with np.load(folder / f"{name}.npz") as columns:
+        return from_columns(np.load(folder / f"{name}.npy", mmap_mode="r"), columns)
 
 
 # ------------------------------------------------------------------ the evaluator's side
@@ -262,22 +267,27 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
         while loaded is not None:
             name, k, seed = pipe.recv()
             arrays = read(folder, name)
-            outcome = _call(loaded[1], arrays if k < 0 else arrays.rows(slice(k, k + 1)), seed)
+            outcome = _call(loaded[1], arrays if k < 0 else arrays.take(slice(k, k + 1)), seed)
             _flush()
             pipe.send(outcome)
     finally:
         os._exit(0)
 
 
-def _call(evaluator: Call, arrays: Arrays, seed: int) -> Outcome:
+def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
     def call() -> Answer:
-        np.random.seed(seed)
-        return fitting(read_answer(evaluator(Arrays(**{
-            name: np.array(array) for name, array in arrays._asdict().items()
-            if array is not None}))), len(arrays.distances))
+        while True:
+            try:
+                np.random.seed(seed)
+                return fitting(ask(arrays), len(arrays.query))
+            except AttributeError as error:
+                if not (name := put_back(error)):
+                    raise
+                returned.append(f"it needs np.{name}, which numpy has no longer: put back here")
 
+    returned: list[str] = []
     answer, outcome = _guarded(call)
-    return outcome._replace(answer=answer)
+    return outcome._replace(answer=answer, told=(*returned, *(answer.told if answer else ())))
 
 
 def _guarded(work: Callable[[], _T]) -> tuple[_T | None, Outcome]:

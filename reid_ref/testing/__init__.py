@@ -1,0 +1,1 @@
+"""The kit by which other evaluators test themselves."""

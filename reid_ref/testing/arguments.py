@@ -1,0 +1,193 @@
+"""How an evaluator is called: its parameters are fed by their names, or by their places."""
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reid_ref.arrays import InputError
+from reid_ref.testing.arrays import MAX_RANK, Arrays
+from reid_ref.testing.foreign import text_of
+
+#: Words in the names of parameters, and the column they ask for. The first that fits decides.
+_COLUMNS = (
+    ("camera", "cam"), ("clothes", "cloth"), ("view", "view|scene|angle"),
+    ("video", "video|track|action|seq|clip"), ("frame", "frame"),
+    ("features", "feat|embed|vector"), ("identity", "id|label|person|target|class|true"))
+#: Names in which the side and the column are one word, and what their short words mean.
+_GLUED = r"(q|g)(f|l|c|pids?|ids?|cam(?:id)?s?|feats?|labels?)"
+_SHORT = {"f": "feat", "l": "label", "c": "cam"}
+#: Words for the two sides.
+_QUERY, _GALLERY = "q|query|queries|probe|probes|txt|txt2person|text|caption|true|test", \
+    "g|gal|gallery|img|img2person|image|reference|ref|database|db"
+_ALONE = (
+    ("similarity", "sim|score|logit"), ("rank", "rank|top_?k|^k$"),
+    ("ranked", "^y_pred$"), ("distances", "dist|cost|^d$|mat"))
+#: Labels of one set that is evaluated against itself.
+_BOTH = (("identity", "labels|targets|pids|ids|identities"), ("camera", "camids|cams|cameras"))
+#: The places of torchreid's arguments, of ReID code that gives no names.
+_PLACES = ("distances", "q_identity", "g_identity", "q_camera", "g_camera", "rank")
+_WORDS = {"distances": "distmat", "q_identity": "q_pids", "g_identity": "g_pids",
+          "q_camera": "q_camids", "g_camera": "g_camids", "rank": str(MAX_RANK)}
+
+
+class Fed(NamedTuple):
+    """What one function is given: by place, and by name; `optional` has names with a default."""
+
+    function: Callable[..., Any]
+    places: tuple[str, ...]
+    names: Mapping[str, str]
+    optional: frozenset[str]
+
+    @property
+    def is_square(self) -> bool:
+        """Whether it takes one set, which is evaluated against itself."""
+        parts = {*self.places, *self.names.values()}
+        return not any(part[0] == "g" for part in parts) and "ranked" not in parts
+
+    def words(self, rank: int | None) -> str:
+        """Return what it is given, in words."""
+        def named(key: str, part: str) -> str:
+            return f"{key}={MAX_RANK if rank is None else rank}" if part == "rank" else key
+        return ", ".join([*(_WORDS.get(part, part) for part in self.places), *(
+            named(key, part) for key, part in self._given(rank))])
+
+    def _given(self, rank: int | None) -> list[tuple[str, str]]:
+        """Return the names that are given: a longest rank only if one is asked for, or needed."""
+        return [(key, part) for key, part in self.names.items()
+                if part != "rank" or rank is not None or key not in self.optional]
+
+    def call(self, arrays: Arrays, rank: int | None = None, tensors: bool = False,
+             **settings: Any) -> Any:
+        """Call it on copies of the arrays, or on tensors."""
+        def made(part: str) -> Any:
+            value = part_of(part, arrays, rank)
+            return as_tensor(value) if tensors and isinstance(value, np.ndarray) else value
+        return self.function(*map(made, self.places), **{
+            key: made(part) for key, part in self._given(rank)}, **settings)
+
+
+def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
+    """Return one thing that is handed over, as a copy of its own."""
+    if part in ("query", "gallery"):
+        return getattr(arrays, part)
+    if part == "rank":
+        return MAX_RANK if rank is None else rank
+    if part in ("distances", "similarity"):
+        return np.array(arrays.distances if part == "distances" else -arrays.distances)
+    if part == "ranked":
+        return arrays.gallery.identity[np.argsort(arrays.distances, axis=1, kind="stable")]
+    labels = arrays.gallery if part[0] == "g" else arrays.query
+    column = part[2:] if part[1] == "_" else part
+    if column == "features":
+        values = arrays.features and arrays.features["qg".index(part[0])]
+    else:
+        values = getattr(labels, column)
+    if values is None:
+        raise InputError("", got=f"it takes {column}, and the labels have no {column}"
+                         if column != "features" else "it takes features, and there are none")
+    return np.array(values)
+
+
+def as_tensor(array: Any) -> Any:
+    """Return an array as a tensor of torch, which the evaluator has imported."""
+    return sys.modules["torch"].from_numpy(np.ascontiguousarray(array))
+
+
+def wants_tensors(function: Any) -> bool | None:
+    """Return whether its annotations name tensors; None if they tell nothing of it."""
+    if "torch" not in sys.modules:
+        return False
+    try:
+        annotations = [str(parameter.annotation) for parameter
+                       in inspect.signature(function).parameters.values()]
+    except (ValueError, TypeError):
+        annotations = []
+    return True if any("Tensor" in text for text in annotations) else None
+
+
+# ------------------------------------------------------------------ names
+def meaning_of(name: str) -> str:
+    """Return what a parameter is given, by its name; "" if that tells nothing.
+
+    Examples
+    --------
+    >>> [meaning_of(name) for name in ("q_pids", "gallery_cams", "distmat", "qf", "g_cloth_ids")]
+    ['q_identity', 'g_camera', 'distances', 'q_features', 'g_clothes']
+    >>> [meaning_of(name) for name in ("similarity", "max_rank", "img2person", "get_mAP")]
+    ['similarity', 'rank', 'g_identity', '']
+    """
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
+    glued = re.fullmatch(_GLUED, plain.partition("_")[0])
+    if glued:
+        plain = f"{glued[1]}_{_SHORT.get(glued[2], glued[2])}{plain.partition('_')[2]}"
+    words = plain.split("_")
+    side = next((side for side, known in (("q", _QUERY), ("g", _GALLERY)) if any(
+        re.fullmatch(known, word) for word in words)), "")
+    column = next((part for part, pattern in _COLUMNS if re.search(pattern, plain)), "")
+    if side:
+        return f"{side}_{column}" if column else ""
+    alone = next((part for part, pattern in _ALONE if re.search(pattern, plain)), "")
+    return alone or next((part for part, pattern in _BOTH if re.fullmatch(pattern, plain)), "")
+
+
+def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Parameter],
+              refuse: Callable[[], Any]) -> dict[str, str]:
+    """Return what each parameter is given: by its name, or in torchreid's order."""
+    named = {p.name: meaning_of(p.name) for p in parameters}
+    if [p.name for p in parameters[1:3]] == ["query", "gallery"]:
+        return {**named, parameters[0].name: "distances", "query": "query", "gallery": "gallery"}
+    known = set(named.values())
+    if known & {"distances", "similarity", "q_features", "ranked"} and known & {
+            "q_identity", "identity"} and all(named[p.name] for p in needed):
+        return named
+    free = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY][:len(_PLACES)]
+    ranks = {name: part for name, part in named.items() if part == "rank"}
+    if len(free) < 3 or any(p.name not in ranks and p not in free for p in needed):
+        refuse()
+    return {**{p.name: part for p, part in zip(free, _PLACES)
+               if p in needed or part != "rank"}, **ranks}
+
+
+# ------------------------------------------------------------------ functions
+def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProxyType({})) -> Fed:
+    """Return how a function is called; `settings` are arguments that are given to it.
+
+    Raises
+    ------
+    InputError
+        Not callable, or its parameters are none that are known.
+    """
+    name = name or text_of(getattr(function, "__name__", "the evaluator"))
+    if not callable(function):
+        raise InputError("evaluator", got=f"{name}: expected a function, got "
+                         f"{type(function).__name__}")
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):  # built-in functions may have none
+        return Fed(function, _PLACES, {}, frozenset())
+    kinds = inspect.Parameter
+    parameters = [p for p in signature.parameters.values() if p.name not in settings
+                  and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
+    if not parameters:
+        return Fed(function, _PLACES, {}, frozenset())
+
+    def refuse() -> None:
+        raise InputError(
+            "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, "
+            "q_camids, g_camids, max_rank) or of (distances, query, gallery), got one of "
+            f"{signature}", remedy="an adapter of one line gives it one of these forms")
+    needed = [p for p in parameters if p.default is kinds.empty]
+    given = _meanings(parameters, needed, refuse)
+    # Features are the caller's own affair where distances are asked for.
+    optional = frozenset(p.name for p in parameters if p not in needed)
+    given = {p.name: given[p.name] for p in parameters if given.get(p.name) and not (
+        p.name in optional and (given[p.name].endswith(("features", "ranked", "similarity"))
+                                or isinstance(p.default, (bool, str))))}
+    first = [p.name for p in parameters if p.kind is kinds.POSITIONAL_ONLY and p.name in given]
+    return Fed(function, tuple(given.pop(key) for key in first), given, optional)

@@ -47,8 +47,8 @@ class Answer(Value):
     ranks : Integers, optional
     percent : bool
         Whether the numbers were percent before.
-    single : bool
-        Whether they are numbers of single precision.
+    single : frozenset of str
+        Which of the fields have numbers of single precision.
     told : tuple of str
         How they were understood, if not by their names.
     """
@@ -59,7 +59,7 @@ class Answer(Value):
     ap: Doubles | None = None
     ranks: Integers | None = None
     percent: bool = False
-    single: bool = False
+    single: frozenset[str] = frozenset()
     told: tuple[str, ...] = ()
 
     @property
@@ -109,7 +109,7 @@ def merged(answers: list[Answer]) -> Answer:
         first = replace(first, **{
             name: getattr(other, name) for name in ("mAP", "cmc", "mINP", "ap", "ranks")
             if getattr(first, name) is None}, told=(*first.told, *other.told),
-            single=first.single or other.single, percent=first.percent or other.percent)
+            single=first.single | other.single, percent=first.percent or other.percent)
     return first
 
 
@@ -245,7 +245,8 @@ def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
 #: Orders of unnamed numbers; the first in which ranks do not fall and mINP is below mAP is taken.
 _ORDERS: tuple[tuple[Any, ...], ...] = (
     (("Rank", 1), "mAP"), ("mAP", ("Rank", 1)), (("Rank", 1), "mAP", "mINP"),
-    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP"), ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10)),
+    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP"),
+    ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10)),
     (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP", "mINP"),
     ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10), "mINP"))
 
@@ -272,6 +273,10 @@ def _alone(number: npt.NDArray[Any], function: str) -> Any:
 
 
 # ------------------------------------------------------------------ to numbers
+#: Fields of `Answer` by what is returned.
+_FIELDS = {"mAP": "mAP", "CMC": "cmc", "AP": "ap", "mINP": "mINP", "INP": "mINP"}
+
+
 def _answer(parts: dict[Any, Any], told: tuple[str, ...]) -> Answer:
     arrays = {kind: as_numbers(part) for kind, part in parts.items()}
     raw = {kind: array for kind, array in arrays.items() if array is not None and (
@@ -285,9 +290,12 @@ def _answer(parts: dict[Any, Any], told: tuple[str, ...]) -> Answer:
     percent = _is_percent(means.get("mAP"), cmc)
     unit = 100.0 if percent else 1.0
     ap = raw["AP"].astype(np.float64) / unit if raw.get("AP") is not None else None
-    return Answer(mAP=means["mAP"] / unit if "mAP" in means else None, cmc=None if cmc is None else cmc / unit, ap=ap, ranks=ranks,
+    single = {_FIELDS.get(kind if isinstance(kind, str) else "CMC", "")
+              for kind, array in raw.items() if _is_single(array)}
+    return Answer(mAP=means["mAP"] / unit if "mAP" in means else None, ap=ap, ranks=ranks,
+                  cmc=None if cmc is None else cmc / unit, percent=percent, told=told,
                   mINP=means["mINP"] / unit if "mINP" in means else None,
-                  percent=percent, single=_is_single(raw.values()), told=told)
+                  single=frozenset(single))
 
 
 def _mean(array: npt.NDArray[Any], name: str) -> float:
@@ -317,10 +325,8 @@ def _is_percent(mAP: float | None, cmc: Doubles | None) -> bool:
     return bool(highest) and all(1.5 < value <= 100 * (1 + ROUNDING) for value in highest)
 
 
-def _is_single(arrays: Any) -> bool:
+def _is_single(array: npt.NDArray[Any]) -> bool:
     """Whether every number is one of single precision."""
-    def single(array: npt.NDArray[Any]) -> bool:
-        with np.errstate(over="ignore", invalid="ignore"):
-            doubles = array.astype(np.float64)
-            return bool(np.array_equal(doubles.astype(np.float32), doubles, equal_nan=True))
-    return all(map(single, arrays))
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubles = array.astype(np.float64)
+        return bool(np.array_equal(doubles.astype(np.float32), doubles, equal_nan=True))

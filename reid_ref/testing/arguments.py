@@ -36,6 +36,22 @@ _WORDS = {"distances": "distmat", "q_identity": "q_pids", "g_identity": "g_pids"
           "q_camera": "q_camids", "g_camera": "g_camids", "rank": str(MAX_RANK)}
 
 
+class Form(NamedTuple):
+    """The form in which arrays are handed over; all that was, with what it is, if asked for."""
+
+    tensors: bool = False
+    labels: str = ""
+    handed: list[tuple[str, Any]] | None = None
+
+    def make(self, part: str, array: Any) -> Any:
+        """Return an array as it is handed over."""
+        is_label = part not in ("distances", "similarity") and "features" not in part
+        if self.labels == "lists" and is_label:
+            return array.tolist()
+        return as_tensor(array) if self.tensors or (self.labels == "tensors" and is_label
+                                                    ) else array
+
+
 class Fed(NamedTuple):
     """What one function is given: by place, and by name; `optional` has names with a default."""
 
@@ -62,12 +78,17 @@ class Fed(NamedTuple):
         return [(key, part) for key, part in self.names.items()
                 if part != "rank" or rank is not None or key not in self.optional]
 
-    def call(self, arrays: Arrays, rank: int | None = None, tensors: bool = False,
+    def call(self, arrays: Arrays, rank: int | None = None, form: Form = Form(),
              **settings: Any) -> Any:
-        """Call it on copies of the arrays, or on tensors."""
+        """Call it on copies of the arrays, in a form."""
         def made(part: str) -> Any:
             value = part_of(part, arrays, rank)
-            return as_tensor(value) if tensors and isinstance(value, np.ndarray) else value
+            if not isinstance(value, np.ndarray):
+                return value
+            made = form.make(part, value)
+            if form.handed is not None:
+                form.handed.append((part, made))
+            return made
         return self.function(*map(made, self.places), **{
             key: made(part) for key, part in self._given(rank)}, **settings)
 

@@ -1,4 +1,4 @@
-"""What an evaluator is handed: distances and labels of both sides, and features if there are any."""
+"""What an evaluator is handed: distances, the labels of both sides, and features."""
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -2,17 +2,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.testing.answers import Answer, merged, read_answer
-from reid_ref.testing.arguments import Fed, fed, wants_tensors
+from reid_ref.testing.arguments import Fed, Form, fed, wants_tensors
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.foreign import text_of
 
 #: What asks an evaluator. It may raise anything: what it calls is not ours.
-Ask = Callable[[Arrays], Answer]
+Ask = Callable[..., Answer]
 
 
 def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
@@ -32,30 +33,34 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     """
     plans = [fed(function, name, settings) for function in functions]
     words = " and ".join(f"({plan.words(rank)})" for plan in plans)
-    form = "our signature" if "gallery" in plans[0].names.values() else "torchreid's signature"
+    kind = "our signature" if "gallery" in plans[0].names.values() else "torchreid's signature"
     tensors = {k: wants_tensors(plan.function) for k, plan in enumerate(plans)}
 
-    def ask(arrays: Arrays) -> Answer:
+    def ask(arrays: Arrays, form: Form = Form()) -> Answer:
         if any(plan.is_square for plan in plans) and len(set(arrays.distances.shape)) > 1:
             raise InputError("", got="it takes one set, which is evaluated against itself, and "
                              f"these are {len(arrays.query)} queries of another gallery")
-        return merged([_ask_one(plan, k, arrays) for k, plan in enumerate(plans)])
+        return merged([ask_one(plan, k, arrays, form) for k, plan in enumerate(plans)])
 
-    def _ask_one(plan: Fed, k: int, arrays: Arrays) -> Answer:
-        function = text_of(getattr(plan.function, "__name__", ""))
-        if tensors[k] is None:
-            try:
-                return read_answer(plan.call(arrays, rank, **settings), function)
-            except Exception:  # as tensors, then; if that fails, too, the first error counts
-                try:
-                    answer = read_answer(plan.call(arrays, rank, True, **settings), function)
-                except Exception:
-                    answer = None
-                if answer is None:
-                    raise
-            tensors[k] = True
-        else:
-            answer = read_answer(plan.call(arrays, rank, bool(tensors[k]), **settings), function)
-        as_tensors = ("it is handed tensors",) if tensors[k] else ()
-        return replace(answer, told=(*as_tensors, *answer.told))
-    return ask, f"called as {words}, {form}"
+    def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
+        def call(as_tensors: bool) -> Answer:
+            answer = read_answer(plan.call(arrays, rank, form._replace(tensors=as_tensors),
+                                           **settings), text_of(name_of(plan.function)))
+            told = ("it is handed tensors",) * as_tensors
+            return replace(answer, told=(*told, *answer.told))
+        if tensors[k] is not None:
+            return call(bool(tensors[k]))
+        try:
+            return call(False)
+        except Exception:  # as tensors, then; if that fails, too, the first error counts
+            with suppress(Exception):
+                answer = call(True)
+                tensors[k] = True
+                return answer
+            raise
+    return ask, f"called as {words}, {kind}"
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function."""
+    return str(getattr(function, "__name__", "the evaluator"))

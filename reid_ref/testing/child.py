@@ -100,13 +100,14 @@ class Child:
              labels: Mapping[str, Any]) -> Arrays:
         """Write arrays, by a name, where both processes read them; return them."""
         try:
+            n = len(labels["q_identity"])
             np.savez(self._folder / f"{name}.npz", **labels)
             with open(self._folder / f"{name}.npy", "wb") as file:
                 for row in rows:
                     if not file.tell():
                         np.lib.format.write_array_header_1_0(file, {
                             "descr": np.lib.format.dtype_to_descr(row.dtype),
-                            "fortran_order": False, "shape": (len(labels["q_identity"]), len(row))})
+                            "fortran_order": False, "shape": (n, len(row))})
                     file.write(row.tobytes())
         except OSError as error:
             raise InputError("evaluator", got="its process gets the arrays in a file, which "

@@ -60,9 +60,14 @@ def load_evaluator(evaluator: Any) -> tuple[About, Ask]:
                                            for function in functions))
     if ":" not in evaluator:
         return _load_toolbox(evaluator)
-    target, told = _imported(evaluator)
-    functions = [attrgetter(name.strip())(target) for name in _names(evaluator)]
+    functions, told = load_functions(evaluator)
     return _about(functions, evaluator, told)
+
+
+def load_functions(spec: str) -> tuple[list[Any], str]:
+    """Return the functions of "module:function" or "file.py:function", and how, if oddly."""
+    target, told = _imported(spec)
+    return [attrgetter(name.strip())(target) for name in _names(spec)], told
 
 
 def _names(spec: str) -> list[str]:

@@ -219,7 +219,8 @@ def defects(arrays: Arrays, answer: Answer, again: Answer | None, match: Match |
     if match is not None and match.agrees and TIES[match.result.convention.ties].sorts:
         choices["ties"] = "numpy"
     if match is not None and "ap" in match.agreement and match.level("ap") < DIFFERS and (
-            "label -1" not in match.result.convention.not_ranked and JUNK in arrays.gallery.identity):
+            "label -1" not in match.result.convention.not_ranked
+            and JUNK in arrays.gallery.identity):
         choices["label"] = "-1 wrong"
     texts = {name: f"{WORDS[choice][choices[choice]]}: {advice}"
              for name, (choice, start, advice) in _DEFECTS.items()

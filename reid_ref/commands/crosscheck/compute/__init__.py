@@ -362,9 +362,9 @@ def _also(matches: list[Match]) -> tuple[str, ...]:
 
 def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
-    remarks = list(outcome.told) + ["its numbers are percent: divided by 100"] * answer.percent
-    remarks += [f"called with a sample of {len(queries):,} of {n_query:,} queries"
-               ] if len(queries) < n_query else []
+    remarks = [*outcome.told, *["its numbers are percent: divided by 100"] * answer.percent]
+    if len(queries) < n_query:
+        remarks.append(f"called with a sample of {len(queries):,} of {n_query:,} queries")
     if matches and (
             base := matches[0].result.convention.base) in rules_of_protocols():
         remarks.append(f"{base} is no convention but a rule of protocols: "

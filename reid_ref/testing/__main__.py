@@ -1,0 +1,45 @@
+"""``python -m reid_ref.testing [module:function [--convention NAME]]``.
+
+With an evaluator: the checks. Without: whether this installation gives the recorded numbers.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from reid_ref.arrays import InputError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return 0 if everything passes, 1 if not, 2 for wrong use."""
+    parser = argparse.ArgumentParser(
+        "python -m reid_ref.testing", description="Test an evaluator by the rule that it claims; "
+        "without one, whether this installation gives the recorded numbers.")
+    parser.add_argument("evaluator", nargs="?", metavar="module:function",
+                        help="or file.py:function; two functions: module:mean_ap,cmc")
+    parser.add_argument("--convention", metavar="NAME",
+                        help="the rule that it claims (default: the one that it follows)")
+    parser.add_argument("--max-rank", type=int, metavar="N", help="the longest rank asked for")
+    parser.add_argument("--tolerance", type=float, metavar="D",
+                        help="how far a number may be off (default 1e-12)")
+    given = parser.parse_args(arguments)
+    if given.evaluator is None:
+        from reid_ref.testing.installation import main as test_installation
+        return test_installation()
+    from reid_ref.testing.importing import check_spec, load_functions
+    from reid_ref.testing.kit import check_evaluator
+    try:
+        check_spec(given.evaluator)
+        functions, told = load_functions(given.evaluator)
+        report = check_evaluator(functions, given.convention, max_rank=given.max_rank,
+                                 tolerance=given.tolerance)
+    except InputError as error:
+        print(f"reid_ref.testing: {error}", file=sys.stderr)
+        return 2
+    print(f"{report}{told and chr(10)}{told.removeprefix('; ')}")
+    return 0 if report.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""Mistakes that no convention has, one record each, and what a rule gives with them.
+
+The walk is the plainest one, query by query and image by image: problems are small.
+"""
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles
+from reid_ref.conventions import AP, Convention
+from reid_ref.labels import JUNK
+from reid_ref.ranking.roles import query_roles
+from reid_ref.testing.arrays import Arrays
+
+
+class Mistake(NamedTuple):
+    """One mistake: its key, what it is a mistake of, and its words."""
+
+    key: str
+    of: str
+    words: str
+
+
+_CUTS = (10, 20, 50, 100, 200, 500, 1000)
+MISTAKES = (
+    Mistake("late", "precision", "precision is hits over place + 1: the place is off by one"),
+    Mistake("early", "precision", "precision is (hits - 1) over place: the hits are off by one"),
+    Mistake("mistaken", "precision", "trapezoids from the precision of the hit before, not of the "
+            "place before"),
+    Mistake("from 0", "precision", "trapezoids start at precision 0 instead of 1"),
+    Mistake("trapezoid", "precision", "trapezoids instead of steps"),
+    Mistake("step", "precision", "steps instead of trapezoids"),
+    Mistake("interpolated", "precision", "interpolated AP: the best precision at this recall or "
+            "beyond"),
+    Mistake("all good", "recall", "AP divides by all images of the identity, the ignored ones "
+            "among them"),
+    Mistake("one more", "recall", "AP divides by one more than the good images"),
+    Mistake("stay", "ignored", "images to ignore stay in the list as wrong answers"),
+    Mistake("junk good", "ignored", "images of the query's identity to ignore count as hits"),
+    Mistake("junk hits", "ignored", "images labelled -1 count as hits"),
+    Mistake("junk stays", "ignored", "images labelled -1 stay in the list as wrong answers"),
+    Mistake("places", "CMC", "ignored images keep their places in CMC"),
+    Mistake("shifted", "CMC", "CMC is one rank late: its first number is that of Rank-2"),
+    Mistake("behind", "CMC", "CMC is one rank behind: its second number is that of Rank-1"),
+    Mistake("float32", "distances", "distances become float32, so that some that differ tie"),
+    Mistake("float16", "distances", "distances become float16, so that some that differ tie"),
+    Mistake("descending", "distances", "larger values come first: distances are taken for "
+            "similarities"),
+    Mistake("identity float32", "identity", "identities pass through float32, so that those above "
+            "2^24 merge"),
+    Mistake("absolute", "identity", "identities lose their sign"),
+    Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
+    *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
+              "divided by the hits found there") for k in _CUTS))
+
+
+@dataclass(frozen=True)
+class Walked:
+    """Numbers of a walk, as far as `judging.differences` looks at them."""
+
+    convention: Convention
+    ap: Doubles
+    mAP: float
+    mINP: float
+    cmc: Doubles
+
+    def of_query(self, measure: str) -> Doubles:
+        """Return the AP of each query; NaN where it does not count."""
+        return self.ap
+
+
+def mistaken_numbers(arrays: Arrays, convention: Convention,
+                     mistakes: Collection[Mistake]) -> Walked:
+    """Return what the rule gives with these mistakes."""
+    keys = {mistake.key for mistake in mistakes}
+    loaded = [convention.loaded(labels.identity) for labels in (arrays.query, arrays.gallery)]
+    query, gallery = (_renamed(labels[mask], keys) for labels, mask in zip(
+        (arrays.query, arrays.gallery), loaded))
+    distances = arrays.distances[loaded[0]][:, loaded[1]]
+    not_ranked = [rule for rule in convention.not_ranked
+                  if not (rule == "label -1" and "junk stays" in keys)]
+    roles = query_roles(query, gallery, not_ranked)
+    ap, inp = np.full(len(query), np.nan), np.full(len(query), np.nan)
+    n_good = np.zeros(len(query), np.int64)
+    hits = np.zeros((len(query), len(gallery) + 1))
+    for k in range(len(query)):
+        good, kept = roles(k)
+        same = gallery.identity == query.identity[k]
+        order = _order(distances[k], keys)
+        ap[k], inp[k], first = _of_query(order, good, kept, same, gallery.identity == JUNK,
+                                         convention, keys)
+        n_good[k] = len(good)
+        if first is not None:
+            hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
+    every = "counts 1" in keys or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
+    counted = n_good > 0 if not every else n_good >= 0
+    cmc = hits[counted].mean(axis=0) if counted.any() else np.full(hits.shape[1], np.nan)
+    filled = np.where(n_good == 0, 1.0, ap) if "counts 1" in keys else None
+    means = [convention.mean(convention.counted(values, n_good)) if filled is None
+             else float(np.mean(filled)) for values in (ap, inp)]
+    length = convention.curve_length(gallery.identity, None)
+    whole = np.full(len(arrays.query), np.nan)
+    whole[loaded[0]] = ap
+    return Walked(convention, whole, means[0], means[1], cmc[:length])
+
+
+def _renamed(labels: Any, keys: set[str]) -> Any:
+    columns = dict(labels.columns())
+    if "identity float32" in keys:
+        columns["identity"] = columns["identity"].astype(np.float32).astype(np.int64)
+    if "absolute" in keys:
+        columns["identity"] = np.abs(columns["identity"])
+    return type(labels)(**columns)
+
+
+def _order(row: npt.NDArray[Any], keys: set[str]) -> npt.NDArray[np.int64]:
+    for dtype in ("float32", "float16"):
+        if dtype in keys:
+            with np.errstate(over="ignore"):
+                row = row.astype(dtype)
+    order: npt.NDArray[np.int64] = np.argsort(-row if "descending" in keys else row, kind="stable")
+    return order
+
+
+def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention: Convention,
+              keys: set[str]) -> tuple[float, float, int | None]:
+    """Return AP, INP and the place of the first match, from 0."""
+    is_good = np.zeros(len(order), np.bool_)
+    is_good[good] = True
+    if "junk good" in keys:
+        is_good |= same & ~kept
+    if "junk hits" in keys:
+        is_good |= junk
+    stays = kept | is_good | ("stay" in keys)
+    cut = next((int(key[7:]) for key in keys if key.startswith("before ")), None)
+    listed = order[:cut][stays[order[:cut]]]
+    hit = is_good[listed]
+    places = np.flatnonzero(is_good[order[stays[order]]])
+    n = len(places) if cut is None else int(hit.sum())
+    n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys)
+    if not len(places):
+        return np.nan, np.nan, None
+    first = int(np.argmax(is_good[order])) if "places" in keys else int(places[0])
+    ap = _area(hit, n, convention, keys) if n and hit.any() else 0.0
+    return ap, len(places) / (int(places[-1]) + 1), first
+
+
+def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
+    """Return AP by the rule's areas: steps or trapezoids."""
+    place, hits = np.arange(1, len(hit) + 1), np.cumsum(hit)
+    precision = (hits - ("early" in keys)) / (place + ("late" in keys))
+    if "interpolated" in keys:
+        precision = np.maximum.accumulate(precision[::-1])[::-1]
+    steps = "step" in keys or "trapezoid" not in keys and AP[convention.ap].has_steps
+    before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
+    if "mistaken" in keys:
+        of_hits = precision[hit]
+        return float(((of_hits + np.append(float(hit[0]), of_hits[:-1])) / 2).sum() / n)
+    if steps and "from 0" not in keys:
+        return float(precision[hit].sum() / n)
+    return float(((precision + before) / 2)[hit].sum() / n)

@@ -1,0 +1,187 @@
+"""Made problems: small, the same on every machine, each with one thing that evaluators differ in.
+
+Distances are whole numbers over 256, exact in every precision, without ties unless a problem is
+about ties. Features of norm 1 rank as the distances do.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from reid_ref.conventions import Convention
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
+from reid_ref.testing.arrays import Arrays
+
+#: Cameras of queries and of the gallery; SYSU-MM01's where a rule looks at its locations.
+_CAMERAS = ((1, 2, 3, 4), (1, 2, 3, 4))
+_SYSU = ((3, 6), (1, 2, 4, 5))
+_IDENTITIES = 6
+
+
+def problem(seed: int, convention: Convention, n_query: int = 9, n_gallery: int = 84,
+            square: bool = False) -> Arrays:
+    """Return a problem in which every query has good images, and keeps more than 50 images."""
+    random = np.random.RandomState(seed)
+    sides = _SYSU if "same location" in convention.ignored else _CAMERAS
+    if square:
+        n_query = n_gallery = 70
+    query = _labels(random, n_query, sides[0])
+    gallery = query if square else _labels(random, n_gallery, sides[1])
+    return ranked(random, query, gallery, square)
+
+
+def _labels(random: np.random.RandomState, n: int, cameras: tuple[int, ...]) -> Labels:
+    """Return labels in which every identity is on every camera, as far as n reaches."""
+    places = np.arange(n)
+    identity = places % _IDENTITIES + 1
+    camera = np.array(cameras)[places // _IDENTITIES % len(cameras)]
+    order = random.permutation(n)
+    return Labels(identity[order], camera[order], clothes=random.randint(1, 3, n),
+                  view=random.randint(1, 4, n), video=random.randint(1, 4, n), frame=np.arange(n))
+
+
+def ranked(random: np.random.RandomState, query: Labels, gallery: Labels,
+           square: bool = False) -> Arrays:
+    """Return labels with features that tell identities apart a little, and their distances."""
+    centres = random.standard_normal((64, 8))
+    sides = [centres[labels.identity % 64] + 1.2 * random.standard_normal((len(labels), 8))
+             for labels in (query, gallery)]
+    if square:
+        sides[1] = sides[0]
+    features = tuple(side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
+    order = np.argsort(-features[0] @ features[1].T, axis=1, kind="stable")
+    return Arrays((np.argsort(order, axis=1) + 1) / 256, query, gallery,
+                  (features[0], features[1]))
+
+
+def relabelled(arrays: Arrays, side: str, where: Any, **columns: Any) -> Arrays:
+    """Return a problem with other labels at some places of a side."""
+    labels = getattr(arrays, side)
+    changed = {name: np.array(values) for name, values in labels.columns().items()}
+    for name, values in columns.items():
+        changed[name][where] = values
+    made = Labels(**changed)
+    return replace(arrays, query=made) if side == "query" else replace(arrays, gallery=made)
+
+
+# ------------------------------------------------------------------ one thing each
+def plain(convention: Convention, square: bool = False) -> list[Arrays]:
+    return [problem(seed, convention, square=square) for seed in (1, 2)]
+
+
+def unmatched(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Queries whose identity is nowhere in the gallery; in one set, images seen once."""
+    arrays, = plain(convention, square)[:1]
+    return [relabelled(arrays, "query", [1, 4], identity=[31, 32])] if not square else [
+        _both(arrays, [1, 4], identity=[31, 32])]
+
+
+def _both(arrays: Arrays, where: Any, **columns: Any) -> Arrays:
+    made = relabelled(arrays, "query", where, **columns)
+    return replace(made, gallery=made.query)
+
+
+def only_same_camera(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Queries whose identity is in the gallery on their own camera alone."""
+    arrays, = plain(convention)[:1]
+    cameras = cameras_of(arrays.gallery, "a problem")
+    where = np.flatnonzero(cameras == cameras[0])[:3]
+    made = relabelled(arrays, "gallery", where, identity=33)
+    return [relabelled(made, "query", [2], identity=33, camera=cameras[0])]
+
+
+def small_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Fewer images than the longest rank, and not the same number for each query."""
+    arrays, = plain(convention, square)[:1]
+    images = np.arange(15)
+    return [arrays.take(images if square else slice(None), images)]
+
+
+def one_query(convention: Convention, square: bool = False) -> list[Arrays]:
+    return [each.take(slice(k, k + 1)) for k, each in enumerate(plain(convention))]
+
+
+def nothing_kept(convention: Convention, square: bool = False) -> list[Arrays]:
+    """No query has a match: nobody in the gallery, or only on the query's own camera."""
+    arrays, = plain(convention)[:1]
+    away = relabelled(arrays, "query", slice(None), identity=40)
+    cameras = cameras_of(arrays.gallery, "a problem")
+    own = arrays.take(slice(0, 1), np.flatnonzero(
+        (arrays.gallery.identity == arrays.query.identity[0]) & (cameras == cameras[0])))
+    return [away, relabelled(own, "query", slice(None), camera=cameras[0])]
+
+
+def junk_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
+    """A ninth of the gallery is labelled -1, near the queries."""
+    return [_labelled(each, JUNK) for each in plain(convention)]
+
+
+def junk_queries(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Queries labelled -1, as some of the gallery."""
+    return [relabelled(_labelled(each, JUNK), "query", [0, 3], identity=JUNK)
+            for each in plain(convention)[:1]]
+
+
+def distractors(convention: Convention, square: bool = False) -> list[Arrays]:
+    """A ninth of the gallery is labelled 0."""
+    return [_labelled(each, DISTRACTOR) for each in plain(convention)]
+
+
+def _labelled(arrays: Arrays, label: int) -> Arrays:
+    nearest = np.argsort(arrays.distances, axis=1)[:, :2].ravel()
+    return relabelled(arrays, "gallery", np.unique(nearest)[:len(arrays.gallery) // 9],
+                      identity=label)
+
+
+def _renamed(convention: Convention, square: bool, rename: Any) -> list[Arrays]:
+    arrays, = plain(convention, square)[:1]
+    query = relabelled(arrays, "query", slice(None), identity=rename(arrays.query.identity))
+    gallery = rename(arrays.gallery.identity)
+    return [replace(query, gallery=query.query) if square else
+            relabelled(query, "gallery", slice(None), identity=gallery)]
+
+
+def large(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Identities from 2^24 on, which single precision cannot tell apart."""
+    return _renamed(convention, square, lambda identity: 2**24 + identity)
+
+
+def negative(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Identities below -1."""
+    return _renamed(convention, square, lambda identity: -3 * identity - 7)
+
+
+def unsorted(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Identities with gaps, in an order of their own."""
+    names = np.array([0, 907, 12, 340, 5, 61, 28])
+    return _renamed(convention, square, lambda identity: names[identity])
+
+
+def ties(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Distances of five values, so that most images tie with others."""
+    return [replace(each, distances=np.ceil(each.distances * 16) / 16, features=None)
+            for each in plain(convention, square)]
+
+
+def near(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Distances that differ only in single precision, and in double precision alone."""
+    return [replace(each, distances=1 + each.distances * 2.0**power, features=None)
+            for each in plain(convention, square)[:1] for power in (-8, -30)]
+
+
+def long(convention: Convention, square: bool = False) -> list[Arrays]:
+    """More than a thousand images, with good ones everywhere."""
+    random = np.random.RandomState(3)
+    sides = _SYSU if "same location" in convention.ignored else _CAMERAS
+    made = ranked(random, _labels(random, 3, sides[0]), _labels(random, 1100, sides[1]))
+    return [replace(made, distances=made.distances / 8)]
+
+
+def of_dtype(dtype: Any, scale: int = 1) -> Any:
+    """Return what makes plain problems with distances of a dtype."""
+    def made(convention: Convention, square: bool = False) -> list[Arrays]:
+        return [replace(each, distances=(each.distances * scale).astype(dtype))
+                for each in plain(convention, square)[:1]]
+    return made

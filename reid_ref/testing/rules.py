@@ -1,0 +1,219 @@
+"""Which rule an evaluator follows, by its answers to several problems.
+
+First the conventions as they are, then one or two of their choices changed, then plain mistakes:
+what no convention has.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reid_ref.arrays import InputError
+from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
+from reid_ref.labels import JUNK
+from reid_ref.ranking.roles import columns_of
+from reid_ref.testing.answers import Answer
+from reid_ref.testing.arrays import Arrays
+from reid_ref.testing.candidates import place, rules_of_protocols
+from reid_ref.testing.judging import LEVELS, differences, is_drawn, result_of
+from reid_ref.testing.mistakes import MISTAKES, Mistake, mistaken_numbers
+
+Pairs = list[tuple[Arrays, Answer]]
+
+#: Conventions from which other rules are one or two choices away.
+_BASES = ("torchreid-function", "matlab")
+#: Where lists are cut.
+_CUTS = (5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+class Rule(NamedTuple):
+    """The rule that was found: its name, what it does that is not the named rule's, how near."""
+
+    name: str
+    words: str
+    level: int
+    convention: Convention | None = None
+    mistakes: tuple[Mistake, ...] = ()
+
+    def gives(self, arrays: Arrays, answer: Answer, tolerance: float) -> bool:
+        """Return whether an answer to a problem is this rule's."""
+        if self.convention is None:
+            return False
+        numbers = mistaken_numbers(arrays, self.convention, self.mistakes) if self.mistakes else (
+            result_of(arrays, self.convention)[0])
+        return not differences(answer, numbers, tolerance)[0]
+
+    def __str__(self) -> str:
+        if self.mistakes:
+            return f"{self.name}: {self.words}; {LEVELS[self.level]}"
+        words = f" ({self.words})" if self.words else ""
+        return f"{self.name}{words}, {LEVELS[self.level]}"
+
+
+def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float) -> Rule | None:
+    """Return the rule that gives all of the answers, or None.
+
+    `convention`: the rule that it claims, from which mistakes are sought.
+    """
+    if not pairs:
+        return None
+    claimed = [convention] if convention is not None else []
+    named = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
+                   key=place)
+    bases = [*claimed, *(CONVENTIONS[name] for name in _BASES if CONVENTIONS[name] not in claimed)]
+    found = (_agreeing(claimed, pairs, tolerance)
+             or _changed(claimed, 1, pairs, tolerance)
+             or _agreeing([way for way in named if not is_drawn(way)], pairs, tolerance)
+             or _changed(bases, 2, pairs, tolerance))
+    if found is not None:
+        return Rule(found[0].name, _words(found[0]), found[1], found[0])
+    return _mistake(pairs, convention or CONVENTIONS["torchreid-function"], tolerance)
+
+
+def _agreeing(ways: Iterable[Convention], pairs: Pairs,
+              tolerance: float) -> tuple[Convention, int] | None:
+    """Return the first of the conventions that agree with all answers, and how near it is."""
+    left, level = _filtered(ways, pairs, tolerance)
+    return (left[0], level[left[0].name]) if left else None
+
+
+def _filtered(ways: Iterable[Convention], pairs: Pairs,
+              tolerance: float) -> tuple[list[Convention], dict[str, int]]:
+    """Return the conventions that agree with all answers, and how near each is."""
+    columns = {name for arrays, _ in pairs[:1] for name in arrays.query.columns()}
+    left = [way for way in ways if not way.needs_lists and columns_of(way.not_ranked) <= columns]
+    level: dict[str, int] = {}
+    for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
+        kept = []
+        for way, result in zip(left, result_of(arrays, *left) if left else []):
+            found, near = differences(answer, result, tolerance)
+            if not found:
+                kept.append(way)
+                level[way.name] = max(level.get(way.name, 0), near)
+        left = kept
+    return left, level
+
+
+# ------------------------------------------------------------------ other choices
+def _changed(bases: list[Convention], most: int, pairs: Pairs,
+             tolerance: float) -> tuple[Convention, int] | None:
+    """Return a convention with some choices changed that agrees with all answers.
+
+    First what changes AP, by the means of one problem; then what becomes of queries without a
+    match, by all means; then the curve and the precision.
+    """
+    means = [(arrays, replace(answer, cmc=None, ranks=None, mINP=None))
+             for arrays, answer in pairs if answer.mAP is not None]
+    plain = [pair for pair in means if not np.isnan(pair[1].mAP or 0)][:1]
+    steps: list[tuple[Callable[[Convention], Iterable[Convention]], Pairs]] = [
+        (lambda base: _combined(base, most, *_of_ap(base)), plain),
+        (lambda way: [way, *_each(way, "unmatched")], means),
+        (lambda way: [way, *_each(way, "cmc"), *_each(way, "arithmetic")], pairs)]
+    left = bases
+    for more, by in steps:
+        left = _fewest([each for way in left for each in more(way)], most)
+        left = _filtered(left, by, tolerance)[0]
+    level = _filtered(left[:1], pairs, tolerance)[1]
+    return (left[0], level[left[0].name]) if left else None
+
+
+def _of_ap(base: Convention) -> Iterator[list[dict[str, Any]]]:
+    """Yield the changes of each choice that AP depends on."""
+    yield [{"ap": value} for value in CHOICES["ap"]
+           if value != base.ap and not value.startswith("sklearn")]
+    label = tuple(rule for rule in base.ignored if rule == f"label {JUNK}")
+    others = [rule for rule in CHOICES["ignored"] if rule not in (
+        "listed as junk", f"label {JUNK}")]
+    yield [{"ignored": rules} for rules in (label, *((*label, rule) for rule in others))
+           if rules != base.ignored]
+    yield [{"top_k": cut, "recall": recall} if recall != base.recall else {"top_k": cut}
+           for cut in _CUTS for recall in CHOICES["recall"]]
+
+
+def _combined(base: Convention, most: int,
+              *axes: list[dict[str, Any]]) -> Iterator[Convention]:
+    """Yield the convention with none or one of the changes, or two of them."""
+    yield base
+    singles = [change for axis in axes for change in axis]
+    doubles = [{**first, **second} for one, other in itertools.combinations(axes, 2)
+               for first in one for second in other]
+    for change in [*singles, *(doubles if most > 1 else [])]:
+        with suppress(InputError):  # choices that do not go together
+            yield base.replace(**change)
+
+
+def _each(base: Convention, choice: str) -> Iterator[Convention]:
+    for value in CHOICES[choice]:
+        if value != getattr(base, choice):
+            with suppress(InputError):
+                yield base.replace(**{choice: value})
+
+
+def _fewest(ways: list[Convention], most: int) -> list[Convention]:
+    """Return those with so many changes at most, those with the fewest first."""
+    ways = [way for way in ways if _n_changed(way) <= most and not is_drawn(way)]
+    return sorted(ways, key=_n_changed)
+
+
+def _n_changed(way: Convention) -> int:
+    base = CONVENTIONS.get(way.base, way)
+    return sum(getattr(way, name) != getattr(base, name)
+               for name in ("ap", "ignored", "top_k", "unmatched", "cmc", "arithmetic"))
+
+
+def _words(convention: Convention) -> str:
+    """Return what its changed choices do; "" of a convention as it is."""
+    if convention.name == convention.base or convention.base not in CONVENTIONS:
+        return ""
+    base = CONVENTIONS[convention.base]
+    texts = []
+    for name in (*CHOICES, "top_k"):
+        value = getattr(convention, name)
+        if value != getattr(base, name):
+            texts.append(_choice_words(name, value))
+    return "; ".join(texts)
+
+
+def _choice_words(name: str, value: Any) -> str:
+    if name == "top_k":
+        return f"only the first {value} kept images count"
+    if name == "ignored":
+        rules = " and ".join(CHOICES[name][rule].words for rule in value)
+        return f"ignored: {rules or 'nothing'}"
+    record = CHOICES[name][value]
+    words = getattr(record, "words", "") or record.differs or str(value)
+    lead = {"unmatched": "a query without a good image: ", "recall": "recall over ",
+            "cmc": "CMC: "}.get(name, "")
+    return f"{lead}{words}"
+
+
+# ------------------------------------------------------------------ mistakes
+def _mistake(pairs: Pairs, convention: Convention, tolerance: float) -> Rule | None:
+    """Return one mistake, or two, that turn the rule's numbers into theirs."""
+    for count in (1, 2):
+        for chosen in itertools.combinations(MISTAKES, count):
+            if len({mistake.of for mistake in chosen}) < count:
+                continue
+            level = _level_of(pairs, convention, chosen, tolerance)
+            if level is not None:
+                words = ", and ".join(mistake.words for mistake in chosen)
+                return Rule(f"{convention.name}, but for a mistake", words, level, convention,
+                            chosen)
+    return None
+
+
+def _level_of(pairs: Pairs, convention: Convention, chosen: tuple[Mistake, ...],
+              tolerance: float) -> int | None:
+    level = 0
+    for arrays, answer in pairs:
+        result = mistaken_numbers(arrays, convention, chosen)
+        found, near = differences(answer, result, tolerance)
+        if found:
+            return None
+        level = max(level, near)
+    return level

@@ -1,0 +1,160 @@
+"""The smallest problem that shows a failure: rows are left out as long as it is still there."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from reid_ref.conventions import Convention
+from reid_ref.labels import JUNK, Labels
+from reid_ref.ranking.roles import columns_of, query_roles
+from reid_ref.result import Result
+from reid_ref.testing.arrays import Arrays
+from reid_ref.testing.judging import result_of
+
+#: Seconds that looking for a smaller problem may take.
+_SECONDS = 2.0
+
+
+def smallest(arrays: Arrays, fails: Callable[[Arrays], bool], square: bool = False) -> Arrays:
+    """Return a problem from which no row can be left out without losing the failure.
+
+    `fails`: whether a problem shows it. One set (`square`) loses the same rows of both sides.
+    """
+    end = monotonic() + _SECONDS
+
+    def still(made: Arrays) -> bool:
+        return monotonic() < end and fails(made)
+    if not square:
+        for k in range(len(arrays.query)):
+            if still(arrays.take(slice(k, k + 1))):
+                arrays = arrays.take(slice(k, k + 1))
+                break
+        arrays = _reduced(arrays, len(arrays.query), lambda a, kept: a.take(kept), still)
+    arrays = _reduced(arrays, len(arrays.gallery), _take_both if square else _take_images, still)
+    for made in _simplified(arrays, square):
+        if still(made):
+            arrays = made
+    return arrays
+
+
+def _take_both(arrays: Arrays, kept: Any) -> Arrays:
+    made = arrays.take(kept, kept)
+    return replace(made, gallery=made.query)
+
+
+def _take_images(arrays: Arrays, kept: Any) -> Arrays:
+    return arrays.take(slice(None), kept)
+
+
+def _reduced(arrays: Arrays, n: int, take: Callable[[Arrays, Any], Arrays],
+             fails: Callable[[Arrays], bool]) -> Arrays:
+    """Leave out ever smaller parts of the rows."""
+    kept, size = np.arange(n), max(n // 2, 1)
+    while len(kept) > 1:
+        before = len(kept)
+        for start in range(0, len(kept), size):
+            fewer = np.delete(kept, slice(start, start + size))
+            if len(fewer) and len(fewer) < len(kept) and fails(take(arrays, fewer)):
+                kept = fewer
+        if size == 1 and len(kept) == before:
+            break
+        size = max(size // 2, 1)
+    return take(arrays, kept) if len(kept) < n else arrays
+
+
+def _simplified(arrays: Arrays, square: bool) -> Iterator[Arrays]:
+    """Yield the problem with small numbers: distances, then labels as well."""
+    order = np.argsort(arrays.distances, axis=None, kind="stable")
+    _, ranks = np.unique(arrays.distances, return_inverse=True)
+    if len(order) <= 30:
+        arrays = replace(arrays, distances=(ranks.reshape(arrays.distances.shape) + 1) / 10,
+                         features=None)
+        yield arrays
+    sides = [arrays.query, arrays.query if square else arrays.gallery]
+    made = [dict(labels.columns()) for labels in sides]
+    for column in ("identity", "camera"):
+        if column in made[0] and column in made[1]:
+            both = np.concatenate([made[0][column], made[1][column]])
+            fixed = [JUNK, 0] if column == "identity" else []
+            order_of = dict.fromkeys(fixed) | dict.fromkeys(
+                value for value in both.tolist() if value not in fixed)
+            named = {value: value if value in fixed else place + 1 - len(fixed)
+                     for place, value in enumerate(order_of)}
+            for side in made:
+                side[column] = np.array([named[value] for value in side[column].tolist()])
+    query, gallery = Labels(**made[0]), Labels(**made[1])
+    yield replace(arrays, query=query, gallery=query if square else gallery)
+
+
+# ------------------------------------------------------------------ as text
+def as_code(arrays: Arrays, convention: Convention) -> list[str]:
+    """Return a problem as lines of Python to paste."""
+    columns = ["identity", *sorted(columns_of(convention.not_ranked) | {"camera"} - {"identity"})]
+    names = {"identity": "pids", "camera": "camids"}
+    lines = [f"distmat = np.array({_rows(arrays)})"]
+    for column in dict.fromkeys(columns):
+        sides = [getattr(labels, column) for labels in (arrays.query, arrays.gallery)]
+        if all(values is not None for values in sides):
+            name = names.get(column, column)
+            lines.append(f"q_{name}, g_{name} = np.array({sides[0].tolist()}), "
+                         f"np.array({sides[1].tolist()})")
+    return lines
+
+
+def _rows(arrays: Arrays) -> str:
+    text = str(arrays.distances.tolist())
+    dtype = arrays.distances.dtype
+    return text + (f", np.{dtype}" if dtype not in (np.float64, np.int64) else "")
+
+
+def by_hand(arrays: Arrays, convention: Convention) -> list[str]:
+    """Return the ranked list of each query, image by image, and its AP."""
+    roles = query_roles(arrays.query, arrays.gallery, convention.not_ranked)
+    result, = result_of(arrays, convention)
+    ap, lines = result.of_query("mAP"), list[str]()
+    for k in range(len(arrays.query)):
+        lines += _walk(arrays, k, *roles(k))
+        lines.append(f"  AP of query {k}: {_formula(arrays, k, *roles(k), convention)}"
+                     f"{float(ap[k])!r}")
+    return [*lines, *_means(result)]
+
+
+def _walk(arrays: Arrays, query: int, good: Any, kept: Any) -> Iterator[str]:
+    identity, rank, hits = arrays.gallery.identity, 0, 0
+    for image in np.argsort(arrays.distances[query], kind="stable").tolist():
+        camera = arrays.gallery.camera_of(image)
+        what = f"image {image}, identity {identity[image]}" + (
+            "" if camera is None else f", camera {camera}")
+        if not kept[image]:
+            yield f"     {what}: ignored"
+            continue
+        rank += 1
+        hits += image in good
+        role = f"good, precision {hits}/{rank}" if image in good else "wrong"
+        yield f"  {rank:>2}. {what}: {role}"
+
+
+def _formula(arrays: Arrays, query: int, good: Any, kept: Any, convention: Convention) -> str:
+    """Return the sum that AP is, for the two rules that most follow; "" for others."""
+    if convention.top_k is not None or convention.ap not in ("step", "trapezoid") or not len(good):
+        return ""
+    order = [image for image in np.argsort(arrays.distances[query], kind="stable").tolist()
+             if kept[image]]
+    good = set(good.tolist())
+    terms, hits = [], 0
+    for place, image in enumerate(order):
+        before = f"{hits}/{place}" if place else "1"
+        if image in good:
+            hits += 1
+            now = f"{hits}/{place + 1}"
+            terms.append(now if convention.ap == "step" else f"({before} + {now})/2")
+    return f"({' + '.join(terms)}) / {len(good)} = " if terms else ""
+
+
+def _means(result: Result) -> list[str]:
+    rank = f", Rank-1 {float(result.cmc[0])!r}" if len(result.cmc) else ""
+    return [f"  mAP {result.mAP!r}{rank}"]

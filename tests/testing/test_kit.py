@@ -1,0 +1,22 @@
+"""The kit on evaluators that are right and on those with one mistake each."""
+import pytest
+
+from reid_ref import testing
+from tests.testing.wrong import RIGHT, WRONG
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_evaluators_pass(name):
+    report = testing.check_evaluator(RIGHT[name], "torchreid")
+    assert report.passed, str(report)
+    assert report.rule == "torchreid"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_is_caught_and_named(name):
+    evaluator, convention, caught, told = WRONG[name]
+    report = testing.check_evaluator(evaluator, convention)
+    failed = {check.name: check for check in report.checks if check.status != "passed"}
+    assert caught in failed, str(report)
+    assert next(iter(failed)) == caught, str(report)
+    assert told in failed[caught].message, failed[caught].message

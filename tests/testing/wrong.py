@@ -1,0 +1,156 @@
+"""Evaluators written in the plainest way: right ones, and wrong ones with one mistake each."""
+from types import SimpleNamespace
+
+import numpy as np
+
+
+def evaluator(sort="stable", junk="ignored", camera="ignored", unmatched="drop", precision="step",
+              n="good", cmc="kept", dtype=float, top=None, before=None, length=50, identity=int,
+              sign=1, scale=(1, 1), noise=0.0, change=None):
+    """An evaluator by a loop over queries, with torchreid's signature."""
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        if change == "labels":
+            q_pids += 1
+            g_pids += 1
+        if change == "distances":
+            distmat[:] = np.sort(distmat, axis=1)
+        aps, curves = [], []
+        q_pids, g_pids = q_pids.astype(identity), g_pids.astype(identity)
+        rows = sign * distmat.astype(dtype) + noise * np.random.rand(*distmat.shape)
+        for row, pid, camid in zip(rows, q_pids, q_camids):
+            order = np.argsort(row, kind=sort)[:before]
+            pids, camids = g_pids[order], g_camids[order]
+            own = (pids == pid) & (camids == camid)
+            out = (own if camera == "ignored" else own & False) | (
+                (pids == -1) if junk == "ignored" else False)
+            good = (pids == pid) & ~(own if camera in ("ignored", "wrong") else own & False)
+            if junk == "good":
+                good |= pids == -1
+                out &= pids != -1
+            hits, whole = good[~out], good & ~out
+            n_good = hits.sum() + own.sum() * (n == "all") + (n == "one more")
+            if not hits.any():
+                if unmatched != "drop":
+                    aps.append(unmatched)
+                    curves.append(np.zeros(length))
+                continue
+            listed = hits[:top]
+            n_good = listed.sum() if top and n == "found" else n_good
+            first = np.argmax(whole if cmc == "all" else hits) + (cmc == "behind")
+            curves.append(np.arange(length) >= first)
+            aps.append(area(listed, n_good, precision) if listed.any() else 0.0)
+        if length == "crash":
+            raise AssertionError
+        return scale[0] * np.mean(curves, axis=0), scale[1] * np.mean(aps)
+    return evaluate
+
+
+def area(hits, n, rule):
+    ap, found, before = 0.0, 0, 1.0
+    for place, hit in enumerate(hits, 1):
+        found += hit
+        here = found / (place + (rule == "late"))
+        if hit:
+            ap += (here + before) / 2 if rule == "trapezoid" else (
+                (found - 1) / place if rule == "early" else here)
+        before = here
+    return ap / n
+
+
+def crashing(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
+    """As copies of torchreid do: curves of different lengths make no array."""
+    _, mAP = evaluator(junk="kept")(distmat, q_pids, g_pids, q_camids, g_camids)
+    curves = []
+    for row, pid, camid in zip(distmat, q_pids, q_camids):
+        order = np.argsort(row)
+        hits = (g_pids == pid)[order][~((g_pids == pid) & (g_camids == camid))[order]]
+        if hits.any():
+            curves.append(np.minimum(np.cumsum(hits), 1)[:max_rank])
+    return np.asarray(curves, dtype=np.float32).mean(0), mAP
+
+
+#: Name to: the evaluator, the rule it claims, the check that catches it, and what is told.
+WRONG = {
+    "trapezoid for step": (evaluator(precision="trapezoid", junk="kept"), "torchreid", "plain",
+                           "ap=trapezoid"),
+    "step for trapezoid": (evaluator(unmatched=0.0), "matlab", "plain", "matlab[ap=step]"),
+    "junk kept": (evaluator(junk="kept", precision="trapezoid", unmatched=0.0), "matlab",
+                  "label -1", "images labelled -1 stay in the list"),
+    "junk counted": (evaluator(junk="good", precision="trapezoid", unmatched=0.0), "matlab",
+                     "label -1", "images labelled -1 count as hits"),
+    "same camera kept": (evaluator(camera="kept", junk="kept"), "torchreid", "plain",
+                         "ignored: nothing"),
+    "same camera wrong": (evaluator(camera="wrong", junk="kept"), "torchreid", "plain",
+                          "stay in the list as wrong answers"),
+    "late precision": (evaluator(precision="late", junk="kept"), "torchreid", "plain",
+                       "the place is off by one"),
+    "early precision": (evaluator(precision="early", junk="kept"), "torchreid", "plain",
+                        "the hits are off by one"),
+    "divided by found": (evaluator(top=20, n="found", junk="kept"), "torchreid", "plain",
+                         "top_k=20,recall=found"),
+    "divided by all of the identity": (evaluator(n="all", junk="kept"), "torchreid", "plain",
+                                       "the ignored ones among them"),
+    "unmatched as 0": (evaluator(unmatched=0.0, junk="kept"), "torchreid",
+                       "queries without a match", "unmatched=zero"),
+    "unmatched as 1": (evaluator(unmatched=1.0, junk="kept"), "torchreid",
+                       "queries without a match", "counts as AP 1"),
+    "unstable order of ties": (evaluator(sort=None, unmatched=0.0), "trec-eval", "ties",
+                               "numpy's default order"),
+    "random order of ties": (evaluator(noise=1e-14, junk="kept"), "torchreid",
+                             "the same answer twice", "then mAP"),
+    "CMC not offset": (evaluator(cmc="all", junk="kept"), "torchreid", "plain",
+                       "keep their places in CMC"),
+    "CMC one rank behind": (evaluator(cmc="behind", junk="kept"), "torchreid", "plain",
+                            "one rank behind"),
+    "max_rank": (crashing, "torchreid", "small gallery", "ValueError"),
+    "float16": (evaluator(dtype=np.float16, junk="kept"), "torchreid", "double distances",
+                "become float16"),
+    "float32": (evaluator(dtype=np.float32, junk="kept"), "torchreid", "double distances",
+                "become float32"),
+    "float32 identities": (evaluator(identity=np.float32, junk="kept"), "torchreid",
+                           "large identities", "pass through float32"),
+    "AP of the first 50": (evaluator(top=50, junk="kept"), "torchreid", "plain", "top_k=50"),
+    "a cut before ignored images leave": (evaluator(before=500, junk="kept"), "torchreid",
+                                          "long gallery", "before ignored images leave"),
+    "percent beside a share": (evaluator(scale=(1, 100), junk="kept"), "torchreid", "plain",
+                               "percent"),
+    "distances taken for similarities": (evaluator(sign=-1, junk="kept"), "torchreid", "plain",
+                                         "taken for similarities"),
+    "changed labels": (evaluator(change="labels", junk="kept"), "torchreid", "inputs unchanged",
+                       "identities of queries"),
+}
+
+
+# ------------------------------------------------------------------ right, in five styles
+def vectorised(distmat, q_pids, g_pids, q_camids, g_camids):
+    order = np.argsort(distmat, axis=1, kind="stable")
+    kept = ~((g_pids[order] == q_pids[:, None]) & (g_camids[order] == q_camids[:, None]))
+    hits = (g_pids[order] == q_pids[:, None]) & kept
+    valid = hits.any(axis=1)
+    precision = np.cumsum(hits, axis=1) / np.maximum(np.cumsum(kept, axis=1), 1)
+    ap = (precision * hits).sum(axis=1)[valid] / hits.sum(axis=1)[valid]
+    return {"mAP": 100 * ap.mean() if valid.any() else np.nan}
+
+
+def by_similarity(similarity, query_ids, gallery_ids, query_cams, gallery_cams):
+    cmc, mAP = evaluator(junk="kept")(-similarity, query_ids, gallery_ids, query_cams,
+                                      gallery_cams)
+    return SimpleNamespace(rank1=100 * cmc[0], rank5=100 * cmc[4],
+                           mean_average_precision=100 * mAP)
+
+
+def mean_ap(distmat, query_ids=None, gallery_ids=None, query_cams=None, gallery_cams=None):
+    return evaluator(junk="kept")(distmat, query_ids, gallery_ids, query_cams, gallery_cams)[1]
+
+
+def cmc(distmat, query_ids=None, gallery_ids=None, query_cams=None, gallery_cams=None, topk=50):
+    return evaluator(junk="kept")(distmat, query_ids, gallery_ids, query_cams, gallery_cams)[0]
+
+
+def by_features(qf, ql, qc, gf, gl, gc):
+    curve, mAP = evaluator(junk="kept")(1 - qf @ gf.T, ql, gl, qc, gc)
+    return mAP, curve
+
+
+RIGHT = {"a loop": evaluator(junk="kept"), "vectorised": vectorised,
+         "two functions": (mean_ap, cmc), "an object of similarities": by_similarity, "features": by_features}

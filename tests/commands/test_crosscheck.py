@@ -693,7 +693,8 @@ def test_what_it_prints_and_warns_is_shown_shortened_and_goes_nowhere_else(capfd
 
 # ------------------------------------------------------------------ signatures and names
 @pytest.mark.parametrize(("parameters", "form"), [
-    ("d, q, g, r, h", "(d, q, g, r, h), torch"), ("*arguments", "g_camids, 50), torch"),
+    ("d, q, g, r, h", "(d, q, g, r, h), torch"),
+    ("*arguments", "g_camids, 50), torch"),
     ("d, q, g, r, h, *, max_rank, cython=True", "(d, q, g, r, h, max_rank=50), torch"),
     ("d, q, g, r=None, h=None, use_cython=True, max_rank=1", "h, max_rank=50), torch"),
     ("d, q, g, r, h, most, /", "g_camids, 50), torch"), ("d, who, where", "(d, who, where), torch"),

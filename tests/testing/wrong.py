@@ -73,9 +73,9 @@ def crashing(distmat, q_pids, g_pids, q_camids, g_camids, max_rank=50):
 WRONG = {
     "trapezoid for step": (evaluator(precision="trapezoid", junk="kept"), "torchreid", "plain",
                            "ap=trapezoid"),
-    "step for trapezoid": (evaluator(unmatched=0.0), "matlab", "plain", "matlab[ap=step]"),
+    "step for trapezoid": (evaluator(unmatched=0.0), "matlab", "plain", "light-reid"),
     "junk kept": (evaluator(junk="kept", precision="trapezoid", unmatched=0.0), "matlab",
-                  "label -1", "images labelled -1 stay in the list"),
+                  "label -1", "ignored: the query's identity on the query's camera"),
     "junk counted": (evaluator(junk="good", precision="trapezoid", unmatched=0.0), "matlab",
                      "label -1", "images labelled -1 count as hits"),
     "same camera kept": (evaluator(camera="kept", junk="kept"), "torchreid", "plain",
@@ -153,4 +153,5 @@ def by_features(qf, ql, qc, gf, gl, gc):
 
 
 RIGHT = {"a loop": evaluator(junk="kept"), "vectorised": vectorised,
-         "two functions": (mean_ap, cmc), "an object of similarities": by_similarity, "features": by_features}
+         "two functions": (mean_ap, cmc), "an object of similarities": by_similarity,
+         "features": by_features}

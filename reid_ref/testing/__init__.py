@@ -1,0 +1,1 @@
+"""Other evaluators test themselves, and this installation is tested."""

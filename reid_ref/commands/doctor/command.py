@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reid_ref.commands.doctor.compute import doctor, most_serious_first
-from reid_ref.commands.doctor.compute.labels import Finding, label_findings
+from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.commands.doctor.compute.labels import label_findings
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
 from reid_ref.console.protocols import hint

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.doctor.compute.labels import SEVERITIES, Finding, label_findings
+from reid_ref.commands.doctor.compute.finding import SEVERITIES, Finding
+from reid_ref.commands.doctor.compute.labels import label_findings
 from reid_ref.commands.doctor.compute.norms import raw_features
 from reid_ref.commands.doctor.compute.values import check_values
 from reid_ref.evaluation.how import How
@@ -14,10 +15,10 @@ from reid_ref.evaluation.result_file import ResultFile, check_result_file
 SMALL_SAMPLE = 100, 1000
 #: Of images that are ignored for their camera.
 OF_CAMERAS = {"doctor:single-camera", "doctor:same-camera-only", "doctor:camera-per-image",
-              "doctor:camera-offset", "doctor:camera-digit"}
+              "doctor:camera-offset", "doctor:camera-digit", "doctor:camera-in-names"}
 #: In an evaluation's own warnings: of queries without a match, and of NaN.
 WARNED_OF = {"doctor:single-camera", "doctor:same-camera-only", "doctor:identities-differ",
-             "doctor:nan"}
+             "doctor:nan", "doctor:zero-features"}
 
 
 def doctor(data: ResultFile, *, seed: int = 12345) -> list[Finding]:
@@ -71,9 +72,10 @@ def findings_of_conventions(data: ResultFile, how: How,
                             max_memory: int | None = None) -> list[Finding]:
     """Return warnings and errors that concern one of its conventions, from a small sample."""
     rules = {rule for convention in how.conventions for rule in convention.ignored}
-    if rules == {"listed as junk"}:
-        return []  # labels decide nothing
     findings = list(label_findings(data.query, data.gallery))
+    if rules == {"listed as junk"}:  # labels decide nothing, and show which benchmark it is
+        return [finding for finding in findings if finding.key == "doctor:benchmark-counts"
+                and finding.severity != "note"]
     # Arrays that are computed or unpacked block by block would be read a second time.
     if not data.input.is_stored:
         findings += check_values(data, 12345, SMALL_SAMPLE, max_memory, raw_features(how))

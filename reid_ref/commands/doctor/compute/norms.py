@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
-from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.sample import Sample, shares_nearer
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import lengths

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
-from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.norms import SampleFeatures, norms_vary
 from reid_ref.commands.doctor.compute.sample import SAMPLE, Sample, draw_sample, shares_nearer
 from reid_ref.evaluation.result_file import ResultFile

@@ -130,6 +130,16 @@ def test_names_of_no_known_form_show_nothing():
     assert "camera-in-names" not in dict(found_in(shifted, gallery))
 
 
+def test_names_beside_labels_are_read(tmp_path):
+    """Under layumi's keys for features and labels, too."""
+    query, gallery = small()
+    np.savez(tmp_path / "named.npz", query_f=np.eye(28), gallery_f=np.ones((360, 28)),
+             query_label=query.identity, gallery_label=gallery.identity + 1, query_paths=query.name,
+             query_cam=query.camera, gallery_cam=gallery.camera, gallery_paths=gallery.name)
+    done = command("evaluate", tmp_path / "named.npz", "--strict")
+    assert done.returncode == 1 and "doctor:identity-in-names" in done.stderr
+
+
 def test_the_sequence_digit_as_the_camera():
     """On real names: `0001_c1s2_...` read as camera 2."""
     query, gallery = read_real("market1501")

@@ -19,7 +19,8 @@ USES_THE_PORT = {"commands.scripts.compute.programs"}
 STAGES = ("compute", "show", "request", "command")
 #: Commands that take another one's room: gates take what they test by; `plot` and `report`
 #: stand last and show what the others compute.
-TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "gate": {"compare", "doctor"},
+TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "validate": {"gate"}, "explain": {"gate"},
+         "gate": {"compare", "doctor"},
          "plot": {"evaluate"}, "report": {"compare", "doctor", "evaluate"}}
 
 

@@ -13,6 +13,7 @@ from reid_ref.console.answers import Origin, dataset_of, input_of, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention, Reranking
+from reid_ref.datasets import recognise
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
@@ -127,7 +128,7 @@ def run(request: RerankRequest) -> int:
         common.check_measures(request, results.values())
         results, intervals = confidence.results_with_intervals(request, results, options)
     findings = gates.examine(request, data, [convention])
-    dataset = dataset_of(common.recognised(data)) if request.format == "json" else None
+    dataset = dataset_of(recognise(data.query, data.gallery)) if request.format == "json" else None
     show_answer(
         request.format,
         table=lambda: as_table(results, input_of(request.files, data), measures, intervals),

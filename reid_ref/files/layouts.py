@@ -53,7 +53,7 @@ CAMERAS = {"query_camera", "gallery_camera"}
 #: Further keys that a file may have in every layout, and their roles.
 OPTIONAL = {f"{side}_{column}": f"{side}_{role}" for side in SIDES for column, role in (
     *((column, "paths" if column == "name" else column) for column in FURTHER),
-    ("tracklet", "video"))}
+    ("tracklet", "video"), ("paths", "paths"))}
 
 
 @dataclass(frozen=True)

@@ -230,7 +230,7 @@ def _fields_of_layout(path: Path, contents: Contents, layout: Layout) -> Fields:
     """Return the arrays by a layout's map: nothing else has a role; no text in MAT is read."""
     names = {**layout.keys, **{
         role: key for key, role in OPTIONAL.items() if key in contents.values and (
-            contents.values[key].text or not key.endswith("_name"))}}
+            contents.values[key].text or not role.endswith("_paths"))}}
     return fields_of_files({path: replace(contents, values={
         key: contents.values[key].T if layout.columns and role in (*_SIDES, "features")
         else contents.values[key] for role, key in names.items()})}, names)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reid_ref.arrays import InputError
+from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.compute import (
     Validation, check_same_images, validate_dataset, validate_file, validate_protocol,
     warn_other_queries)
@@ -163,6 +164,8 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
     data, memory = common.read_files(request, files), common.max_memory(request)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
+    if not by_protocol:  # which ranks a selection of the images
+        gates.examine(request, data, conventions or CONVENTIONS.values(), normalize=True)
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
         progress = None if bar is None else bar.update
         if paper is not None and by_protocol:

@@ -33,6 +33,8 @@ class ResultFile(Value):
         Ranked lists in the place of features or distances.
     extra : tuple of str
         The file's other keys, which are not read.
+    multi_query : (Labels, array), or None
+        Images of the queries' identities on their cameras, which `pool_queries` takes.
 
     Notes
     -----
@@ -51,6 +53,7 @@ class ResultFile(Value):
     distances: Matrix | None = None
     extra: tuple[str, ...] = ()
     ranked: RankedLists | None = None
+    multi_query: tuple[Labels, Matrix] | None = None
 
     @property
     def input(self) -> Input:

@@ -108,9 +108,9 @@ def tables() -> str:
     for k, report in enumerate(reports):
         for row in rows(report["works"], wanted=False):
             cells.setdefault((row.work, row.against.partition(":")[0]), {})[k] = row.short()
-    heads = ["; ".join([report["date"], *(report["machine"][name] for name in (
-        "processor", "model", "kernel")), f"{report['machine']['cores']} cores"])
-        for report in reports]
+    heads = ["; ".join([f"reid-ref {report['versions']['reid-ref']}", report["date"],
+                        *(report["machine"][name] for name in ("processor", "model", "kernel")),
+                        f"{report['machine']['cores']} cores"]) for report in reports]
     lines = [["work", "next to", *heads], *(
         [*names, *(found.get(k, "") for k in range(len(reports)))]
         for names, found in cells.items())]

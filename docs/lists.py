@@ -15,6 +15,7 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.protocols.words import trials_of
+from reid_ref.testing.checks import CHECKS
 
 ROOT = Path(__file__).parents[1]
 _LIST = re.compile(r"(<!-- list: ([a-z-]+), by docs/lists.py -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -103,9 +104,15 @@ def layouts():
         *layout_pages.one_file(), *layout_pages.several_files()]))
 
 
+def checks():
+    """Return the table of the kit's checks, from their sentences."""
+    return "\n".join(["| check | an evaluator that passes |", "|---|---|", *(
+        f"| {check.name} | {check.sentence} |" for check in CHECKS.values())])
+
+
 LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
          "not-held": not_held, "reranking": reranking, "layouts": layouts,
-         "recipes": recipes.listed}
+         "recipes": recipes.listed, "checks": checks}
 
 
 def written(text):

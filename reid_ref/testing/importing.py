@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 from operator import attrgetter
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError
+from reid_ref.testing.answers import Answer
 from reid_ref.testing.arrays import MAX_RANK
 from reid_ref.testing.calling import Ask, ask_functions
 from reid_ref.testing.foreign import describe, text_of
@@ -44,7 +46,15 @@ class About(NamedTuple):
 
 
 # ------------------------------------------------------------------ importing
-def load_evaluator(evaluator: Any) -> tuple[About, Ask]:
+class Loaded(NamedTuple):
+    """An evaluator that was imported: what is known of it, what asks it, and its functions."""
+
+    about: About
+    ask: Ask
+    functions: tuple[Any, ...]
+
+
+def load_evaluator(evaluator: Any) -> Loaded:
     """Return a key of `TOOLBOXES`, "module:function", "file.py:function" or a function to ask.
 
     Two functions that share the work are "module:mean_ap,cmc", or a tuple.
@@ -74,9 +84,10 @@ def _names(spec: str) -> list[str]:
     return spec.rpartition(":")[2].split(",")
 
 
-def _about(functions: Any, name: str, told: str = "") -> tuple[About, Ask]:
+def _about(functions: Any, name: str, told: str = "") -> Loaded:
     ask, words = ask_functions(functions, name, rank=MAX_RANK)
-    return About(name, f"{words}; the arrays as they are, label -1 included{told}"), ask
+    about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
+    return Loaded(about, with_old_names(ask), tuple(functions))
 
 
 def check_spec(spec: str) -> None:
@@ -123,11 +134,27 @@ def _with_old_names(work: Callable[[], Any]) -> Any:
                 raise
 
 
-def put_back(error: BaseException) -> str:
-    """Put back what numpy had before, if an error misses it; return its name, or "".
+def with_old_names(ask: Ask) -> Ask:
+    """Return what asks an evaluator, and puts back what numpy had before when it is missed.
 
     For the evaluator's own process alone.
     """
+    told: list[str] = []
+
+    def again(*given: Any) -> Answer:
+        while True:
+            try:
+                answer = ask(*given)
+                return replace(answer, told=(*told, *answer.told))
+            except AttributeError as error:
+                if not (name := put_back(error)):
+                    raise
+                told.append(f"it needs np.{name}, which numpy has no longer: put back here")
+    return again
+
+
+def put_back(error: BaseException) -> str:
+    """Put back what numpy had before, if an error misses it; return its name, or ""."""
     name = getattr(error, "name", None) or ""
     if not isinstance(error, AttributeError) or getattr(error, "obj", None) is not np or (
             name not in _GONE):
@@ -192,7 +219,7 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
 
 
-def _load_toolbox(name: str) -> tuple[About, Ask]:
+def _load_toolbox(name: str) -> Loaded:
     version = ""
     try:
         version = metadata.version(name)
@@ -205,8 +232,8 @@ def _load_toolbox(name: str) -> tuple[About, Ask]:
         name, "the arrays as they are, label -1 included (its loader drops such images)", version,
         "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
         "use_cython off")
-    return about, ask_functions([partial(rank.evaluate_rank, use_cython=False)], name,
-                                rank=MAX_RANK)[0]
+    function = partial(rank.evaluate_rank, use_cython=False)
+    return Loaded(about, ask_functions([function], name, rank=MAX_RANK)[0], (function,))
 
 
 def _rank_file(package: str) -> Any:

@@ -22,7 +22,7 @@ from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.calling import Ask
 from reid_ref.testing.foreign import describe, text_of
 from reid_ref.testing.mistakes import Walked
-from reid_ref.testing.timeout import time_limit
+from reid_ref.testing.timeout import TimeIsUp, time_limit
 
 #: How far sums of the same terms in another order may lie apart.
 ADDITIONS = 1e-12
@@ -87,8 +87,10 @@ def try_asking(ask: Ask, arrays: Arrays, timeout: float, form: Form = Form()) ->
             return answer
     except KeyboardInterrupt:
         raise
+    except (InputError, TimeIsUp) as error:
+        return str(error)
     except BaseException as error:  # SystemExit is an answer, too
-        return str(error) if isinstance(error, InputError) else describe(error)
+        return f"it ends in {describe(error)}"
 
 
 def result_of(arrays: Arrays, *conventions: Convention) -> list[Result]:

@@ -1,7 +1,7 @@
 """The kit: an evaluator, the rule that it claims, and what comes of each check."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from reid_ref.testing.judging import (
 from reid_ref.testing.report import CheckResult, Report
 from reid_ref.testing.rules import Pairs, Rule, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
+from reid_ref.testing.timeout import NO_ANSWER
 
 #: The rule that an evaluator is asked about if it claims none.
 DEFAULT = "torchreid-function"
@@ -128,8 +129,9 @@ def check_one(tested: Subject, check: Check, rules: Rules,
     if verdict.passed:
         return CheckResult(check.name, "passed", verdict.remark or LEVELS[verdict.level])
     if verdict.error:
-        return CheckResult(check.name, "error", "\n".join(
-            [f"it ends in {verdict.error}", *_shown(tested, verdict)]))
+        shown = [] if verdict.error in rules.told else _shown(tested, verdict)
+        rules.told.add(verdict.error)
+        return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
     return CheckResult(check.name, "failed", "\n".join(
         [*_first_line(verdict), *_why(tested, verdict, rules)]))
 
@@ -164,7 +166,8 @@ def _gives(rule: Rule, verdict: Verdict, tested: Subject) -> bool:
 
 def _shown(tested: Subject, verdict: Verdict) -> list[str]:
     """Return the smallest problem that shows a failure, and what the rule makes of it."""
-    if verdict.arrays is None or verdict.text and verdict.difference is None:
+    if verdict.arrays is None or verdict.text and verdict.difference is None or (
+            verdict.error.startswith(NO_ANSWER)):
         return []
     fails = _raises(tested, verdict) if verdict.error else _differs(tested, verdict)
     arrays = smallest(verdict.arrays, fails, tested.square)
@@ -277,24 +280,12 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
                      timeout=timeout, settings=settings)
     if convention is None:
         junk = True if junk is None else junk
-        found = rule_of(tested.pairs(junk), None, tested.tolerance)
-        if found is not None and found.convention is not None:
-            tested = replace(tested, convention=found.convention)
+        tested = _as_followed(tested)
     rules = rules_of(tested, junk)
     checks = tuple(check_one(tested, check, rules, except_)
                    for check in checks_of(tested.convention, junk))
-    return Report(tested.name, tested.convention.name, _rule_name(tested, checks, rules),
-                  _how(tested), checks)
-
-
-def _rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
-    """Return the claimed rule if its numbers were those, or the rule that was found."""
-    numbers = [check for check in checks if CHECKS[check.name].of_rule
-               and check.status != "error"]
-    if numbers and all(check.status == "passed" for check in numbers):
-        return tested.convention.name
     found = rules.of_all()
-    return str(found) if found is not None and found.mistakes else found and found.name
+    return Report(tested.name, tested.convention.name, found and found.title, _how(tested), checks)
 
 
 def _how(tested: Subject) -> str:
@@ -330,3 +321,67 @@ def checker(convention: str | Convention, name: str, *, junk: bool | None = None
         if outcome.status != "passed":
             raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
     return check
+
+
+# ------------------------------------------------------------------ for a process of its own
+def session(functions: Any, wrap: Callable[[Ask], Ask], **options: Any) -> Callable[..., Any]:
+    """Return what does one task after another with an evaluator, for `report_of`.
+
+    It takes a task, the rule that is claimed, or None, and the seconds that a call may take: the
+    name of a check gives its `CheckResult`; "checks" the rule and the names of its checks; "rule"
+    the `Rule` that is followed, and how the evaluator was called.
+
+    Parameters
+    ----------
+    functions, options
+        As for `subject`.
+    wrap : callable
+        What asks the evaluator, to what asks it instead.
+    """
+    @cache
+    def start(convention: str | None, timeout: float) -> tuple[Subject, Rules, bool | None]:
+        tested = subject(functions, convention, timeout=timeout, **options)
+        tested = replace(tested, ask=wrap(tested.ask))
+        junk = None if convention else True
+        if convention is None:
+            tested = _as_followed(tested)
+        return tested, rules_of(tested, junk), junk
+
+    def run(task: str, convention: str | None, timeout: float) -> Any:
+        tested, rules, junk = start(convention, timeout)
+        if task == "checks":
+            return tested.convention.name, [
+                check.name for check in checks_of(tested.convention, junk)]
+        if task == "rule":
+            return rules.of_all(), _how(tested)
+        return check_one(tested, CHECKS[task], rules)
+    return run
+
+
+def _as_followed(tested: Subject) -> Subject:
+    """Return it with the rule that it follows as the one that it claims."""
+    found = rule_of(tested.pairs(True), None, tested.tolerance)
+    if found is None or found.convention is None:
+        return tested
+    return replace(tested, convention=found.convention)
+
+
+def report_of(name: str, run: Callable[[str], Any],
+              progress: Callable[[float], object] = lambda _: None) -> Report:
+    """Return the report of a session.
+
+    `run`: from a task to what it gives, or to a text if the evaluator's process failed.
+    """
+    started = run("checks")
+    if isinstance(started, str):
+        return Report(name, DEFAULT, None, "", (CheckResult("plain", "error", started),))
+    convention, names = started
+    results = []
+    for check in names:
+        outcome = run(check)
+        results.append(CheckResult(check, "error", outcome) if isinstance(outcome, str)
+                       else outcome)
+        progress(1)
+    found = run("rule")
+    rule, how = (None, found) if isinstance(found, str) else found
+    return Report(name, convention, rule and rule.title, how, tuple(results))

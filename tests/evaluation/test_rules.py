@@ -352,3 +352,20 @@ def test_candidates_on_the_command_line(tmp_path, capsys):
         errors = [line for line in err.splitlines() if "error:" in line]
         assert len(errors) == (code > 0), err
         assert ("lists:" + Candidates(mask).fingerprint()[:2] in out) == (code == 0), out
+
+
+def test_the_mean_over_identities():
+    """Of each identity the mean over its queries that count, then the mean of these."""
+    distances, query, gallery = problem(6)
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention=STEP)
+    answers = by_loops(distances, query, gallery, lambda k, j: (
+        is_same(query, gallery, k, j) and query.camera[k] == gallery.camera[j]))
+    of_identity = {}
+    for identity, (ap, _) in zip(query.identity.tolist(), answers):
+        of_identity.setdefault(identity, []).extend([] if ap is None else [ap])
+    means = [sum(aps) / len(aps) for _, aps in sorted(of_identity.items()) if aps]
+    assert len(means) < len(of_identity), "an identity without a query that counts"
+    groups = reid_ref.by_group(result)
+    assert groups.mean() == sum(means) / len(means) != result.mAP
+    assert groups.mean("Rank-1") == np.cumsum(groups.rank1[groups.counted > 0])[-1] / len(means)
+    refused("measure", "mAP", groups.mean, "P@3")

@@ -97,8 +97,7 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
 
 def _of_whole_list(ranks: Ranking, loaded: Loaded, convention: Convention) -> GoodRanks:
     """Return the ranks of all loaded images of the query's identity in the whole list."""
-    whole = convention.of_whole_list
-    return whole.in_order(of_queries(ranks.of(whole), loaded.mask))
+    return convention.in_order(of_queries(ranks.of(convention.of_whole_list), loaded.mask))
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,

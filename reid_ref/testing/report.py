@@ -4,7 +4,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from reid_ref.testing.checks import CHECKS
-from reid_ref.text import WIDTH, wrap
+from reid_ref.text import wrap
+from reid_ref.text.table import WIDTH
 
 
 @dataclass(frozen=True)

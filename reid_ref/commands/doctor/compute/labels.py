@@ -53,14 +53,15 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
     real = gallery.identity != JUNK
     if query.camera is None:
         return np.isin(query.identity, gallery.identity[real])
-    cameras = _cameras(gallery)[0][real]
-    pairs = np.unique(np.stack([gallery.identity[real], cameras], axis=1), axis=0)
-    identity, first, n_cameras = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    identity, of_image = np.unique(gallery.identity[real], return_inverse=True)
     if not len(identity):
         return np.zeros(len(query), dtype=bool)
+    cameras, camera = np.unique(_cameras(gallery)[0][real], return_inverse=True)
+    pairs = np.unique(of_image * len(cameras) + camera)  # sorting numbers is faster than rows
+    _, first, n_cameras = np.unique(pairs // len(cameras), return_index=True, return_counts=True)
     place = np.minimum(np.searchsorted(identity, query.identity), len(identity) - 1)
     in_gallery = identity[place] == query.identity
-    only_camera = pairs[first[place], 1]
+    only_camera = cameras[pairs[first[place]] % len(cameras)]
     matched: npt.NDArray[np.bool_] = in_gallery & (
         (n_cameras[place] > 1) | (only_camera != query.camera))
     return matched

@@ -134,7 +134,8 @@ def test_names_beside_labels_are_read(tmp_path):
     """Under layumi's keys for features and labels, too."""
     query, gallery = small()
     np.savez(tmp_path / "named.npz", query_f=np.eye(28), gallery_f=np.ones((360, 28)),
-             query_label=query.identity, gallery_label=gallery.identity + 1, query_paths=query.name,
+             query_label=query.identity, gallery_label=gallery.identity + 1,
+             query_paths=query.name,
              query_cam=query.camera, gallery_cam=gallery.camera, gallery_paths=gallery.name)
     done = command("evaluate", tmp_path / "named.npz", "--strict")
     assert done.returncode == 1 and "doctor:identity-in-names" in done.stderr

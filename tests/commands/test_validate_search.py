@@ -1,6 +1,7 @@
 """The search of `validate`: each variation is found by its figure, accidents are as announced."""
 import functools
 import json
+import re
 import shlex
 from collections import defaultdict
 from dataclasses import replace
@@ -393,3 +394,40 @@ def test_a_variation_of_a_package(monkeypatch):
                                          gallery_features=np.sign(data.gallery_features))))
     found = quiet(reid_ref.validate, data, figure, convention="torchreid").search
     assert ("signs",) in [way.variations for way in found.ways]
+
+
+# ---------------------------------------------------------------- explain
+
+@pytest.mark.parametrize(("origin", "name"), [
+    ("layumi", "reranked-layumi"), ("torchreid", "same-camera-kept"), ("matlab", "exchanged"),
+    ("simpleir", "matched-queries"), ("torchreid", "identity-mean"), ("layumi", "cut-20")])
+def test_explain_shows_a_variation_as_one_step(origin, name):
+    walk = quiet(reid_ref.explain, made(), origin, name.replace("-", "_"))
+    step, = walk.steps
+    assert (step.choice, step.value, walk.target) == ("variation", name, VARIATIONS[name])
+    assert VARIATIONS[name].words in step.meaning
+    assert (step.affected > 0) == (name != "identity-mean")
+    assert f"|variation:{name}|" in str(walk.end.signature)
+    found = [each.numbers for each in tried().tried
+             if (each.way.convention, each.way.variations) == (origin, (name,))]
+    assert {"Rank-1": walk.end.rank(1), "mAP": walk.end.mAP} in found
+    if name == "exchanged":
+        assert walk.most_moved() == []
+
+
+def test_the_command_explains_a_variation(small, capsys):
+    words = ["explain", str(small), "--from", "layumi", "--to", "same-camera-kept"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert " variation same-camera-kept" in out and "seen" not in out and "\nmoved most" in out
+    assert main([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["to"]["convention"] == "same-camera-kept"
+    assert [step["choice"] for step in answer["steps"]] == ["variation"]
+    for origin, target, more, message in (
+            ("layumi", "exchanged", ["--query", "0"], "--query: expected two conventions"),
+            ("layumi", "multi-query-mean", [], "--to: .*no multi-query images"),
+            ("layumi", "camera-kept", [], "--to: .*same-camera-kept"),
+            ("simpleir", "same-camera-kept", [], "--to: .*under which it is the same")):
+        assert main(["explain", str(small), "--from", origin, "--to", target, *more]) == 2
+        assert re.search(message, capsys.readouterr().err)

@@ -431,3 +431,29 @@ def test_the_command_explains_a_variation(small, capsys):
             ("simpleir", "same-camera-kept", [], "--to: .*under which it is the same")):
         assert main(["explain", str(small), "--from", origin, "--to", target, *more]) == 2
         assert re.search(message, capsys.readouterr().err)
+
+
+# ---------------------------------------------------------------- a page
+
+def test_the_rows_of_a_page_against_one_file(small, tmp_path, capsys):
+    data = reid_ref.read(small)
+    own, cut = (evaluated(data, record, metric="euclidean") for record in (
+        CONVENTIONS["matlab"], CONVENTIONS["matlab"].replace(top_k=20)))
+    page = tmp_path / "README.md"
+    page.write_text("\n".join([
+        "| Method | Rank-1 | mAP | mINP |", "|:--|--:|--:|--:|",
+        *(f"| {name} | " + " | ".join(f"{100 * value:.3f}" for value in (
+            result.rank(1), result.mAP, result.mINP)) + " |"
+          for name, result in (("ours", own), ("theirs", cut)))]))
+    words = small, "--table", page, "--convention", "matlab"
+    status, out, _ = run(capsys, *words)
+    first, second = out.splitlines()
+    assert status == 1 and first.startswith("ours") and first.endswith("reproduced by matlab")
+    assert second.startswith("theirs") and "is what matlab prints" in second
+    assert "of lists cut after 20 images" in second
+    rows = json.loads(run(capsys, *words, "--json")[1])["results"]
+    assert [row["search"] is None for row in rows] == [True, False]
+    page.write_text("nothing")
+    for more, message in ((["--published", "10/20"], "no other figure"), ([], "a table with")):
+        assert main(["validate", *map(str, words), *more]) == 2
+        assert message in capsys.readouterr().err

@@ -15,7 +15,11 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.protocols.words import trials_of
+<<<<<<< HEAD
 from reid_ref.testing.checks import CHECKS
+=======
+from reid_ref.variations import VARIATIONS
+>>>>>>> w-search
 
 ROOT = Path(__file__).parents[1]
 _LIST = re.compile(r"(<!-- list: ([a-z-]+), by docs/lists.py -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -104,6 +108,7 @@ def layouts():
         *layout_pages.one_file(), *layout_pages.several_files()]))
 
 
+<<<<<<< HEAD
 def checks():
     """Return the table of the kit's checks, from their sentences."""
     return "\n".join(["| check | an evaluator that passes |", "|---|---|", *(
@@ -111,6 +116,19 @@ def checks():
 
 
 LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
+=======
+def variations():
+    """Return the table of the variations that `validate` tries."""
+    rows = ["| variation | the figure is printed of these features ... | seen in | threads |",
+            "|---|---|---|--:|"]
+    for record in VARIATIONS.values():
+        source = record.source.partition("; no thread")[0]
+        rows.append(f"| `{record.name}` | {record.words} | {source} | {record.threads or ''} |")
+    return "\n".join(rows)
+
+
+LISTS = {"variations": variations, "benchmarks": benchmarks, "held": held, "from-features": from_features,
+>>>>>>> w-search
          "not-held": not_held, "reranking": reranking, "layouts": layouts,
          "recipes": recipes.listed, "checks": checks}
 

@@ -15,11 +15,8 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.protocols.words import trials_of
-<<<<<<< HEAD
 from reid_ref.testing.checks import CHECKS
-=======
 from reid_ref.variations import VARIATIONS
->>>>>>> w-search
 
 ROOT = Path(__file__).parents[1]
 _LIST = re.compile(r"(<!-- list: ([a-z-]+), by docs/lists.py -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -108,15 +105,12 @@ def layouts():
         *layout_pages.one_file(), *layout_pages.several_files()]))
 
 
-<<<<<<< HEAD
 def checks():
     """Return the table of the kit's checks, from their sentences."""
     return "\n".join(["| check | an evaluator that passes |", "|---|---|", *(
         f"| {check.name} | {check.sentence} |" for check in CHECKS.values())])
 
 
-LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
-=======
 def variations():
     """Return the table of the variations that `validate` tries."""
     rows = ["| variation | the figure is printed of these features ... | seen in | threads |",
@@ -127,8 +121,8 @@ def variations():
     return "\n".join(rows)
 
 
-LISTS = {"variations": variations, "benchmarks": benchmarks, "held": held, "from-features": from_features,
->>>>>>> w-search
+LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
+         "variations": variations,
          "not-held": not_held, "reranking": reranking, "layouts": layouts,
          "recipes": recipes.listed, "checks": checks}
 

@@ -9,27 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError
-<<<<<<< HEAD
 from reid_ref.commands import gate as gates
-from reid_ref.commands.explain.compute import Explanation, explain
-from reid_ref.console import options as common
-from reid_ref.console.answers import input_of, show_answer
-from reid_ref.console.request import Request, option
-from reid_ref.conventions import UNMATCHED, find_convention
-from reid_ref.evaluation.how import How, labels_to_rank
-from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
-from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import Labels, QueryLists, count_distractors
-=======
 from reid_ref.commands.explain.compute import Explanation, as_variation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import UNMATCHED, Convention, check_known, find_convention
+from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.extensions import declared_names
-from reid_ref.labels import Labels, count_distractors
->>>>>>> w-search
+from reid_ref.labels import Labels, QueryLists, count_distractors
 from reid_ref.measures import measure
 from reid_ref.result import Means, Result, means_of, values_of
 from reid_ref.result.systems import METRICS
@@ -77,25 +67,15 @@ def run(request: ExplainRequest) -> None:
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", request.query)
     lists = common.read_lists(request, conventions)
     how = common.how(request, [origin])
-<<<<<<< HEAD
-    gates.examine(request, data, [origin, target], normalize=True)
-    walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
-                   max_memory=how.max_memory)
-    common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
-    listed = [] if request.query is None else _listed(data, request.query, how, walk, lists)
-=======
+    gates.examine(request, data, [origin] if variation else [origin, conventions[-1]],
+                  normalize=True)
     try:
         walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize,
                        lists=lists, max_memory=how.max_memory)
     except InputError as error:
         raise error.renamed({"target": "--to"}) from None
     common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
-    listed = [] if request.query is None else ranked_list(
-        next(data.input.exact_rows(np.array([request.query]), how)),
-        data.query[request.query:request.query + 1], data.gallery, conventions,
-        lists=lists and lists.of_queries(slice(request.query, request.query + 1)),
-        distractors=count_distractors(data.query, data.gallery) > 0)
->>>>>>> w-search
+    listed = [] if request.query is None else _listed(data, request.query, how, walk, lists)
     show_answer(
         request.format, table=lambda: as_text(
             walk, input_of(request.files, data), data.query, request.query, listed,
@@ -104,7 +84,6 @@ def run(request: ExplainRequest) -> None:
             walk, data.query, request.files, data.layout, request.query, listed, named))
 
 
-<<<<<<< HEAD
 def _listed(data: ResultFile, query: int, how: How, walk: Explanation,
             lists: QueryLists | None) -> list[ListedImage]:
     """Return the ranked list of a query, with its ranks under both conventions."""
@@ -116,12 +95,12 @@ def _listed(data: ResultFile, query: int, how: How, walk: Explanation,
         next(data.input.exact_rows(np.array([query]), how)), asks[one], gallery,
         list(both.conventions), lists=both.lists_of(one),
         distractors=count_distractors(data.query, data.gallery) > 0)
-=======
+
+
 def _target(name: str) -> Convention:
     """Return the convention of a name; the error lists variations, too."""
     check_known(name, "--to", [*VARIATIONS, *declared_names("variation")])
     return find_convention(name, "--to")
->>>>>>> w-search
 
 
 def as_text(walk: Explanation, given: Iterable[tuple[str, str]], query: Labels,

@@ -18,12 +18,8 @@ from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_conve
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-<<<<<<< HEAD
-from reid_ref.labels import QueryLists
-=======
 from reid_ref.extensions import canonical, declared_names
-from reid_ref.labels import IndexLists
->>>>>>> w-search
+from reid_ref.labels import QueryLists
 from reid_ref.result import Result
 from reid_ref.variations import VARIATIONS, Variation, find_variation, varied
 
@@ -207,13 +203,8 @@ def _of_variation(data: ResultFile, origin: Convention, variation: Variation,
 
 
 def explain(data: ResultFile, origin: str | Convention = "matlab",
-<<<<<<< HEAD
-            target: str | Convention = "torchreid", *, metric: str | None = None,
-            normalize: bool | None = None, lists: QueryLists | None = None,
-=======
             target: str | Convention | Variation = "torchreid", *, metric: str | None = None,
-            normalize: bool | None = None, lists: IndexLists | None = None,
->>>>>>> w-search
+            normalize: bool | None = None, lists: QueryLists | None = None,
             max_memory: int | str | None = None, progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
 

@@ -24,6 +24,7 @@ import larger
 import person_search
 import protocols
 import rerank
+import search
 import table
 import thresholds
 import works
@@ -38,7 +39,7 @@ ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
         "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
         "compat": compat.rows, "larger": larger.rows, "thresholds": thresholds.rows,
         "person_search": person_search.rows, "protocols": protocols.rows,
-        "cores": cores.rows, "commands": commands.rows}
+        "cores": cores.rows, "commands": commands.rows, "search": search.rows}
 
 
 def main() -> None:

@@ -114,7 +114,8 @@ def variations():
     return "\n".join(rows)
 
 
-LISTS = {"variations": variations, "benchmarks": benchmarks, "held": held, "from-features": from_features,
+LISTS = {"variations": variations, "benchmarks": benchmarks, "held": held,
+         "from-features": from_features,
          "not-held": not_held, "reranking": reranking, "layouts": layouts,
          "recipes": recipes.listed}
 

@@ -472,3 +472,10 @@ def test_ranked_lists_try_what_applies():
                      normalize=False)
     found = quiet(reid_ref.validate, lists, figure_of(kept), convention="matlab").search
     assert names_of(found) == ["same-camera-kept"]
+
+
+def test_one_point_of_a_drawn_curve_is_that_of_the_whole():
+    """To the last bit, though it is computed at once."""
+    record = CONVENTIONS["torchreid"].replace(cmc="single-gallery-shot", cmc_length=20)
+    whole, first = (evaluated(made(), each) for each in (record, record.replace(cmc_length=1)))
+    assert whole.rank(1) == first.rank(1) and len(first.cmc) == 1

@@ -16,6 +16,7 @@ from reid_ref.cli import main
 from reid_ref.commands.validate.compute.search import Trials, run_search, searched
 from reid_ref.commands.validate.show.search import as_search
 from reid_ref.datasets.published import parse_figure
+from reid_ref.ranking.ranked_lists import RankedLists
 from reid_ref.variations import VARIATIONS, Variation, chains_of, find_variation, outcomes_of
 from tests.cases import save_features
 from tests.commands.common import command
@@ -457,3 +458,24 @@ def test_the_rows_of_a_page_against_one_file(small, tmp_path, capsys):
     for more, message in ((["--published", "10/20"], "no other figure"), ([], "a table with")):
         assert main(["validate", *map(str, words), *more]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_ranked_lists_try_what_applies():
+    data = made()
+    order = np.argsort(-data.query_features @ data.gallery_features.T, axis=1, kind="stable")
+    lists = reid_ref.ResultFile("lists", data.query, data.gallery,
+                                ranked=RankedLists(order, "list {}".format))
+    found = quiet(reid_ref.validate, lists, "10/20", convention=["matlab", "torchreid"]).search
+    assert {"reranked-matlab", "exchanged", "without-distractors"} <= found.left_out.keys()
+    assert found.tried > 20
+    kept = evaluated(data, CONVENTIONS["matlab"].replace(ignored=("label -1",)), metric="dot",
+                     normalize=False)
+    found = quiet(reid_ref.validate, lists, figure_of(kept), convention="matlab").search
+    assert names_of(found) == ["same-camera-kept"]
+
+
+def test_one_point_of_a_drawn_curve_is_that_of_the_whole():
+    """To the last bit, though it is computed at once."""
+    record = CONVENTIONS["torchreid"].replace(cmc="single-gallery-shot", cmc_length=20)
+    whole, first = (evaluated(made(), each) for each in (record, record.replace(cmc_length=1)))
+    assert whole.rank(1) == first.rank(1) and len(first.cmc) == 1

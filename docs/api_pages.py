@@ -9,7 +9,8 @@ import reid_ref
 #: The public names by theme. A test says which one is missing.
 THEMES = {
     "Evaluate": "evaluate evaluate_distances evaluate_ranked_list evaluate_ranked_lists Evaluator "
-                "Labels IndexLists Result PerQuery Counts Interval Convention InputError",
+                "Labels IndexLists Candidates Result PerQuery Counts Interval Convention "
+                "InputError",
     "A benchmark by its name": "evaluate_protocol average_trials evaluate_person_search Boxes "
                                "read_boxes",
     "Files": "read ResultFile load export",

@@ -27,7 +27,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import trec
 from reid_ref.files.read import read
 from reid_ref.files.trec import export
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.labels import Candidates, IndexLists, Labels
 from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import average_trials, evaluate_protocol
 from reid_ref.protocols.person_search import evaluate_person_search
@@ -40,8 +40,8 @@ from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresho
 from reid_ref.thresholds.values import Thresholds
 
 __all__ = [
-    "Boxes", "CONVENTIONS", "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts",
-    "Evaluator", "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels",
+    "Boxes", "CONVENTIONS", "CameraPairs", "Candidates", "Comparison", "Comparisons", "Convention",
+    "Counts", "Evaluator", "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels",
     "PerQuery", "Result", "ResultFile", "Runs", "Thresholds", "__version__", "average_trials",
     "by_group", "camera_pairs", "camera_pairs_features", "compare", "crosscheck", "doctor",
     "evaluate", "evaluate_distances", "evaluate_person_search", "evaluate_protocol",

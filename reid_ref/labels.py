@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_integers, as_names, check_finite_rows, check_length,
-    check_numeric_matrix, check_same_length, read_only, stored_or_array)
+    InputError, Integers, as_array, as_integers, as_names, check_count, check_finite_rows,
+    check_length, check_numeric_matrix, check_same_length, read_only, stored_or_array)
 from reid_ref.arrays.value import Value
 
 JUNK = -1
@@ -190,6 +190,10 @@ class IndexLists(Value):
             raise InputError("junk", f"{len(self.good)} lists, one for each list of good images",
                              len(self.junk))
 
+    def within(self, images: Any) -> IndexLists:
+        """Return the lists: they name every image that is ignored, so each image is loaded."""
+        return self
+
     def of_queries(self, queries: slice | Integers) -> IndexLists:
         """Return the lists of some queries: a slice or an array of indices."""
         chosen = np.arange(len(self.good))[queries]
@@ -200,6 +204,121 @@ class IndexLists(Value):
         numbers = [array for side in (self.good, self.junk) for images in side
                    for array in (np.array([len(images)]), images)]
         return f"{zlib.crc32(np.concatenate(numbers).astype('<i8').tobytes()):08x}"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(Value):
+    """The gallery images that may be found for each query, for protocols where these differ.
+
+    All other images are ignored for the query, besides those that the convention ignores.
+
+    Parameters
+    ----------
+    mask : bool array, shape (n_query, n_gallery); or sequence of sequences of int, one per query
+        Which images are candidates, or their gallery indices from 0.
+    n_gallery : int, optional
+        The number of gallery images, if indices are given.
+
+    Raises
+    ------
+    InputError
+        Not a matrix of true and false; indices without `n_gallery`, or that the gallery does not
+        have.
+
+    Examples
+    --------
+    >>> Candidates([[0, 2], []], n_gallery=3).mask.astype(int)
+    array([[1, 0, 1],
+           [0, 0, 0]])
+    """
+
+    mask: npt.NDArray[np.bool_]
+    n_gallery: int | None = None
+
+    if TYPE_CHECKING:
+        def __init__(self, mask: npt.ArrayLike | Sequence[npt.ArrayLike],
+                     n_gallery: int | None = None) -> None: ...
+
+    def __post_init__(self) -> None:
+        is_mask = self.n_gallery is None or getattr(self.mask, "dtype", None) == np.bool_
+        mask = (as_array(self.mask, "mask") if is_mask
+                else _mask_of(self.mask, check_count(self.n_gallery, "n_gallery")))
+        if mask.ndim != 2 or mask.dtype.kind != "b":
+            raise InputError("mask", "true or false, shape (n_query, n_gallery)",
+                             f"dtype {mask.dtype}, shape {mask.shape}",
+                             "give indices of candidates with n_gallery=...")
+        object.__setattr__(self, "mask", read_only(mask))
+        object.__setattr__(self, "n_gallery", mask.shape[1])
+
+    @property
+    def key(self) -> Integers:
+        """int64, shape (n_query,): queries with the same number have the same candidates."""
+        return np.arange(len(self.mask), dtype=np.int64)
+
+    def tile(self, queries: slice, images: Any) -> npt.NDArray[np.bool_]:
+        """Return the candidates among some images: bool, shape (queries, images)."""
+        return self.mask[queries][:, images]
+
+    def pairs(self, query: Integers, image: Integers) -> npt.NDArray[np.bool_]:
+        """Return which pairs of query and image are of a candidate: bool, shape (pairs,)."""
+        return self.mask[query, image]
+
+    def within(self, images: Any) -> Candidates:
+        """Return the candidates among some gallery images: a slice, a mask or indices."""
+        return Candidates(self.mask[:, images])
+
+    def of_queries(self, queries: slice | Integers) -> Candidates:
+        """Return the candidates of some queries: a slice or an array of indices."""
+        return Candidates(self.mask[queries])
+
+    def fingerprint(self) -> str:
+        """Return the CRC-32 of the mask: eight hexadecimal digits for the signature."""
+        return f"{zlib.crc32(np.packbits(self.mask, axis=1).tobytes()):08x}"
+
+    def check(self, query: Labels, gallery: Labels) -> None:
+        """Refuse labels of other numbers of images."""
+        expected = len(query), len(gallery)
+        if self.mask.shape != expected:
+            raise InputError("lists", f"candidates of shape (n_query, n_gallery) = {expected}",
+                             self.mask.shape)
+
+
+#: What is given of each query besides its labels.
+QueryLists = IndexLists | Candidates
+
+
+def _mask_of(lists: Any, n_gallery: int) -> npt.NDArray[np.bool_]:
+    mask = np.zeros((len(lists), n_gallery), dtype=np.bool_)
+    for k, images in enumerate(lists):
+        indices = as_integers(images if np.size(images) else np.zeros(0, np.int64), f"mask[{k}]")
+        outside = indices[(indices < 0) | (indices >= n_gallery)]
+        if len(outside):
+            raise InputError(f"mask[{k}]", f"indices from 0 to {n_gallery - 1}, as n_gallery is "
+                             f"{n_gallery}", int(outside[0]))
+        mask[k, indices] = True
+    return mask
+
+
+def named_by_row(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
+    """Return the labels of one set on both sides, with the row of each image as its name.
+
+    Raises
+    ------
+    InputError
+        The sides are not one set.
+
+    Examples
+    --------
+    >>> named_by_row(Labels([7, 8]), Labels([7, 8]))[0].name
+    array(['0', '1'], dtype='<U1')
+    """
+    if query != gallery:
+        raise InputError(
+            "query, gallery", "one set on both sides, or the name of each image, since a query "
+            "itself is ignored", "labels that differ, without names", "give Labels(..., name=...),"
+            " or query_paths and gallery_paths in the file")
+    named = Labels(**{**query.columns(), "name": np.arange(len(query)).astype(np.str_)})
+    return named, named
 
 
 def count_distractors(query: Labels, gallery: Labels) -> int:
@@ -294,14 +413,17 @@ def check_distances(distances: Any, query: Labels, gallery: Labels) -> npt.NDArr
     return array
 
 
-def check_lists(lists: IndexLists | None, names: list[str], query: Labels,
+def check_lists(lists: QueryLists | None, names: list[str], query: Labels,
                 gallery: Labels) -> None:
     """Check the index lists that the conventions `names` need: one of each a query, in range."""
-    if not (lists is None or isinstance(lists, IndexLists)):
-        raise InputError("lists", "IndexLists(good, junk)", type(lists).__name__)
+    if not (lists is None or isinstance(lists, QueryLists)):
+        raise InputError("lists", "IndexLists(good, junk) or Candidates(mask)",
+                         type(lists).__name__)
+    if isinstance(lists, Candidates):
+        lists.check(query, gallery)
     if not names:
         return
-    if lists is None:
+    if not isinstance(lists, IndexLists):
         raise InputError(
             "lists", got=f"convention {names[0]!r} takes the good and junk images of every query "
             "from lists, got none", remedy="give IndexLists(good, junk), or the files of both")

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.labels import Labels, QueryLists
 from reid_ref.ranking.good_ranks import GoodRanks, first_ranks, in_order
 from reid_ref.ranking.roles import query_roles
 
@@ -499,7 +499,7 @@ class DistanceRows(NamedTuple):
     gallery: Labels
     ignored: Iterable[str]
     ties: str = "gallery-order"
-    lists: IndexLists | None = None
+    lists: QueryLists | None = None
 
     def matched(self) -> Iterator[tuple[int, Integers, Integers]]:
         """Yield each query with a good image: its number, its kept images by distance, and the

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.request import Request
 from reid_ref.conventions import (
-    ALIASES, ARITHMETIC, CMC_LENGTH, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES, RECALL,
-    TIES, UNMATCHED, Convention, every_convention, find_convention)
+    ALIASES, ARITHMETIC, CMC_LENGTH, CUT, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES,
+    RECALL, TIES, UNMATCHED, Convention, every_convention, find_convention)
 from reid_ref.text import named_rows, wrap
 
 
@@ -62,7 +62,8 @@ def as_page(convention: Convention) -> str:
         *(("", f"also: {other}") for other in convention.also), ("source", convention.source),
         ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
         ("ignored", "; ".join(IGNORED[rule].words for rule in convention.ignored) or "nothing"),
-        ("AP", convention.ap + ("" if top_k is None else f", over the first {top_k}")),
+        ("AP", convention.ap + ("" if top_k is None else
+                                f", over the first {top_k} {CUT[convention.cut].short}")),
         ("recall", f"divides by {RECALL[convention.recall].words}"),
         ("no match", f"a query without a good image: {UNMATCHED[convention.unmatched].words}"),
         ("ties", TIES[convention.ties].words),

@@ -29,7 +29,7 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.image_names import path_below
-from reid_ref.labels import IndexLists
+from reid_ref.labels import QueryLists
 from reid_ref.result import Result
 from reid_ref.text import percent, row
 
@@ -149,7 +149,7 @@ def _check_numbers(request: PlotRequest, conventions: list[Convention]) -> None:
 
 
 def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Convention],
-            lists: IndexLists | None, width: float) -> tuple[Any, str]:
+            lists: QueryLists | None, width: float) -> tuple[Any, str]:
     """Return the figure and its caption."""
     draw: Callable[..., Any]
     if request.figure == "cameras":
@@ -212,7 +212,7 @@ def _sample(request: PlotRequest, data: ResultFile) -> DistanceSample:
 
 
 def _rank_lists(request: PlotRequest, groups: list[list[Path]],
-                conventions: list[Convention], lists: IndexLists | None, width: float) -> Any:
+                conventions: list[Convention], lists: QueryLists | None, width: float) -> Any:
     """Return the figure of the queries of --query, or of the worst ones; one row per system."""
     how = common.how(request, conventions, lists)
 

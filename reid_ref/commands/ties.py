@@ -70,6 +70,7 @@ def tie_bounds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> T
     >>> bounds.worst[0], bounds.best[0], bounds.signature["ties"]
     (0.25, 1.0, 'bounds')
     """
+    how = ranked.among(how)
     convention, = how.conventions
     check_rule(convention)
     # Any order of ties has the same groups.

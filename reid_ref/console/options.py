@@ -26,7 +26,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.lists import read_index_lists
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.labels import Labels, QueryLists
 from reid_ref.measures import RANKS, any_case, measure, printed
 from reid_ref.result import Result
 from reid_ref.signature import Signature
@@ -102,7 +102,7 @@ def signed(request: Request, signature: Signature) -> Signature:
 
 
 def how(request: Request, conventions: Iterable[Convention],
-        lists: IndexLists | None = None, bar: Any = None) -> How:
+        lists: QueryLists | None = None, bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
     check_metric(request)
     return with_bar(How(tuple(conventions), request.metric, request.normalize, lists,
@@ -210,7 +210,7 @@ def check_measures(request: Request, results: Iterable[Result]) -> None:
             result.value(name)
 
 
-def read_lists(request: Request, conventions: Iterable[Convention]) -> IndexLists | None:
+def read_lists(request: Request, conventions: Iterable[Convention]) -> QueryLists | None:
     """Read the lists after --index-lists, if one of the conventions takes them."""
     if not request.index_lists:
         return None

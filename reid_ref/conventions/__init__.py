@@ -5,7 +5,7 @@ a number, its source, and its differences from `matlab` with their direction. A 
 means its loader and its evaluator; `NAME-function` is the evaluator alone.
 """
 from reid_ref.conventions.choices import (
-    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
     TIES, UNMATCHED, Rule, choice_text, is_only_ignored, only_ignored)
 from reid_ref.conventions.convention import (
     NO_CHOICES, Convention, Reranking, loaded_images)
@@ -15,8 +15,8 @@ from reid_ref.conventions.records import (
     lacking_cameras, left_out)
 
 __all__ = [
-    "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "Convention",
-    "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "METRICS", "NAMES", "NOT_IN_ALL",
+    "ALIASES", "AP", "ARITHMETIC", "CHOICES", "CMC", "CMC_LENGTH", "CONVENTIONS", "CUT",
+    "Convention", "FUNCTIONS", "IGNORED", "JUNK_MATCH", "LOADS", "METRICS", "NAMES", "NOT_IN_ALL",
     "NO_CHOICES", "RECALL", "Reranking", "Rule", "SYSU_CAMERAS", "TIES", "TOOLBOXES",
     "UNMATCHED", "choice_text", "changed", "check_known", "choices_of_text", "every_convention",
     "find_convention", "find_conventions", "is_only_ignored", "known_as", "lacking_cameras",

@@ -18,7 +18,8 @@ from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import JUNK
 from reid_ref.metrics import (
     DistanceRows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
-from reid_ref.ranking.good_ranks import GoodRanks, forget_junk_matches, reverse_ties
+from reid_ref.ranking.good_ranks import (
+    GoodRanks, forget_junk_matches, found_in, reverse_ties, truncate)
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -38,7 +39,7 @@ def _same(value: Any, *_: Any) -> Any:
 class ChoiceValue(NamedTuple):
     """A value in words, and what it does, if that is not done elsewhere (`ranking.roles`).
 
-    `short`: what images that are ignored for their query share with it.
+    `short`: what images that are ignored for their query share with it; what a cut counts.
     """
 
     words: str
@@ -164,6 +165,10 @@ def _at_most_top_k(n_good: Integers, in_list: Integers, top_k: int | None) -> In
     return n_good if top_k is None else np.minimum(n_good, top_k)
 
 
+def _in_first_places(ranks: GoodRanks, whole: Callable[[], GoodRanks], top_k: int) -> GoodRanks:
+    return found_in(ranks, truncate(whole(), top_k))
+
+
 def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
     return metrics.cumulative_matching(ranks.first_match, length, n_query)
 
@@ -253,6 +258,22 @@ IGNORED = MappingProxyType({
         "the query's identity on the query's camera and video, at most three frames apart",
         "Images of the query's identity at most three frames from it are ignored: either way",
         short="near frame"),
+    "other camera": ChoiceValue(
+        "every image of other cameras than the query's",
+        "Only images of the query's own camera are ranked: either way, mostly higher",
+        short="other camera"),
+    "other video": ChoiceValue(
+        "every image of other videos than the query's",
+        "Only images of the query's own video are ranked: either way, mostly higher",
+        short="other video"),
+    "itself": ChoiceValue(
+        "the query itself, in a gallery that has it: the image of its name, or without names its "
+        "row of the one set that both sides are",
+        "The query itself is ignored: lower, as it would be first", short="itself"),
+    "not a candidate": ChoiceValue(
+        "every image that is no candidate of the query, as given for each query",
+        "Only the candidates that are given for each query are ranked: either way, mostly higher",
+        short="no candidate"),
     "listed as junk": ChoiceValue(
         "the query's junk list; good are those of its good list",
         "Good and junk images come from lists, and label -1 matters only if listed: the same "
@@ -314,6 +335,18 @@ RECALL = MappingProxyType({
         "Recall is over at most as many good images as the first K can hold: higher where more "
         "exist, the same where the list is not cut",
         _at_most_top_k),
+})
+
+#: Which images `top_k` counts. The function takes a query's ranks, those in the whole list (made
+#: only if called), and `top_k`, to the ranks that are left.
+CUT = MappingProxyType({
+    "after-ignoring": ChoiceValue(
+        "kept images: ignored ones leave the list before it is cut", short="kept images"),
+    "before-ignoring": ChoiceValue(
+        "all images, ignored ones included, which leave the list after it is cut",
+        "Ignored images take places among those that the cut counts, so fewer kept ones are left: "
+        "either way",
+        _in_first_places, "images, ignored ones included,"),
 })
 
 #: What a query without a good image counts as in the means.
@@ -431,7 +464,8 @@ ARITHMETIC = MappingProxyType({
 
 #: The tables by the field of a convention.
 CHOICES: Mapping[str, Mapping[str, Any]] = MappingProxyType({
-    "loads": LOADS, "ignored": IGNORED, "ap": AP, "recall": RECALL, "unmatched": UNMATCHED,
+    "loads": LOADS, "ignored": IGNORED, "ap": AP, "recall": RECALL, "cut": CUT,
+    "unmatched": UNMATCHED,
     "ties": TIES, "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH,
     "arithmetic": ARITHMETIC,
 })

@@ -13,8 +13,8 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, check_name
 from reid_ref.arrays.value import Value
 from reid_ref.conventions.choices import (
-    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL, TIES,
-    UNMATCHED, Curve, Mask, choice_text, known_values)
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
+    TIES, UNMATCHED, Curve, Mask, choice_text, known_values)
 from reid_ref.labels import JUNK, Labels, cameras_of
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.ranking.roles import columns_of
@@ -35,7 +35,9 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
     yield from (differs["ap"], differs["recall"])
     if fields["top_k"] is not None:
         direction = "lower" if fields["recall"] == "existing" else "either way"
-        yield f"Only the first {fields['top_k']} kept images are looked at: {direction}"
+        yield f"Only the first {fields['top_k']} {CUT[fields['cut']].short} are looked at: " \
+            f"{direction}"
+        yield differs["cut"]
     if fields["metric"] != "cosine" and not fields["normalize"]:
         yield "Features are ranked as they are, not divided by their 2-norms: either way, if " \
             "norms differ"
@@ -115,7 +117,9 @@ class Convention:
     recall : str
         A key of `RECALL`.
     top_k : int, optional
-        Only the first `top_k` kept images count.
+        Only the first `top_k` images count: kept ones, or as `cut` has it.
+    cut : str
+        A key of `CUT`: what `top_k` counts.
     unmatched, ties, junk_match, cmc, arithmetic : str
         Keys of `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`, `ARITHMETIC`.
     cmc_length : str or int
@@ -159,6 +163,7 @@ class Convention:
     ap: str = "trapezoid"
     recall: str = "existing"
     top_k: int | None = None
+    cut: str = "after-ignoring"
     unmatched: str = "zero"
     ties: str = "gallery-order"
     junk_match: str = "raises-cmc"
@@ -211,6 +216,16 @@ class Convention:
     def needs_cameras(self) -> bool:
         """Whether images are ignored by their camera, or by their location."""
         return "camera" in columns_of((*self.ignored, *self.curve.also_ignored))
+
+    @property
+    def takes_lists(self) -> bool:
+        """Whether what is given for each query, lists or candidates, changes its numbers."""
+        return self.needs_lists or self.needs_candidates
+
+    @property
+    def needs_candidates(self) -> bool:
+        """Whether only the candidates of each query are ranked."""
+        return "not a candidate" in self.ignored
 
     def without_cameras(self) -> Convention:
         """Return it without the rules that look at cameras."""
@@ -270,6 +285,26 @@ class Convention:
         """Return the ranks in this order of ties, with these matches of junk images."""
         matches: GoodRanks = JUNK_MATCH[self.junk_match].apply(TIES[self.ties].order(ranks))
         return matches
+
+    @property
+    def of_whole_list(self) -> Convention:
+        """The same with every image that is loaded, and may be found, in the list."""
+        ignored = tuple(rule for rule in self.ignored if rule == "not a candidate")
+        return self.replace(ignored=ignored, top_k=None, cut="after-ignoring")
+
+    @property
+    def ranked(self) -> tuple[Convention, ...]:
+        """The conventions by which images are ranked for this one: itself, and any further one."""
+        return (self,) if self.cut == "after-ignoring" else (self, self.of_whole_list)
+
+    def in_cut_list(self, ranks: GoodRanks, whole: Callable[[], GoodRanks]) -> GoodRanks:
+        """Return the ranks, in this order of ties, of the images that a cut of the list leaves.
+
+        `whole`: returns the ranks under `of_whole_list`. A cut that counts kept images is made
+        by `cut_off`.
+        """
+        left: GoodRanks = CUT[self.cut].apply(ranks, whole, self.top_k)
+        return left
 
     def cut_off(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks up to `top_k`, with the good images that recall divides by."""
@@ -336,6 +371,7 @@ def loaded_images(identity: Integers, loads: str) -> Mask:
 def _check_together(convention: Convention) -> None:
     """Refuse choices that cannot be combined with lists, a cut list, float32 or grouped ties."""
     curve, lists, cut = convention.curve, convention.needs_lists, convention.top_k is not None
+    before = convention.cut != "after-ignoring"
     grouped, in_float32 = TIES[convention.ties].grouped, convention.arithmetic == "float32"
     if cut:
         check_count(convention.top_k, "top_k")
@@ -349,6 +385,14 @@ def _check_together(convention: Convention) -> None:
              f"image, got {convention.loads!r}", "leave it at 'all images'"),
             ("top_k", cut and curve.of_rows, "cuts ranked lists of images, got CMC "
              f"{convention.cmc!r}, which counts identities", ""),
+            ("cut", before and not cut, f"{convention.cut!r} is of lists that top_k cuts, got no "
+             "top_k", "set it as well"),
+            ("cut", before and lists, "lists name good and junk images, not who they show, got "
+             f"{convention.cut!r}", "leave it at 'after-ignoring'"),
+            ("cut", before and "label -1" in convention.ignored and
+             convention.junk_match != "never", f"{convention.cut!r} with junk_match "
+             f"{convention.junk_match!r}: the place of an ignored match is not known",
+             "set junk_match to 'never', or let loads leave out label -1"),
             ("top_k", cut and grouped, "a list that is cut off needs an order of ties, got ties "
              f"{convention.ties!r}", ""),
             ("ties", grouped and in_float32, "no evaluator in float32 takes equal distances as "

@@ -19,7 +19,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.conventions import METRICS
 from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.functions import evaluate
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.labels import Labels, QueryLists
 from reid_ref.result import Result
 
 #: What `Evaluator.compute` returns; that of typing has no default before Python 3.13.
@@ -162,13 +162,13 @@ class Evaluator(Generic[Computed]):
         chosen = np.full(len(batch), mask)
         self._add({"query": [batch.take(chosen)], "gallery": [batch.take(~chosen)]}, "")
 
-    def compute(self, *, lists: IndexLists | None = None, max_memory: int | str | None = None,
+    def compute(self, *, lists: QueryLists | None = None, max_memory: int | str | None = None,
                 progress: Progress | None = None, threads: int | None = None) -> Computed:
         """Evaluate all images added so far; more may be added afterwards.
 
         Parameters
         ----------
-        lists : IndexLists, optional
+        lists : IndexLists or Candidates, optional
             As for `reid_ref.evaluate`, in the order of images that the notes of the class
             describe.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Integers
 from reid_ref.arrays.cores import using
-from reid_ref.conventions import Convention, loaded_images, only_ignored
+from reid_ref.conventions import Convention, find_conventions, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranking
@@ -27,6 +27,7 @@ from reid_ref.signature import fields_of, measured_as, signature
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Evaluate an input: one result per convention, in their order."""
     check_labels(query, gallery)
+    how = ranked.among(how)
     results: dict[int, Result] = {}
     for part in ranked.passes(how):
         with using(how.threads):
@@ -38,8 +39,9 @@ def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list
 
 
 def as_requested(results: list[Result], convention: Any) -> Result:
-    """Return the result of a single `convention`; of several, a dict by name."""
-    every: Any = by_name(results)
+    """Return the result of a single `convention`; of several, a dict by the names requested."""
+    every: Any = {record.name: result
+                  for record, result in zip(find_conventions(convention), results)}
     return results[0] if isinstance(convention, (str, Convention)) else every
 
 
@@ -55,7 +57,7 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
     once = functools.cache(lambda function, *arguments: function(*arguments))
     results = [ranks.finish(summarize(
         ranks, query, gallery, convention,
-        {**ranks.provenance, **(listed if convention.needs_lists else {})}, once))
+        {**ranks.provenance, **(listed if convention.takes_lists else {})}, once))
         for convention in how.conventions]
     return [replace(result, convention=measured_as(result.convention, result.signature))
             for result in results]
@@ -82,14 +84,21 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
     in_order = convention.in_order(loaded.ranks)
     status = once(_statuses, in_order, loaded, gallery, convention.not_ranked, ranks.can_rank)
     n_absent = len(gallery) - len(loaded.gallery)
+    in_list = convention.in_cut_list(in_order, lambda: _of_whole_list(ranks, loaded, convention))
     return of_ranks(
-        spread_queries(replace(in_order, n_junk=in_order.n_junk - n_absent), loaded.mask),
+        spread_queries(replace(in_list, n_junk=in_list.n_junk - n_absent), loaded.mask),
         lambda cut: ranks.curves.curve(cut, convention, loaded.mask)[:ranks.longest],
         Asked.of(query, status),
         GalleryCounts(len(gallery), int(np.count_nonzero(gallery.identity == JUNK)),
                       once(count_distractors, query, gallery)), convention,
         signature({**fields_of(convention), **provenance}, loaded.query, loaded.gallery),
         Fingerprints(*(once(fingerprint_of, side) for side in (query, gallery))), once)
+
+
+def _of_whole_list(ranks: Ranking, loaded: Loaded, convention: Convention) -> GoodRanks:
+    """Return the ranks of all loaded images of the query's identity in the whole list."""
+    whole = convention.of_whole_list
+    return whole.in_order(of_queries(ranks.of(whole), loaded.mask))
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,

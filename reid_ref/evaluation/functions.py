@@ -15,7 +15,7 @@ from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, takes_conventions
 from reid_ref.evaluation.lists import as_ranked_lists
 from reid_ref.evaluation.ranked import Distances, Features, Lists
-from reid_ref.labels import IndexLists, Labels, check_labels
+from reid_ref.labels import Labels, QueryLists, check_labels
 from reid_ref.ranking.good_ranks import from_index
 from reid_ref.result import Result
 
@@ -24,7 +24,7 @@ from reid_ref.result import Result
 def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
              metric: str | None = None, normalize: bool | None = None,
              convention: str | Convention = "matlab",
-             lists: IndexLists | None = None, max_memory: int | str | None = None,
+             lists: QueryLists | None = None, max_memory: int | str | None = None,
              progress: Progress | None = None, threads: int | None = None) -> Result:
     """Evaluate features: Rank-k, mAP, mINP.
 
@@ -45,8 +45,9 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     convention : str or Convention, or several of them
         A name in `CONVENTIONS`, or a record of your own. Several, in a list or a tuple, share
         the ranks and take little longer than one.
-    lists : IndexLists, optional
-        Good and junk images of every query, for conventions that list them.
+    lists : IndexLists or Candidates, optional
+        Good and junk images of every query, for conventions that list them; or the images that
+        may be found for each query, under any convention: all others are ignored.
     max_memory : int or str, optional
         Working memory in bytes, besides the input and the result: a number, or text such as
         "512M". Default: 256 MiB, or a quarter of the free memory if that is less. The result does
@@ -98,7 +99,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 @takes_conventions
 def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
                        convention: str | Convention = "matlab",
-                       lists: IndexLists | None = None, max_memory: int | str | None = None,
+                       lists: QueryLists | None = None, max_memory: int | str | None = None,
                        progress: Progress | None = None, threads: int | None = None) -> Result:
     """Evaluate a distance matrix: Rank-k, mAP, mINP.
 
@@ -150,7 +151,7 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
 @takes_conventions
 def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
                           convention: str | Convention = "matlab",
-                          lists: IndexLists | None = None, n_good: Any = None,
+                          lists: QueryLists | None = None, n_good: Any = None,
                           query_names: Sequence[str] | None = None,
                           gallery_names: Sequence[str] | None = None,
                           max_memory: int | str | None = None) -> Result:

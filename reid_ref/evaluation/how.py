@@ -11,13 +11,20 @@ from reid_ref.arrays import InputError, check_choice
 from reid_ref.arrays.errors import check_count
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.conventions import METRICS
-from reid_ref.labels import IndexLists, Labels, check_labels, check_lists
+from reid_ref.labels import (
+    Candidates, Labels, QueryLists, check_labels, check_lists, named_by_row)
 from reid_ref.result import Result
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
 Accepts = ParamSpec("Accepts")
 Returned = TypeVar("Returned")
+
+
+def among_candidates(convention: Convention) -> Convention:
+    """Return the convention with a ranking of the candidates of each query alone."""
+    return convention if convention.needs_candidates else convention.replace(
+        ignored=(*convention.ignored, "not a candidate"))
 
 
 class Evaluates(Protocol[Accepts]):
@@ -73,7 +80,7 @@ class How:
     conventions: tuple[Convention, ...] = (CONVENTIONS["matlab"],)
     metric: str | None = None
     normalize: bool | None = None
-    lists: IndexLists | None = None
+    lists: QueryLists | None = None
     max_memory: int | str | None = None
     progress: Progress | None = None
     threads: int | None = None
@@ -83,6 +90,8 @@ class How:
             object.__setattr__(self, "threads", check_count(self.threads, "threads"))
         if self.metric is not None:
             check_choice(self.metric, "metric", METRICS)
+        if isinstance(self.lists, Candidates):
+            object.__setattr__(self, "conventions", tuple(map(among_candidates, self.conventions)))
 
     def distance(self, convention: Convention | None = None) -> tuple[str, bool]:
         """Return the metric, and whether features are normalised: as given, or by default.
@@ -117,27 +126,47 @@ class How:
     @property
     def not_ranked(self) -> set[tuple[str, ...]]:
         """What the conventions leave out of the ranking: each rule once."""
-        return {convention.not_ranked for convention in self.conventions}
+        return {convention.not_ranked for convention in self.ranked}
+
+    @property
+    def ranked(self) -> list[Convention]:
+        """The conventions by which images are ranked for these."""
+        return [ranked for convention in self.conventions for ranked in convention.ranked]
 
     @property
     def needs_rows(self) -> bool:
         """Whether a convention needs whole rows of distances."""
         return any(convention.needs_rows for convention in self.conventions)
 
-    def check(self, query: Labels, gallery: Labels) -> None:
-        """Check that there are the cameras and the index lists that conventions need."""
+    def checked(self, query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
+        """Return the labels to rank by; check the cameras and the lists that conventions need."""
         for convention in self.conventions:
             convention.check_cameras(query, gallery)
         needed = [record.name for record in self.conventions if record.needs_lists]
         check_lists(self.lists, needed, query, gallery)
+        for convention in self.conventions:
+            if convention.needs_candidates and not isinstance(self.lists, Candidates):
+                raise InputError(
+                    "lists", got=f"convention {convention.name!r} ranks the candidates of each "
+                    "query, got none", remedy="give Candidates(mask), or a result file with "
+                    "candidates")
+        return labels_to_rank(query, gallery, self.conventions)
 
     def signed_lists(self) -> dict[str, str]:
-        """Return the signature's entry of the index lists."""
+        """Return the signature's entry of the index lists, or of the candidates."""
         return {} if self.lists is None else {"lists": self.lists.fingerprint()}
 
-    def lists_of(self, queries: Any) -> IndexLists | None:
-        """Return the index lists of some queries: a slice or an array of indices."""
+    def lists_of(self, queries: Any) -> QueryLists | None:
+        """Return the lists of some queries: a slice or an array of indices."""
         return self.lists and self.lists.of_queries(queries)
+
+
+def labels_to_rank(query: Labels, gallery: Labels,
+                   conventions: Iterable[Convention]) -> tuple[Labels, Labels]:
+    """Return the labels, with the names that tell a query in the gallery, if one ignores it."""
+    needs_names = any("itself" in convention.ignored for convention in conventions)
+    has_names = query.name is not None and gallery.name is not None
+    return named_by_row(query, gallery) if needs_names and not has_names else (query, gallery)
 
 
 def shared_progress(progress: Progress | None, count: int) -> Progress | None:

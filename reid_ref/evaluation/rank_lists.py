@@ -11,9 +11,9 @@ import numpy.typing as npt
 from reid_ref import metrics
 from reid_ref.arrays import Integers, without_warnings
 from reid_ref.conventions import CHOICES, Convention
-from reid_ref.evaluation.how import How
+from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import DISTRACTOR, IndexLists, Labels, count_distractors
+from reid_ref.labels import DISTRACTOR, Labels, QueryLists, count_distractors
 from reid_ref.ranking.good_ranks import in_order, stable_order
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result, counted_values, in_mean
@@ -24,9 +24,10 @@ GOOD, WRONG, DISTRACTING, IGNORED = "good", "wrong", "distractor", "ignored"
 
 def rows_with_roles(data: ResultFile, queries: Integers, how: How) -> Iterator[tuple[Any, ...]]:
     """Yield each query's distances, its good images, and which images are kept."""
+    how = data.input.among(how)
     convention, = how.conventions
-    roles = query_roles(data.query[queries], data.gallery, convention.not_ranked,
-                        how.lists_of(queries))
+    query, gallery = how.checked(data.query, data.gallery)
+    roles = query_roles(query[queries], gallery, convention.not_ranked, how.lists_of(queries))
     # The evaluation has warned of the features already.
     for k, row in enumerate(without_warnings(data.input.exact_rows(queries, how))):
         yield (row, *roles(k))
@@ -75,7 +76,7 @@ class ListedImage:
 
 def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
                 conventions: list[Convention], around: int = 1,
-                lists: IndexLists | None = None, distractors: bool = True) -> list[ListedImage]:
+                lists: QueryLists | None = None, distractors: bool = True) -> list[ListedImage]:
     """Return one query's ranked list around its good images, with every image's role.
 
     Parameters
@@ -89,7 +90,7 @@ def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
         Whose ranks are wanted; the first one's roles are shown.
     around : int
         Images shown before and after each good image; the nearest are always shown.
-    lists : IndexLists, optional
+    lists : IndexLists or Candidates, optional
         Of this one query.
     distractors : bool
         Whether label 0 is a distractor; False if it is a person, as in MSMT17.
@@ -318,7 +319,8 @@ def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArr
     rank = np.cumsum(kept)
     end = min(int(np.searchsorted(rank, top)) + 1, len(order))
     ignored, good_places = np.flatnonzero(~kept[:end]), np.flatnonzero(is_good)
-    reasons = _reasons(data.query[query:query + 1], data.gallery, convention)
+    queries, gallery = labels_to_rank(data.query, data.gallery, [convention])
+    reasons = _reasons(queries[query:query + 1], gallery, convention)
     distractors = count_distractors(data.query, data.gallery) > 0
 
     def entries(places: Integers) -> Iterator[Entry]:
@@ -339,8 +341,9 @@ def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArr
 
 def _reasons(query: Labels, gallery: Labels, convention: Convention) -> npt.NDArray[np.object_]:
     """Return why each image would be ignored: the convention's first rule that ignores it."""
-    reasons = np.full(len(gallery), "listed as junk", dtype=object)
-    for rule in reversed(convention.not_ranked):
+    words = [CHOICES["ignored"][rule].short or rule for rule in convention.not_ranked]
+    reasons = np.full(len(gallery), words[-1] if words else "", dtype=object)
+    for rule, why in zip(reversed(convention.not_ranked), reversed(words)):
         _, kept = query_roles(query, gallery, [rule])(0)
-        reasons[~kept] = CHOICES["ignored"][rule].short or rule
+        reasons[~kept] = why
     return reasons

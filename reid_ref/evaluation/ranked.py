@@ -24,15 +24,17 @@ from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
-from reid_ref.labels import Labels, check_distances, check_feature_shapes, check_labels
+from reid_ref.labels import (
+    Candidates, Labels, check_distances, check_feature_shapes, check_labels)
 from reid_ref.measures import MEASURES
 from reid_ref.ranking.counting import GalleryPart, matrix_part
 from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
+from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
     ListBlock, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
-from reid_ref.ranking.roles import Mask, find_all_roles
+from reid_ref.ranking.roles import find_all_roles
 
 Array = npt.NDArray[Any]
 Arrays = Iterator[Array]
@@ -85,6 +87,8 @@ class Ranked(Value):
 
     noun = if_reversed = remark = ""
     has_products = False
+    #: The images that may be found for each query, if a file has them.
+    candidates: Candidates | None = None
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank the gallery for every query."""
@@ -93,6 +97,30 @@ class Ranked(Value):
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Ranked:
         """Return what ranks some images for some queries; each side is "query" or "gallery"."""
         raise NotImplementedError
+
+    def among(self, how: How) -> How:
+        """Return how, with the candidates of each query where there are some."""
+        if self.candidates is None or how.lists is self.candidates:
+            return how
+        if how.lists is not None:
+            raise InputError("lists", "none, since the input has candidates for each query",
+                             type(how.lists).__name__, "leave out one of the two")
+        return replace(how, lists=self.candidates)
+
+    def without_candidates(self, purpose: str) -> None:
+        """Refuse candidates, which `purpose` has no place for."""
+        if self.candidates is not None:
+            raise InputError("data", f"every gallery image for each query, for {purpose}",
+                             "candidates of each query", "leave them out of the file")
+
+    def _chosen_candidates(self, asks: str, rows: Integers, answers: str,
+                           images: Integers) -> Candidates | None:
+        """Return the candidates of these rows, as `between` takes them."""
+        if self.candidates is None:
+            return None
+        if (asks, answers) != ("query", "gallery"):
+            self.without_candidates("queries that are found for others")
+        return self.candidates.of_queries(rows).within(images)
 
     def passes(self, how: How) -> list[How]:
         """Return `how` once for each ranking that its conventions need."""
@@ -124,7 +152,7 @@ class Blocks(Ranked):
 
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them, block by block."""
-        how.check(query, gallery)
+        query, gallery = how.checked(query, gallery)
         return rank_blocks(self.blocks, query, gallery, how, self.provenance)
 
 
@@ -134,6 +162,7 @@ class Features(Ranked):
 
     query: Any
     gallery: Any
+    candidates: Candidates | None = None
     noun = "features"
     has_products = True
     if_reversed = "Check that features and labels are in the same order."
@@ -164,7 +193,8 @@ class Features(Ranked):
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Features:
         """Return the features of these rows, in this order."""
         return Features(_chosen(getattr(self, asks), rows),
-                        _chosen(getattr(self, answers), images))
+                        _chosen(getattr(self, answers), images),
+                        self._chosen_candidates(asks, rows, answers, images))
 
     def passes(self, how: How) -> list[How]:
         """Return `how` once; for whole rows, once for each scaling."""
@@ -182,7 +212,7 @@ class Features(Ranked):
             matrix[done:done + len(block)] = block
             done += len(block)
         return Distances(matrix, features_provenance(
-            *check_feature_shapes(self.query, self.gallery, query, gallery), how))
+            *check_feature_shapes(self.query, self.gallery, query, gallery), how), self.candidates)
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """Return the ways to rank that differ: by name, what changes in `How`.
@@ -201,7 +231,7 @@ class Features(Ranked):
     def ranks(self, query: Labels, gallery: Labels, how: How) -> Ranking:
         """Rank them."""
         features = check_feature_shapes(self.query, self.gallery, query, gallery)
-        how.check(query, gallery)
+        query, gallery = how.checked(query, gallery)
         if not how.needs_rows:
             return measured(rank_features(*features, query, gallery, how), how)
         return measured(rank_blocks(self.rows(query, gallery, how), query, gallery, how,
@@ -264,6 +294,7 @@ class Distances(Ranked):
 
     matrix: Any
     provenance: dict[str, str] = field(default_factory=dict)
+    candidates: Candidates | None = None
     noun = "distances"
     if_reversed = ("Are these similarities? Distances must be smaller for nearer images: negate "
                    "them.")
@@ -286,11 +317,12 @@ class Distances(Ranked):
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
         """Return the distances of these rows, in this order."""
+        candidates = self._chosen_candidates(asks, rows, answers, images)
         if asks == "gallery":
             return replace(self, matrix=self.matrix.T[rows][:, images])
         chosen = _chosen(self.matrix, rows)
         return replace(self, matrix=chosen if _is_all(images, chosen.shape[1]) else
-                       chosen[:, images])
+                       chosen[:, images], candidates=candidates)
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """There is one way to rank."""
@@ -305,7 +337,7 @@ class Distances(Ranked):
         memory = bytes_of(how.max_memory)
         distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
-        how.check(query, gallery)
+        query, gallery = how.checked(query, gallery)
         return rank_blocks(row_blocks(distances, memory), query, gallery, how,
                            self.provenance or {"distances": str(distances.dtype)})
 
@@ -351,6 +383,7 @@ class Lists(Ranked):
     """Ranked lists of gallery images."""
 
     lists: RankedLists
+    candidates: Candidates | None = None
     noun = "ranked lists"
     is_stored = True  # each list is read once
 
@@ -375,7 +408,8 @@ class Lists(Ranked):
             lists, n_good = self.lists, self.lists.n_good
             chosen = [row[row >= 0] for row in map(np.asarray, map(lists.lists.__getitem__, rows))]
             return Lists(replace(lists, lists=chosen, where=lambda k: lists.where(int(rows[k])),
-                                 n_good=None if n_good is None else n_good[rows]))
+                                 n_good=None if n_good is None else n_good[rows]),
+                         self._chosen_candidates(asks, rows, answers, images))
         raise InputError("data", "features or distances, of which a part can be taken",
                          "ranked lists")
 
@@ -395,7 +429,7 @@ class Lists(Ranked):
         """Return the ranks in the lists; each list is read once."""
         ranked, conventions = self.lists, how.conventions
         _check(ranked, query, gallery)
-        how.check(query, gallery)
+        query, gallery = how.checked(query, gallery)
         need_all = [record for record in conventions if record.curve.of_rows]
         curves = Curves(need_all, query, gallery)
         parts: dict[Ignored, list[tuple[GoodRanks, Integers]]] = {

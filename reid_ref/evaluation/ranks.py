@@ -22,13 +22,14 @@ from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
-from reid_ref.labels import IndexLists, Labels
+from reid_ref.labels import Labels, QueryLists
 from reid_ref.metrics import DistanceRows
 from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
+from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks, append, of_queries
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
-from reid_ref.ranking.roles import Mask, find_all_roles
+from reid_ref.ranking.roles import find_all_roles
 from reid_ref.result import Result
 from reid_ref.signature import distance_of
 
@@ -51,7 +52,7 @@ class Curves:
         self._random = {key: np.random.RandomState(0) for key in of_rows}
 
     def add(self, distances: npt.NDArray[Any], query: Labels,
-            lists: IndexLists | None = None) -> None:
+            lists: QueryLists | None = None) -> None:
         """Add the next block: distances of shape (n_block, n_gallery), its labels and lists."""
         for key, parts in self._parts.items():
             cmc, ignored, length, ties, arithmetic, _ = key
@@ -59,7 +60,8 @@ class Curves:
             values = distances if loaded.all() else distances[:, loaded]
             values = ARITHMETIC[arithmetic].distances(values)
             if of_rows := CMC[cmc].of_rows:
-                rows = DistanceRows(values, query, self._gallery[loaded], ignored, ties, lists)
+                rows = DistanceRows(values, query, self._gallery[loaded], ignored, ties,
+                                    lists and lists.within(loaded))
                 parts.append(of_rows(rows, length, self._random[key]))
 
     def curve(self, ranks: GoodRanks, convention: Convention, loaded: Mask) -> Doubles:
@@ -130,7 +132,7 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     NaN has been warned of already.
     """
     curves = Curves(how.conventions, query, gallery, of_features)
-    keys = {rank_key(convention, of_features) for convention in how.conventions}
+    keys = {rank_key(convention, of_features) for convention in how.ranked}
     joined: dict[RankKey, GoodRanks] = {}
     done = n_nan = 0
     for nth, block in enumerate(_cut_blocks(blocks, query, gallery, bytes_of(how.max_memory))):
@@ -250,7 +252,7 @@ def _distance(how: How, convention: Convention | None = None) -> dict[str, str]:
 
 
 def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
-                lists: IndexLists | None,
+                lists: QueryLists | None,
                 report: Callable[[float], object] | None) -> dict[RankKey, GoodRanks]:
     """Rank one block of a matrix; keys of one precision share their counts."""
     ranks: dict[RankKey, GoodRanks] = {}

@@ -7,7 +7,7 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.value import Value
 from reid_ref.evaluation.ranked import Distances, Features, Lists
-from reid_ref.labels import Labels
+from reid_ref.labels import Candidates, Labels
 from reid_ref.ranking.ranked_lists import RankedLists
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
@@ -31,6 +31,8 @@ class ResultFile(Value):
         Smaller is nearer; may be complex, as MATLAB's can be.
     ranked : RankedLists, or None
         Ranked lists in the place of features or distances.
+    candidates : Candidates, optional
+        The images that may be found for each query, where these differ.
     extra : tuple of str
         The file's other keys, which are not read.
 
@@ -51,15 +53,16 @@ class ResultFile(Value):
     distances: Matrix | None = None
     extra: tuple[str, ...] = ()
     ranked: RankedLists | None = None
+    candidates: Candidates | None = None
 
     @property
     def input(self) -> Input:
         """What is ranked."""
         if self.ranked is not None:
-            return Lists(self.ranked)
+            return Lists(self.ranked, self.candidates)
         if self.distances is not None:
-            return Distances(self.distances)
-        return Features(self.query_features, self.gallery_features)
+            return Distances(self.distances, candidates=self.candidates)
+        return Features(self.query_features, self.gallery_features, self.candidates)
 
     def features(self, argument: str, expected: str = "features",
                  remedy: str = "") -> tuple[Any, Any]:

@@ -21,8 +21,9 @@ from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
 from reid_ref.protocols.boxes import Boxes
 from reid_ref.ranking.exact_distances import feature_rows
+from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.ranking.roles import Mask, equal_pairs
+from reid_ref.ranking.roles import equal_pairs
 
 #: The image numbers of a query's gallery, in order, given the query's number.
 Gallery = Callable[[int], Integers]

@@ -15,7 +15,7 @@ from reid_ref.protocols.boxes import Boxes
 from reid_ref.protocols.record import Part, Protocol
 from reid_ref.protocols.records import PROTOCOLS, find_protocol
 from reid_ref.protocols.result import ProtocolResult, of_trials
-from reid_ref.ranking.roles import Mask
+from reid_ref.ranking.gates import Mask
 from reid_ref.result import Result
 
 Scores = float | Sequence[float] | None

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, blocks_of
 from reid_ref.arrays.cores import blas_threads, cores, in_threads
-from reid_ref.ranking.roles import Mask
+from reid_ref.ranking.gates import Gate, Mask, every_gate
 
 Array = npt.NDArray[Any]
 
@@ -100,9 +100,8 @@ class Tile:
         is_near: Mask = room[:size].reshape(self.values.shape)
         np.less_equal(self.values, farthest[:, np.newaxis], out=is_near)
         is_near &= counting.columns[self.columns]
-        if counting.place is not None and counting.query_place is not None:
-            is_near &= (counting.place[self.columns]
-                        != counting.query_place[self.rows, np.newaxis])
+        for gate in counting.gates:
+            is_near &= gate.tile(self.rows, self.columns)
         is_near[counting.left_out_of(self.rows, images.start + self.columns)] = False
         # numpy takes three times as long where 3 to 10 % are true as where more are.
         number = np.count_nonzero(is_near)
@@ -316,20 +315,19 @@ class Counting:
         Pairs of query and gallery image that are not counted, query after query.
     columns : bool, shape (images of the part,)
         Images that are counted.
-    place, query_place : int64, shape (images of the part,) and (n_query,), or None
-        An image at the query's place is not counted.
+    gates : tuple of Gate
+        What an image must pass to be counted for a query.
     """
 
     left_out_query: Integers
     left_out: Integers
     columns: Mask
-    place: Integers | None = None
-    query_place: Integers | None = None
+    gates: tuple[Gate, ...] = ()
 
     def within(self, images: slice) -> Counting:
         """Return which images of a part are counted, given those of the gallery."""
         return replace(self, columns=self.columns[images],
-                       place=None if self.place is None else self.place[images])
+                       gates=tuple(gate.within(images) for gate in self.gates))
 
     def left_out_of(self, rows: slice, images: Integers) -> tuple[Integers, Integers]:
         """Return row and column in a tile, of these queries and images, of pairs left out."""
@@ -586,9 +584,8 @@ def _count_nan(part: GalleryPart, goods: Goods, start: Integers, counting: Count
     is_nan = goods.value != goods.value
     for query in np.unique(goods.query[is_nan]).tolist():
         pairs = start[query] + np.flatnonzero(is_nan[start[query]:start[query + 1]])
-        counts = counting.columns
-        if counting.place is not None and counting.query_place is not None:
-            counts = counts & (counting.place != counting.query_place[query])
+        counts = counting.columns & every_gate(
+            counting.gates, slice(query, query + 1), slice(None))[0]
         out = counting.left_out_of(slice(query, query + 1), images)[1]
         counts = counts & ~np.isin(np.arange(len(images)), out)
         nan_images = images[part.is_nan(query) & counts]

@@ -36,7 +36,7 @@ from reid_ref.arrays.cores import cores, in_threads
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.ranking.counting import Array, Band, Block, ExactTile, GalleryPart, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
-from reid_ref.ranking.roles import Mask
+from reid_ref.ranking.gates import Mask
 
 #: Range of the squared norms of features (0 aside) in which no product overflows a double.
 SQUARES = 1e-280, 1e300

@@ -240,6 +240,22 @@ def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
         first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
 
 
+def found_in(ranks: GoodRanks, others: GoodRanks) -> GoodRanks:
+    """Return the ranks of the images that have a rank in `others`, of the same queries, as well.
+
+    Examples
+    --------
+    >>> found_in(from_index([4, 9, 7], good=[9, 7]), from_index([9], good=[9])).rank
+    array([2])
+    """
+    width = 1 + max(side.image.max(initial=0) for side in (ranks, others))
+    pair, other = (side.query * width + side.image for side in (ranks, others))
+    inside = np.isin(pair, other)
+    found = _taken(ranks, inside, slice(None))
+    found = replace(found, found=np.bincount(ranks.query[inside], minlength=len(ranks.found)))
+    return replace(found, first_match=first_ranks(found))
+
+
 def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:
     """Return the ranks without the matches of good images that are junk as well.
 

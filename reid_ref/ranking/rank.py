@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Integers
-from reid_ref.labels import JUNK, IndexLists, Labels
+from reid_ref.labels import JUNK, Labels, QueryLists
 from reid_ref.ranking.counting import (
     Array, Before, Counting, Goods, GalleryPart, before_among, count_before, matrix_part)
+from reid_ref.ranking.gates import Mask, every_pair
 from reid_ref.ranking.good_ranks import GoodRanks, in_order
-from reid_ref.ranking.roles import Mask, Roles, find_roles
+from reid_ref.ranking.roles import Roles, find_roles
 
 #: A rule: keys of `conventions.IGNORED`.
 Ignored = tuple[str, ...]
@@ -105,7 +106,7 @@ def rank(source: Source, query: Labels, gallery: Labels,
 
 def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
                ignored: Iterable[str] = ("label -1", "same identity, same camera"),
-               ties: str = "gallery-order", lists: IndexLists | None = None) -> GoodRanks:
+               ties: str = "gallery-order", lists: QueryLists | None = None) -> GoodRanks:
     """Rank every query's good images among its kept ones, in a distance matrix.
 
     Parameters
@@ -118,7 +119,7 @@ def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     ties : str
         Order of equal distances: "gallery-order", or "numpy" or "numpy-reversed": that of this
         machine's ``argsort(distances)`` or ``argsort(-distances)[::-1]``, with NaN last.
-    lists : IndexLists, optional
+    lists : IndexLists or Candidates, optional
 
     Returns
     -------
@@ -202,23 +203,20 @@ def _added(role: Roles, left_out: Integers, junk: Integers, n_gallery: int) -> I
     """Return the pairs that were left out, but are kept under these roles."""
     added = left_out[~_in(left_out, junk)]
     row, image = _split(added, n_gallery)
-    counts = role.columns[image]
-    if role.place is not None and role.query_place is not None:
-        counts &= role.place[image] != role.query_place[row]
-    return added[counts]
+    return added[role.columns[image] & every_pair(role.gates, row, image)]
 
 
 def _groups(roles: Mapping[Ignored, Roles], gallery: Labels, left_out: Integers,
             ) -> tuple[dict[str, Counting], dict[Ignored, list[str]]]:
     """Return the groups of gallery images to be counted, and those that each rule keeps."""
     out = _split(left_out, len(gallery))
-    split = any(role.place is None and not role.columns.all() for role in roles.values())
+    split = any(not role.gates and not role.columns.all() for role in roles.values())
     groups: dict[str, Counting] = {}
     names: dict[Ignored, list[str]] = {}
     for rule, role in roles.items():
-        if role.place is not None:
-            names[rule] = [f"places of {rule}"]
-            group = Counting(*out, role.columns, role.place, role.query_place)
+        if role.gates:
+            names[rule] = [f"gates of {rule}"]
+            group = Counting(*out, role.columns, role.gates)
         elif not role.columns.all():
             names[rule], group = ["labelled"], Counting(*out, role.columns)
         elif split:

@@ -7,22 +7,25 @@ Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015,
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers
-from reid_ref.labels import JUNK, IndexLists, Labels, cameras_of
+from reid_ref.labels import (
+    JUNK, Candidates, IndexLists, Labels, QueryLists, cameras_of)
+from reid_ref.ranking.gates import Gate, Mask, Places, every_gate, every_pair
 
-Mask = npt.NDArray[np.bool_]
 #: How many frames apart two images of one video are at most to be near, in ATRW.
 NEAR_FRAMES = 3
 
 #: Rules about the images of the query's identity: for each column, the test of the query's and
 #: the image's values; an image that passes all of them is ignored.
-OF_IDENTITY: dict[str, dict[str, Callable[[Integers, Integers], Mask]]] = {
+OF_IDENTITY: dict[str, dict[str, Callable[[Any, Any], Mask]]] = {
     "same identity, same camera": {"camera": np.equal},
     "same identity, same clothes": {"clothes": np.equal},
     "same identity, other clothes": {"clothes": np.not_equal},
@@ -34,11 +37,18 @@ OF_IDENTITY: dict[str, dict[str, Callable[[Integers, Integers], Mask]]] = {
     "same identity, near frame": {
         "camera": np.equal, "video": np.equal,
         "frame": lambda query, image: _distance(query, image) <= NEAR_FRAMES},
+    "itself": {"name": operator.eq},
 }
 
-
-#: Rules about every image of a camera, or of a location, which is made of it.
-_OF_CAMERA = ("same camera", "same location")
+#: Rules about every image of a place, whatever its identity: the column of the place, what a
+#: place is made of its values, and which images are kept, by the image's and the query's.
+OF_PLACE: dict[str, tuple[str, Callable[[Integers], Integers], Callable[[Any, Any], Mask]]] = {
+    "same camera": ("camera", lambda camera: camera, np.not_equal),
+    # Cameras 2 and 3 of SYSU-MM01 are at one location.
+    "same location": ("camera", lambda camera: np.where(camera == 3, 2, camera), np.not_equal),
+    "other camera": ("camera", lambda camera: camera, np.equal),
+    "other video": ("video", lambda video: video, np.equal),
+}
 
 
 def columns_of(ignored: Iterable[str]) -> set[str]:
@@ -49,8 +59,8 @@ def columns_of(ignored: Iterable[str]) -> set[str]:
     >>> columns_of(["label -1", "same location"]), columns_of(["same identity, same clothes"])
     ({'camera'}, {'clothes'})
     """
-    return {column for rule in ignored
-            for column in (["camera"] if rule in _OF_CAMERA else OF_IDENTITY.get(rule, ()))}
+    return {column for rule in ignored for column in (
+        OF_PLACE[rule][:1] if rule in OF_PLACE else OF_IDENTITY.get(rule, ()))}
 
 
 def _distance(first: Integers, second: Integers) -> npt.NDArray[np.uint64]:
@@ -69,11 +79,11 @@ class Roles:
         labelled -1 are junk by their label, but `evaluation.m` takes those on other cameras as
         good; and index lists may name an image twice.
     junk_query, junk : int64, shape (ignored pairs,)
-        Pairs that are ignored, besides those of `columns` and `place`.
+        Pairs that are ignored, besides those of `columns` and `gates`.
     columns : bool, shape (n_gallery,)
         Images that are kept for some query.
-    place, query_place : int64, shape (n_gallery,) and (n,), or None
-        Camera or location of images and queries, if images of the query's own are ignored.
+    gates : tuple of Gate
+        What each image must pass to be kept for a query: a test of its place, candidates.
     """
 
     good_query: Integers
@@ -81,30 +91,35 @@ class Roles:
     junk_query: Integers
     junk: Integers
     columns: Mask
-    place: Integers | None
-    query_place: Integers | None
+    gates: tuple[Gate, ...] = ()
+
+    def by_gate(self, n_query: int) -> Iterator[tuple[Integers, Mask]]:
+        """Yield queries whose gates are the same, and a mask of the images that pass them."""
+        keys = np.stack([np.zeros(n_query, np.int64), *(gate.key for gate in self.gates)])
+        of_query = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1)
+        by_key = np.argsort(of_query, kind="stable")
+        for queries in np.split(by_key, np.cumsum(np.bincount(of_query))[:-1]):
+            first = slice(queries[0], queries[0] + 1)
+            yield queries, self.columns & every_gate(self.gates, first, slice(None))[0]
 
     def n_kept(self, n_query: int) -> Integers:
         """Return the number of kept gallery images of each query."""
-        kept = np.full(n_query, np.count_nonzero(self.columns), dtype=np.int64)
-        if self.place is not None and self.query_place is not None:
-            places, count = np.unique(self.place[self.columns], return_counts=True)
-            for place, images in zip(places, count):
-                kept[self.query_place == place] -= images
+        kept = np.zeros(n_query, dtype=np.int64)
+        for queries, mask in self.by_gate(n_query):
+            kept[queries] = np.count_nonzero(mask)
         return kept - np.bincount(self.junk_query, minlength=n_query)
 
     def kept(self, queries: slice) -> Mask:
         """Return a mask of the kept images of consecutive queries, shape (queries, n_gallery)."""
         kept: Mask = np.tile(self.columns, (queries.stop - queries.start, 1))
-        if self.place is not None and self.query_place is not None:
-            kept &= self.place != self.query_place[queries, np.newaxis]
+        kept &= every_gate(self.gates, queries, slice(None))
         pairs = slice(*np.searchsorted(self.junk_query, [queries.start, queries.stop]))
         kept[self.junk_query[pairs] - queries.start, self.junk[pairs]] = False
         return kept
 
 
 def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
-               lists: IndexLists | None = None) -> Roles:
+               lists: QueryLists | None = None) -> Roles:
     """Find the good and the ignored images of every query.
 
     Parameters
@@ -112,8 +127,9 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     query, gallery : Labels
     ignored : iterable of str
         Keys of `conventions.IGNORED`.
-    lists : IndexLists, optional
-        Good and junk images of every query, for "listed as junk".
+    lists : IndexLists or Candidates, optional
+        Good and junk images of every query, for "listed as junk"; or its candidates, for "not a
+        candidate".
 
     Examples
     --------
@@ -123,33 +139,31 @@ def find_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
     (array([2]), array([0]), array([ True,  True,  True, False]))
     """
     rules = set(ignored)
-    if lists is not None and "listed as junk" in rules:
+    if isinstance(lists, IndexLists) and "listed as junk" in rules:
         everything = np.ones(len(gallery), dtype=bool)
-        return Roles(*_flat(lists.good), *_flat(lists.junk), everything, None, None)
+        return Roles(*_flat(lists.good), *_flat(lists.junk), everything)
     row, image = equal_pairs(query.identity, gallery.identity)
     columns = (gallery.identity != JUNK) | ("label -1" not in rules)
-    place = query_place = None
-    if of_camera := rules.intersection(_OF_CAMERA):
-        place, query_place = (_places(labels, max(of_camera)) for labels in (gallery, query))
-    elsewhere = np.ones(len(row), dtype=bool)
-    if place is not None and query_place is not None:
-        elsewhere = place[image] != query_place[row]
+    gates: list[Gate] = [_places(query, gallery, rule) for rule in OF_PLACE if rule in rules]
+    if isinstance(lists, Candidates) and "not a candidate" in rules:
+        gates.append(lists)
+    inside = every_pair(gates, row, image)
     passed = np.zeros(len(row), dtype=bool)
     for rule in OF_IDENTITY.keys() & rules:
         passed |= np.logical_and.reduce([
             test(_column(query, "query", name, rule)[row],
                  _column(gallery, "gallery", name, rule)[image])
             for name, test in OF_IDENTITY[rule].items()])
-    junk = elsewhere & passed
-    good = elsewhere & ~junk
+    junk = inside & passed
+    good = inside & ~junk
     junk &= columns[image]
-    return Roles(row[good], image[good], row[junk], image[junk], columns, place, query_place)
+    return Roles(row[good], image[good], row[junk], image[junk], columns, tuple(gates))
 
 
-def _column(labels: Labels, side: str, name: str, rule: str) -> Integers:
+def _column(labels: Labels, side: str, name: str, rule: str) -> Any:
     if name == "camera":
         return cameras_of(labels, f"{rule!r} is ignored")
-    values: Integers | None = getattr(labels, name)
+    values = getattr(labels, name)
     if values is None:
         raise InputError(side, f"labels with {name}, for {rule!r} is ignored", "none",
                          f"give Labels(identity, camera, {name}=...), or {side}_{name} in the "
@@ -158,13 +172,13 @@ def _column(labels: Labels, side: str, name: str, rule: str) -> Integers:
 
 
 def find_all_roles(query: Labels, gallery: Labels, rules: Iterable[tuple[str, ...]],
-                   lists: IndexLists | None = None) -> dict[tuple[str, ...], Roles]:
+                   lists: QueryLists | None = None) -> dict[tuple[str, ...], Roles]:
     """Return the roles under each rule, which is what it ignores."""
     return {rule: find_roles(query, gallery, rule, lists) for rule in rules}
 
 
 def query_roles(query: Labels, gallery: Labels, ignored: Iterable[str],
-                lists: IndexLists | None = None) -> Callable[[int], tuple[Integers, Mask]]:
+                lists: QueryLists | None = None) -> Callable[[int], tuple[Integers, Mask]]:
     """Return a function of k: the good images of query k, and the mask of the kept ones."""
     roles = find_roles(query, gallery, ignored, lists)
 
@@ -199,8 +213,8 @@ def _flat(lists: Iterable[Integers]) -> tuple[Integers, Integers]:
     return row, np.concatenate([empty, *parts])
 
 
-def _places(labels: Labels, rule: str) -> Integers:
-    """Return the camera of each image, or its location: cameras 2 and 3 of SYSU-MM01 are at one.
-    """
-    camera = cameras_of(labels, f"{rule!r} is ignored")
-    return np.where(camera == 3, 2, camera) if rule == "same location" else camera
+def _places(query: Labels, gallery: Labels, rule: str) -> Places:
+    column, place, keeps = OF_PLACE[rule]
+    images, queries = (place(_column(labels, side, column, rule))
+                       for labels, side in ((gallery, "gallery"), (query, "query")))
+    return Places(images, queries, keeps)

@@ -41,8 +41,7 @@ from reid_ref.arrays import InputError, as_vector, each_warning_once
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
-from reid_ref.labels import (
-    IndexLists, Labels, check_distances, check_feature_shapes, check_labels)
+from reid_ref.labels import Labels, QueryLists, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import TooFarOff, wrong_products
 from reid_ref.statistics.interval import check_level
 from reid_ref.thresholds.search import search
@@ -57,7 +56,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
                         gallery: Labels, *, far: Iterable[float] = RATES,
                         metric: str | None = None, normalize: bool | None = None,
                         convention: str | Convention = "matlab",
-                        lists: IndexLists | None = None, confidence: float | None = None,
+                        lists: QueryLists | None = None, confidence: float | None = None,
                         max_memory: int | str | None = None,
                         progress: Progress | None = None) -> Thresholds:
     """Find thresholds of the features' distance: TAR at FAR, EER, DIR at FAR.
@@ -106,7 +105,7 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
 def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels, *,
                                   far: Iterable[float] = RATES,
                                   convention: str | Convention = "matlab",
-                                  lists: IndexLists | None = None,
+                                  lists: QueryLists | None = None,
                                   confidence: float | None = None,
                                   max_memory: int | str | None = None,
                                   progress: Progress | None = None) -> Thresholds:
@@ -161,8 +160,9 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
     """
     check_labels(query, gallery)
     rates = _checked_rates(far)
+    how = ranked.among(how)
     (convention,) = how.conventions
-    how.check(query, gallery)
+    query, gallery = how.checked(query, gallery)
     loaded = np.flatnonzero(convention.loaded(query.identity))
     if len(loaded) < len(query):
         ranked = ranked.between("query", loaded, "gallery", np.arange(len(gallery)))

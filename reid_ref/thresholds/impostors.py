@@ -23,7 +23,8 @@ from reid_ref.arrays.cores import blas_threads, in_threads
 from reid_ref.evaluation.ranked import PairParts
 from reid_ref.evaluation.ranks import warn_of_nan
 from reid_ref.ranking.counting import Array, Band, Block, Counting, GalleryPart, Tile, TooFarOff
-from reid_ref.ranking.roles import Mask, Roles
+from reid_ref.ranking.gates import Mask
+from reid_ref.ranking.roles import Roles
 
 #: Bins of equal width; the first and the last have no outer end. Pairs that are no impostors are
 #: in one more, and all numbers fit 16 bits.
@@ -86,7 +87,7 @@ class Impostors:
         kept = roles.columns[roles.good] & ~np.isin(good, junk)
         self.row, self.image = roles.good_query[kept], roles.good[kept]
         self._counting = Counting(*np.divmod(np.union1d(good, junk), n_gallery), roles.columns,
-                                  roles.place, roles.query_place)
+                                  roles.gates)
         self.number = int(roles.n_kept(n_query).sum()) - len(self.row)
         for name, number in (("genuine", len(self.row)), ("impostor", self.number)):
             if not number:
@@ -227,8 +228,8 @@ class Impostors:
         images = part.images.start + tile.columns
         bins[:, ~self._roles.columns[images]] = BINS
         counting = self._counting
-        if counting.place is not None and counting.query_place is not None:
-            bins[counting.place[images] == counting.query_place[queries, np.newaxis]] = BINS
+        for gate in counting.gates:
+            bins[~gate.tile(queries, images)] = BINS
         bins[counting.left_out_of(queries, images)] = BINS
         return bins
 

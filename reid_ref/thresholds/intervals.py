@@ -17,7 +17,8 @@ import numpy as np
 from reid_ref import statistics
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.labels import DISTRACTOR, Labels
-from reid_ref.ranking.roles import Mask, Roles
+from reid_ref.ranking.gates import Mask
+from reid_ref.ranking.roles import Roles
 from reid_ref.statistics import Interval, UnitSums
 from reid_ref.statistics.interval import check_level, logistic, student
 from reid_ref.statistics.units import by_unit_and_query
@@ -40,12 +41,9 @@ def impostors_of(roles: Roles, row: Integers, image: Integers, n_query: int,
     """
     n_gallery = len(roles.columns)
     of_query = roles.n_kept(n_query) - np.bincount(row, minlength=n_query)
-    of_image = n_query * roles.columns - np.bincount(np.append(roles.junk, image),
-                                                     minlength=n_gallery)
-    if roles.place is not None and roles.query_place is not None:
-        places, count = np.unique(roles.query_place, return_counts=True)
-        for place, queries in zip(places, count):
-            of_image[roles.columns & (roles.place == place)] -= queries
+    of_image = -np.bincount(np.append(roles.junk, image), minlength=n_gallery)
+    for queries, mask in roles.by_gate(n_query):
+        of_image += len(queries) * mask
     return of_query, of_image
 
 

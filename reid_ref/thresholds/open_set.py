@@ -11,7 +11,7 @@ from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import Labels
-from reid_ref.ranking.roles import Mask
+from reid_ref.ranking.gates import Mask
 from reid_ref.thresholds import intervals
 from reid_ref.thresholds.impostors import Impostors
 from reid_ref.thresholds.questions import wanted

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.ranking.roles import Mask
+from reid_ref.ranking.gates import Mask
 from reid_ref.thresholds.impostors import BINS, Impostors
 
 #: No bin.

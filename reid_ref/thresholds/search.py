@@ -12,7 +12,8 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.evaluation.how import How, in_queries
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import JUNK, Labels
-from reid_ref.ranking.roles import Mask, Roles, find_roles
+from reid_ref.ranking.gates import Mask
+from reid_ref.ranking.roles import Roles, find_roles
 from reid_ref.signature import fields_of, signature
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.units import RESAMPLES, SEED

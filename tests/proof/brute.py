@@ -27,11 +27,20 @@ def roles(query, gallery, rules, lists, k):
         return set(lists.good[k].tolist()), set(lists.junk[k].tolist())
     labels = query.identity[k], query.camera[k]
     images = list(enumerate(zip(gallery.identity.tolist(), gallery.camera.tolist())))
-    junk = {j for j, image in images if is_ignored(rules, *labels, *image)}
+
+    def is_out(j, image, rules):
+        return (is_ignored(rules, *labels, *image)
+                or "other camera" in rules and image[1] != labels[1]
+                or "other video" in rules and gallery.video[j] != query.video[k]
+                or "itself" in rules and image[0] == labels[0]
+                and gallery.name[j] == query.name[k]
+                or "not a candidate" in rules and not lists.mask[k][j])
+
+    junk = {j for j, image in images if is_out(j, image, rules)}
     # Label -1 makes images junk, but evaluation.m does not ask for it before it calls one good.
     without_label = set(rules) - {"label -1"}
     good = {j for j, image in images
-            if image[0] == labels[0] and not is_ignored(without_label, *labels, *image)}
+            if image[0] == labels[0] and not is_out(j, image, without_label)}
     return good, junk
 
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reid_ref import IndexLists, Labels
+from reid_ref import Candidates, IndexLists, Labels
 from reid_ref.arrays.cores import using
 from tests import cases
 from tests.proof import brute, hand_cases
@@ -29,6 +29,11 @@ IGNORED = [("label -1", "same identity, same camera"), ("same identity, same cam
            ("label -1", "same camera"), ("same camera",), ("same location",), ("label -1",), (),
            ("same identity, same camera", "same location")]
 LISTED = ("listed as junk",)
+#: What needs further columns of labels, and what needs candidates.
+FURTHER = [("other camera",), ("label -1", "other camera"), ("other video", "same camera"),
+           ("itself", "label -1"), ("other video", "itself")]
+AMONG = [("not a candidate",), (*IGNORED[0], "not a candidate"),
+         ("not a candidate", "same camera", "itself")]
 MATLAB = IGNORED[0]
 
 
@@ -49,22 +54,37 @@ def problem(seed):
     make = cases.special if seed % 2 else cases.market_like
     levels = {} if seed % 2 else {"levels": 5}
     distances, query, gallery = make(seed, n_query=6, n_gallery=40, identities=3, **levels)
-    query = Labels([-1, *query.identity[1:]], query.camera)
-    lists = lists_of(seed, 6, 40)
-    return distances, query, gallery, lists, {
-        ignored: brute.ranks(distances.tolist(), query, gallery, ignored, lists)
-        for ignored in (*IGNORED, LISTED)}
+    rng = np.random.default_rng(seed)
+    videos, names = rng.integers(0, 3, 46), [f"image {j}" for j in range(40)]
+    identity = [-1, *query.identity[1:]]
+    # Names of images of any identity: only one of the query's own is the query itself.
+    itself = [rng.choice(np.flatnonzero(gallery.identity == one), 1).tolist() or [k]
+              for k, one in enumerate(identity)] if seed == 0 else [[k] for k in range(6)]
+    query = Labels(identity, query.camera, video=videos[40:],
+                   name=[names[j] for j, in itself])
+    gallery = Labels(gallery.identity, gallery.camera, video=videos[:40], name=names)
+    lists, candidates = lists_of(seed, 6, 40), Candidates(rng.random((6, 40)) < .6)
+    return distances, query, gallery, {None: lists, **dict.fromkeys(AMONG, candidates)}, {
+        ignored: brute.ranks(distances.tolist(), query, gallery, ignored,
+                             candidates if ignored in AMONG else lists)
+        for ignored in (*IGNORED, LISTED, *FURTHER, *AMONG)}
+
+
+def given(lists, ignored):
+    """Index lists, or the candidates for what needs these."""
+    return lists.get(ignored, lists[None])
 
 
 def check_roles():
     roles = afresh("ranking.roles")
     for seed in (0, 1):
         _, query, gallery, lists, _ = problem(seed)
-        for ignored in (*IGNORED, LISTED):
-            of_all = roles.find_roles(query, gallery, ignored, lists)
-            of_query = roles.query_roles(query, gallery, ignored, lists)
+        for ignored in (*IGNORED, LISTED, *FURTHER, *AMONG):
+            of_ignored = given(lists, ignored)
+            of_all = roles.find_roles(query, gallery, ignored, of_ignored)
+            of_query = roles.query_roles(query, gallery, ignored, of_ignored)
             for k, n_kept in enumerate(of_all.n_kept(6).tolist()):
-                good, junk = brute.roles(query, gallery, ignored, lists, k)
+                good, junk = brute.roles(query, gallery, ignored, of_ignored, k)
                 images, kept = of_query(k)
                 # By label, the good images stand in gallery order; lists keep their own.
                 assert sorted(good) == (
@@ -92,7 +112,9 @@ def check_ranks():
             parts.append(functools.partial(
                 replace, counting.matrix_part(distances[:, images]), images=images))
         ranks = rank.rank(rank.in_parts(parts, 6, shares.append), query, gallery,
-                          roles.find_all_roles(query, gallery, expected, lists))
+                          {ignored: roles.find_roles(query, gallery, ignored,
+                                                     given(lists, ignored))
+                           for ignored in expected})
         assert (1 - 1e-9 if width == 40 else 0) < sum(shares) < 1 + 1e-9
         for ignored in expected:
             brute.assert_equal(ranks[ignored], expected[ignored])
@@ -102,7 +124,8 @@ def check_ranks():
 
 def check_orders_of_ties():
     good_ranks, rank = afresh("ranking.good_ranks"), afresh("ranking.rank")
-    distances, query, gallery, lists, _ = problem(0)
+    distances, query, gallery, of_rules, _ = problem(0)
+    lists = of_rules[None]
     for ties, ignored in itertools.product(("numpy", "numpy-reversed"), (MATLAB, LISTED, ())):
         order = {"numpy": lambda k: np.argsort(distances[k]).tolist(),
                  "numpy-reversed": lambda k: np.argsort(-distances[k])[::-1].tolist()}[ties]
@@ -791,7 +814,8 @@ def by_lists(ranked, *labels, **options):
 
 def check_ranked_lists():
     """Complete lists against distances in that order; cut ones against brute force."""
-    _, query, gallery, lists, _ = problem(0)
+    _, query, gallery, of_rules, _ = problem(0)
+    lists = of_rules[None]
     order = np.argsort(np.random.default_rng(3).standard_normal((6, 40)), axis=1)
     distances = np.empty(order.shape)
     np.put_along_axis(distances, order, np.arange(40.)[np.newaxis], axis=1)
@@ -859,20 +883,30 @@ MUTANTS = {
     "ranking.roles": ((check_roles,), [
         '(second[shared], kind="{{stable => heapsort}}"',
         '"same identity, same camera": {"camera": np.{{equal} => less_equal}}}',
-        "if lists is {{not  => }}None and", "(gallery.identity {{!= JUNK => > JUNK + 1}})",
-        "place[image] {{!= => ==}} query_place[row]",
-        "good = {{elsewhere & ~junk => elsewhere => ~junk}}", "junk = {{elsewhere &  => }}passed",
+        "if {{isinstance(lists, IndexLists) => lists is None}} and",
+        "(gallery.identity {{!= JUNK => > JUNK + 1}})",
+        "good = {{inside & ~junk => inside => ~junk}}", "junk = {{inside &  => }}passed",
+        '"camera", lambda camera: camera, np.{{equal => not_equal}}),',
+        '"video", lambda video: video, np.{{equal => not_equal}}),',
+        '"itself": {"name": operator.{{eq => ne}}',
+        "{{        gates.append(lists)\n =>         pass\n}}",
         "{{    junk &= columns[image]\n =>  =>     junk &= columns[image]\n    good &= "
         "columns[image]\n}}",
         'first, side="right") - start{{ =>  + 1}}',
         'first, side="{{left => right}}")', "before = np.cumsum(count){{ - count => }}",
         "np.where(camera == {{3, 2 => 2, 1}},",
-        "kept[self.query_place == place] -= {{images => 1}}",
         "return kept{{ - np.bincount(self.junk_query, minlength=n_query) => }}",
-        "(self.place{{[self.columns] => }}, return_counts",
-        "!= self.query_place[{{queries => 0}}, np.newaxis]",
+        "yield queries, {{self.columns & => True &}} every_gate",
+        "kept &= every_gate(self.gates, {{queries => slice(0, 1)}}, slice(None))",
+        "return_inverse=True)[1].reshape(-1){{ => [::-1]}}",
         "[self.junk_query[pairs]{{ - queries.start => }}, ",
         "(np.arange(len(parts), dtype=np.int64), [len({{images => parts[0]}}) for",
+    ]),
+    "ranking.gates": (RANKS, [
+        "self.image[images], self.query[{{queries => slice(0, 1)}}, np.newaxis]",
+        "self.keeps(self.image[image], self.query[{{query => query[::-1]}}])",
+        "image=self.image[{{images => :}}]", "passed = {{passed & gate => gate}}.tile",
+        "passed {{&= => =}} gate.pairs", "        return self.{{query => image}}\n",
     ]),
     "ranking.rank": (RANKS, [
         "share = 1 / {{max(1, len(groups) * len(parts) => len(parts}})",
@@ -885,10 +919,10 @@ MUTANTS = {
         "        if {{len(added[rule]) => False}}:\n",
         "union[1:] {{!= union[:-1 => == union[1:}}])",
         "added = left_out{{[~_in(left_out, junk)] => }}",
-        "        {{counts &= role.place[image] != role.query_place[row] => pass}}\n",
+        "role.columns[image]{{ & every_pair(role.gates, row, image) => }}",
         "keys{{ - n_gallery * query => }}",
         "place[{{np.append(keys, -1)[place] == among => place < len(keys)}}]",
-        "counts = {{role.columns[image] => image >= 0}}", "gallery.identity {{== => !=}} JUNK)",
+        "added[{{role.columns[image] => (image >= 0)}} &", "gallery.identity {{== => !=}} JUNK)",
         '["{{labelled", " => }}junk"], ', "~is_junk{{ & roles.columns[roles.good] => }}",
         "rank_ = before[0] + before[{{2] + 1 => 2] => 1] + 1}}",
         "{{(n_gallery + 1) + => n_gallery -}} rank_", "tied=before[1, order]{{ + 1 => }}",
@@ -905,7 +939,8 @@ MUTANTS = {
         "{{        is_near[counting.left_out_of(self.rows, images.start + self.columns)] = "
         "False\n => }}",
         "[column >= 0]{{ - rows.start => }}, column", "columns=self.columns{{[images] => }}",
-        "                        {{!= => ==}} counting.query_place[self",
+        "{{            is_near &= gate.tile(self.rows, self.columns)\n =>             pass\n}}",
+        "gates=tuple(gate{{.within(images) => }} for",
         "{{np.where(columns[place] == images, place, -1) => place}}",
         "    place[place == len(columns)] = {{0 => -2}}\n",
         "{{        pairs = pairs[bounds[0][pairs] == bounds[0][pairs]]  # not NaN\n => }}",
@@ -957,7 +992,7 @@ MUTANTS = {
         "len(nan_images){{ - np.isin(goods.image[pairs], nan_images) => }}",
         "{{np.searchsorted(nan_images, goods.image[pairs] => len(nan_images}})",
         "{{counts = counts & ~np.isin(np.arange(len(images)), out) => pass}}",
-        "counts & (counting.place {{!= => ==}} counting",
+        "counting.gates, slice({{query, query + 1 => 0, 1}}), slice(None))[0]",
         "np.{{fmax => maximum => fmin}}.reduceat",
         "            {{left_open = [] => pass}}\n", "before[:, pairs] {{+= => =}} counts\n  "
         "              reported", "before[:, pairs] {{+= => =}} _count_among",
@@ -1126,7 +1161,7 @@ MUTANTS = {
         "if {{getattr(convention, name) != getattr(default, name)} => name == 'cmc'}}}",
     ]),
     "evaluation.engine": (RESULT, [
-        "in_order.n_junk{{ - n_absent => }})",
+        "in_list.n_junk{{ - n_absent => }})",
         "in_order = {{convention.in_order(loaded.ranks) => loaded.ranks}}",
         "status[{{absent & ~np.isin(identity, gallery.identity) => ~np.isin(identity, "
         "gallery.identity) & ~absent}}]",

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +14,10 @@ from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import UNMATCHED, find_convention
+from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
-from reid_ref.labels import Labels, count_distractors
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import Labels, QueryLists, count_distractors
 from reid_ref.measures import measure
 from reid_ref.result import Means, Result, means_of, values_of
 from reid_ref.result.systems import METRICS
@@ -60,17 +62,26 @@ def run(request: ExplainRequest) -> None:
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
     common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
-    listed = [] if request.query is None else ranked_list(
-        next(data.input.exact_rows(np.array([request.query]), how)),
-        data.query[request.query:request.query + 1], data.gallery, [walk.origin, walk.target],
-        lists=lists and lists.of_queries(slice(request.query, request.query + 1)),
-        distractors=count_distractors(data.query, data.gallery) > 0)
+    listed = [] if request.query is None else _listed(data, request.query, how, walk, lists)
     show_answer(
         request.format, table=lambda: as_text(
             walk, input_of(request.files, data), data.query, request.query, listed,
             named or METRICS),
         json=lambda: as_answer(
             walk, data.query, request.files, data.layout, request.query, listed, named))
+
+
+def _listed(data: ResultFile, query: int, how: How, walk: Explanation,
+            lists: QueryLists | None) -> list[ListedImage]:
+    """Return the ranked list of a query, with its ranks under both conventions."""
+    both = data.input.among(replace(how, lists=lists, conventions=(
+        walk.start.convention, walk.end.convention)))
+    one = slice(query, query + 1)
+    asks, gallery = labels_to_rank(data.query, data.gallery, both.conventions)
+    return ranked_list(
+        next(data.input.exact_rows(np.array([query]), how)), asks[one], gallery,
+        list(both.conventions), lists=both.lists_of(one),
+        distractors=count_distractors(data.query, data.gallery) > 0)
 
 
 def as_text(walk: Explanation, given: Iterable[tuple[str, str]], query: Labels,

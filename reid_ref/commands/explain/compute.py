@@ -18,11 +18,11 @@ from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_conve
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.labels import IndexLists
+from reid_ref.labels import QueryLists
 from reid_ref.result import Result
 
 #: The choices in the order in which they are changed.
-ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cmc",
+ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cut", "cmc",
          "cmc_length")
 
 
@@ -171,7 +171,7 @@ def _that_apply(data: ResultFile, *conventions: Convention) -> Iterable[Conventi
 
 def explain(data: ResultFile, origin: str | Convention = "matlab",
             target: str | Convention = "torchreid", *, metric: str | None = None,
-            normalize: bool | None = None, lists: IndexLists | None = None,
+            normalize: bool | None = None, lists: QueryLists | None = None,
             max_memory: int | str | None = None, progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
 

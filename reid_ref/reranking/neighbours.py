@@ -6,6 +6,7 @@ stable sort, and the largest distance.
 """
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,11 @@ TILE = 4096
 
 #: Rows of a tile that are computed at a time, so that they stay in the processor's cache.
 STRIP = 32
+
+#: Kernels of OpenBLAS for arm64 multiply a matrix of single precision by its own transpose wrongly
+#: (numpy issue 31776), in numpy 1.26 with SVE of 512 bits or more, in 2.4 with SME. They multiply
+#: by the transpose of a copy rightly.
+COPIED = platform.machine() in ("arm64", "aarch64")
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,14 @@ class ImagePairs:
         """Return rows of features times the metric."""
         return rows if self.metric is None else rows @ self.metric
 
+    def left(self, rows: slice) -> Any:
+        """Return the left factor of a product of tiles."""
+        left = self.times_metric(self.features[rows])
+        return left.copy() if COPIED and self.metric is None else left
+
     def tile(self, rows: slice, columns: slice) -> Array:
         """Return the distances of the images `rows` to the images `columns`."""
-        tile: Array = self.times_metric(self.features[rows]) @ self.features[columns].T
+        tile: Array = self.left(rows) @ self.features[columns].T
         return _finish_tile(self, tile, rows, columns)
 
     def entries(self, indptr: Array, indices: Array) -> Array:
@@ -81,7 +92,7 @@ class ImagePairs:
         room = np.empty(min(size, TILE)**2, dtype)
         blocks = blocks_of(size, TILE)
         for k, rows in enumerate(blocks):
-            left = self.times_metric(self.features[rows])
+            left = self.left(rows)
             for columns in blocks[k:]:  # ascending for every image, as `_merge` needs
                 tile = room[:len(left) * (columns.stop - columns.start)].reshape(len(left), -1)
                 np.matmul(left, self.features[columns].T, out=tile)

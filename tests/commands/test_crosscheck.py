@@ -697,7 +697,8 @@ def test_what_it_prints_and_warns_is_shown_shortened_and_goes_nowhere_else(capfd
     ("*arguments", "g_camids, 50), torch"),
     ("d, q, g, r, h, *, max_rank, cython=True", "(d, q, g, r, h, max_rank=50), torch"),
     ("d, q, g, r=None, h=None, use_cython=True, max_rank=1", "h, max_rank=50), torch"),
-    ("d, q, g, r, h, most, /", "g_camids, 50), torch"), ("d, who, where", "(d, who, where), torch"),
+    ("d, q, g, r, h, most, /", "g_camids, 50), torch"),
+    ("d, who, where", "(d, who, where), torch"),
     ("distances, query, gallery, convention=None, more=1, most=2", "our signature")])
 def test_signatures(parameters, form):
     made_object = type("Made", (), {"__call__": eval(f"lambda self, {parameters}: 0")})()

@@ -294,3 +294,16 @@ def test_bad_input(change, argument, noun):
                  "k2": 2, **change}
     error = refused(argument, noun, lambda: list(rerank_blocks(**arguments)))
     assert "\n" not in str(error)
+
+
+def test_on_arm64_no_matrix_is_multiplied_by_its_own_transpose(monkeypatch):
+    """Kernels of OpenBLAS are wrong there; products of whole numbers are the same either way."""
+    features = np.random.default_rng(5).integers(0, 40, (60, 12)).astype(np.float32)
+    sides = features[:20], features[20:]
+    expected = rerank(*sides, normalize=False)
+    monkeypatch.setattr(neighbours, "COPIED", True)
+    pairs = neighbours.pairs_of(features, None, "squared")
+    assert not np.shares_memory(pairs.left(slice(0, 20)), features)
+    np.testing.assert_array_equal(rerank(*sides, normalize=False), expected)
+    monkeypatch.setattr(neighbours, "COPIED", False)
+    assert np.shares_memory(pairs.left(slice(0, 20)), features)

@@ -27,10 +27,11 @@ def cores(size: Size, folder: Path) -> Numbers:
     for dims in size.dims:
         for difficulty in made.DIFFICULTIES:
             query, gallery = made.both_features(market, difficulty, dims)
-            out = np.zeros((len(query), len(gallery)), np.float32)
+            kept = made.kept(market, gallery)
+            out = np.zeros((len(query), len(kept)), np.float32)
             measured[f"{dims}-d, {difficulty}"] = both(
                 size, lambda threads: evaluate(query, gallery, *labels, threads=threads),
-                lambda _: np.matmul(query, gallery.T, out=out))
+                lambda _: np.matmul(query, kept.T, out=out))
     for difficulty in made.NOISE:
         matrix = made.distances(market, difficulty)
         measured[f"matrix, {difficulty}"] = both(

@@ -7,6 +7,8 @@ counts, its counts are ours.
 """
 from __future__ import annotations
 
+import own_kernel  # noqa: F401  (before numpy)
+
 import ctypes
 import subprocess
 import sys

@@ -9,6 +9,8 @@ promise: products and reads gain less than twice from the second core already.
 """
 from __future__ import annotations
 
+import own_kernel  # noqa: F401  (before numpy)
+
 import ctypes
 import multiprocessing
 import os

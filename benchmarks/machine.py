@@ -4,20 +4,35 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import re
 from pathlib import Path
 
 import numpy as np
 
+from own_kernel import kernel
 from peers import octave_version
 from reid_ref import __version__
 
 
 def machine() -> dict[str, str]:
     return {"processor": field("/proc/cpuinfo", "model name") or platform.machine(),
+            "model": f"family {field('/proc/cpuinfo', 'cpu family')}, "
+                     f"model {field('/proc/cpuinfo', 'model')}",
             "vectors": vectors(),
+            "kernel": kernel(),
             "cores": str(len(os.sched_getaffinity(0))),
             "memory": f"{int(field('/proc/meminfo', 'MemTotal').split()[0]) / 2**20:.0f} GiB",
             "system": f"{platform.system()} {platform.machine()}"}
+
+
+def file_name(described: dict[str, str]) -> str:
+    """Return a file name for a kind of processor.
+
+    >>> file_name({"processor": "AMD EPYC", "model": "family 26, model 2"})
+    'amd-epyc-family-26-model-2'
+    """
+    words = f"{described['processor']} {described['model']}".lower()
+    return "-".join(re.findall("[a-z0-9]+", words))
 
 
 def vectors() -> str:

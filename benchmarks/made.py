@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import Labels
+from reid_ref.labels import JUNK
 
 Array = npt.NDArray[Any]
 
@@ -106,6 +107,11 @@ def both_features(made: Market, difficulty: str, dims: int) -> tuple[Array, Arra
     """Return query and gallery features."""
     return (features(made.query, difficulty, dims, SEED + 1),
             features(made.gallery, difficulty, dims, SEED + 2))
+
+
+def kept(made: Market, gallery: Array) -> Array:
+    """Return the features of the images that the convention keeps, those without label -1."""
+    return np.ascontiguousarray(gallery[made.gallery.identity != JUNK])
 
 
 def distances(made: Market, difficulty: str) -> Array:

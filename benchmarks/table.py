@@ -41,16 +41,23 @@ class Row:
     unit: str = "x"
     wanted: str = ""
 
+    def short(self) -> str:
+        """Return ours and the ratio, for the table of README.md."""
+        return ", ".join(filter(None, (self.ours, self.shown())))
+
+    def shown(self) -> str:
+        return (f"{self.value:.3g}" if self.value < 1000 else f"{self.value:.0f}") + self.unit
+
     def cells(self) -> tuple[str, ...]:
-        shown = f"{self.value:.3g}" if self.value < 1000 else f"{self.value:.0f}"
+        shown = self.shown()
         if self.wanted not in WANTED:
-            return self.work, self.ours, self.against, shown + self.unit, "", "", ""
+            return self.work, self.ours, self.against, shown, "", "", ""
         faster = self.wanted in FASTER
         reached = [name for name, limit in zip(("at least", "aim"), WANTED[self.wanted])
                    if (self.value >= limit if faster else self.value <= limit)]
         limits = [f"{limit}x" if faster else LIMIT.format(limit, self.unit)
                   for limit in WANTED[self.wanted]]
-        return (self.work, self.ours, self.against, shown + self.unit, *(limits + [""])[:2],
+        return (self.work, self.ours, self.against, shown, *(limits + [""])[:2],
                 reached[-1] if reached else "no")
 
 
@@ -81,7 +88,7 @@ def feature_rows(measured: dict[str, Any]) -> list[Row]:
             times = one["seconds"]
             work = f"(b) features, {dims}-d, {difficulty}, mAP {one['mAP']:.2f}"
             found.append(Row(work, second(times["ours"]),
-                             f"the matrix product: {second(times['product'])}",
+                             f"the product of kept images: {second(times['product'])}",
                              times["ours"] / times["product"], wanted=dims))
             found.append(memory_row(work, one["bytes_beyond_input"], "the features"))
     return found

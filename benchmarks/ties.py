@@ -7,6 +7,8 @@ column is the peak of this process's memory beyond what it held, at the default 
 """
 from __future__ import annotations
 
+import own_kernel  # noqa: F401  (before numpy)
+
 import os
 import sys
 import time

@@ -9,7 +9,7 @@ from reid_ref.commands.compare.compute import compare
 from reid_ref.commands.crosscheck import compute as crosschecking
 from reid_ref.commands.crosscheck.compute import crosscheck
 from reid_ref.commands.doctor.compute import doctor
-from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.evaluate.show import rows as formats
 from reid_ref.commands.explain.compute import explain
 from reid_ref.commands.validate.compute import validate

@@ -596,6 +596,9 @@ def single_gallery_shot(rows: DistanceRows, length: int, *_: Any) -> Doubles:
         beaten = ahead[:, :-1] / ahead[:, -1:]
         number = np.zeros((n_good, length))  # probability of each number of identities before
         number[:, 0] = 1
+        if length == 1:  # the same products, in the same order
+            number[:, 0] = np.multiply.reduce(1 - beaten, axis=0)
+            beaten = beaten[:0]
         for chance in beaten:
             moved = number[:, :-1] * chance[:, np.newaxis]
             number *= 1 - chance[:, np.newaxis]

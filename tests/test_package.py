@@ -108,7 +108,7 @@ def test_the_source_archive_holds_what_the_tests_need(tmp_path):
     archive, = (tmp_path / "dist").iterdir()
     listed = subprocess.run(["tar", "tzf", archive], capture_output=True, text=True).stdout
     inside = {name.partition("/")[2] for name in listed.splitlines() if not name.endswith("/")}
-    assert set(files) - inside == {".gitignore"}
+    assert set(files) - inside == {".gitignore", ".pre-commit-config.yaml"}
     assert {name for name in inside - set(files) if ".egg-info/" not in name} == {"PKG-INFO"}
 
 
@@ -168,6 +168,23 @@ def test_the_scripts_install_groups_and_extras_that_there_are():
     assert set(re.findall(r"--group (\w+)", scripts)) == {*groups} - {"requires"}
     named = ",".join(re.findall(r"(?:\.|PATH|wheel)\[([\w,]+)\]", scripts)).split(",")
     assert {"hdf5", "report", "scipy"} <= set(named) <= about.EXTRAS.keys()
+
+
+def test_the_workflows_run_what_is_here():
+    """Scripts that there are, and on other systems the lines of CONTRIBUTING.md."""
+    workflows = {path.stem: yaml.safe_load(path.read_text())
+                 for path in (ROOT / ".github/workflows").glob("*.yml")}
+    assert set(workflows) == {"tests", "docs", "release"}
+    lines = {name: [step["run"] for step in job["steps"] if "run" in step]
+             for workflow in workflows.values() for name, job in workflow["jobs"].items()}
+    assert lines["all"] == [".ci/run"] and lines["linux"] == ["sh tests/run"]
+    for line in {*lines["all"], *lines["build"], ".ci/workflows", ".ci/arm64"}:
+        assert os.access(ROOT / line, os.X_OK), line
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    for line in lines["systems"]:
+        assert f"    {line}\n" in page or line.startswith(("git ", "python -m reid_ref")), line
+    assert {job.get("environment") for job in workflows["release"]["jobs"].values()} == {
+        None, "pypi"}
 
 
 def test_the_recipe_needs_what_the_package_needs():

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from reid_ref.arrays import InputError, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.compare.compute import compare_systems
 from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
-from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.console import options as common
 from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr
@@ -145,11 +145,16 @@ def parse_tolerance(text: str) -> Decimal:
     return Decimal(text)
 
 
-def examine(request: GateRequest, data: ResultFile,
-            conventions: Iterable[Convention]) -> Findings:
-    """Return the doctor's findings; warn of those without a warning of their own."""
-    findings = findings_of_conventions(data, common.how(request, conventions),
-                                       common.max_memory(request) or bytes_of(None))
+def examine(request: Request, data: ResultFile, conventions: Iterable[Convention],
+            normalize: bool | None = None) -> Findings:
+    """Return the doctor's findings; warn of those without a warning of their own.
+
+    `normalize`: True where raw features are shown beside normalised ones, and need no warning.
+    """
+    how = common.how(request, conventions)
+    findings = findings_of_conventions(
+        data, how if normalize is None else replace(how, normalize=normalize),
+        common.max_memory(request) or bytes_of(None))
     for finding in findings:
         if finding.key not in WARNED_OF:
             warn(finding.line)

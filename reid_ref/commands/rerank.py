@@ -13,6 +13,7 @@ from reid_ref.console.answers import Origin, dataset_of, input_of, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.request import Request, option
 from reid_ref.conventions import Convention, Reranking
+from reid_ref.datasets import recognise
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
@@ -118,7 +119,6 @@ def run(request: RerankRequest) -> int:
     numbers = _check(request)
     options = confidence.interval_options(request)
     data = common.read_files(request)
-    data.input.without_candidates("re-ranking, which compares images with all others")
     data.features("data", remedy="give the features of query and gallery")
     with each_warning_once():
         original = evaluate_file(request, data, common.how(request, [convention]))
@@ -128,7 +128,7 @@ def run(request: RerankRequest) -> int:
         common.check_measures(request, results.values())
         results, intervals = confidence.results_with_intervals(request, results, options)
     findings = gates.examine(request, data, [convention])
-    dataset = dataset_of(common.recognised(data)) if request.format == "json" else None
+    dataset = dataset_of(recognise(data.query, data.gallery)) if request.format == "json" else None
     show_answer(
         request.format,
         table=lambda: as_table(results, input_of(request.files, data), measures, intervals),

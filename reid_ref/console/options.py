@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.arrays import InputError, check_choice
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.console.protocol_names import reading
 from reid_ref.console.request import Request
@@ -17,9 +17,7 @@ from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
     CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
     known_as, lacking_cameras)
-from reid_ref.datasets import Recognised
 from reid_ref.datasets.benchmarks import benchmark_named
-from reid_ref.datasets.fingerprints import recognise
 from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
@@ -118,15 +116,6 @@ def max_memory(request: Request) -> int | None:
     """Return the bytes of --max-memory, where a command has it and it was given."""
     given = request.max_memory
     return None if given is None else bytes_of(given, "--max-memory")
-
-
-def recognised(data: ResultFile) -> Recognised | None:
-    """Return the benchmark that the labels are of; warn of what differs from it."""
-    benchmark = recognise(data.query, data.gallery)
-    # That a loader drops label -1 changes no number of matlab, and is the custom of many.
-    if benchmark and any("your loader drops them" not in text for text in benchmark.off):
-        warn(benchmark.sentence)
-    return benchmark
 
 
 def convention_names(request: Request, default: str = "matlab") -> list[str] | None:

@@ -243,7 +243,7 @@ class Request:
             action = command.add_argument(
                 *table[flag].metadata["flags"], dest=table[flag].name,
                 default=list(default) if default == () else default, **how)
-            if flag == "--normalize":
+            if how.get("action") is argparse.BooleanOptionalAction:
                 action.default = None  # given at once, some Pythons would print it in the help
         if formats:
             add_format(command, formats)
@@ -253,8 +253,9 @@ class Request:
         table, names = self.table(), []
         for flag in flags:
             value = getattr(self, table[flag].name) if flag in table else None
-            if flag == "--normalize" and value is False:
-                names.append("--no-normalize")
+            if value is False and table[flag].metadata["how"].get(
+                    "action") is argparse.BooleanOptionalAction:
+                names.append(flag.replace("--", "--no-", 1))
             elif not (value is None or value is False or value in ([], ())):  # 0 is given
                 names.append(flag)
         return names

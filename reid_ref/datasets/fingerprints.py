@@ -103,6 +103,13 @@ class Recognised:
         known = "" if self.has_cameras else " that needs no camera"
         return f"{self.fingerprint.name}: every count{known} agrees"
 
+    @property
+    def only_lacks_junk(self) -> bool:
+        """Whether the only difference is that a loader drops label -1, as many do: no number of
+        matlab changes.
+        """
+        return bool(self.off) and all("your loader drops them" in text for text in self.off)
+
 
 def _fingerprint(benchmark: Mapping[str, Any]) -> Fingerprint:
     table = benchmark["fingerprint"]

@@ -54,9 +54,11 @@ from reid_ref.datasets.fingerprints import (
     FINGERPRINTS, good_and_same_camera, good_and_wrong)
 from reid_ref.disk import read_lines, rows_of_table
 from reid_ref.labels import JUNK, Labels
+from reid_ref.measures import measure
 from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
 
+_NAMED = re.compile(r"(?:[\w@-]+=[0-9.%]+,?)+")
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%?)")
 
 
@@ -69,20 +71,28 @@ class Figure:
     Parameters
     ----------
     rank1, mAP : Decimal or None
+    others : tuple of (str, Decimal)
+        Further numbers by the names of their measures, such as Rank-5 and mINP.
     """
 
     rank1: Decimal | None
     mAP: Decimal | None
+    others: tuple[tuple[str, Decimal], ...] = ()
+
+    def numbers(self) -> dict[str, Decimal]:
+        """Return what was printed, by the names of measures."""
+        named = [("Rank-1", self.rank1), ("mAP", self.mAP), *self.others]
+        return {name: value for name, value in named if value is not None}
 
     @property
     def over(self) -> str:
         """What is over 100 percent; empty if nothing is."""
-        return str(Figure(*(None if value is None or value <= 100 else value
-                            for value in (self.rank1, self.mAP))))
+        rank1, mAP = (None if value is None or value <= 100 else value
+                      for value in (self.rank1, self.mAP))
+        return str(Figure(rank1, mAP))
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in (
-            ("Rank-1", self.rank1), ("mAP", self.mAP)) if value is not None)
+        return ", ".join(f"{name} {value}" for name, value in self.numbers().items())
 
 
 def parse_figure(text: str) -> Figure:
@@ -95,11 +105,15 @@ def parse_figure(text: str) -> Figure:
 
     Examples
     --------
-    >>> parse_figure("81.1/67.60")
-    Figure(rank1=Decimal('81.1'), mAP=Decimal('67.60'))
+    >>> parse_figure("81.1/67.60").mAP
+    Decimal('67.60')
     >>> parse_figure("/67.6").rank1 is None
     True
+    >>> str(parse_figure("Rank-1=81.1,Rank-5=92.4,mAP=67.6"))
+    'Rank-1 81.1, mAP 67.6, Rank-5 92.4'
     """
+    if "=" in text:
+        return _named_figure(text)
     parts = [part.strip() for part in text.split("/")]
     if len(parts) == 1 and _NUMBER.fullmatch(parts[0]):
         raise InputError("published", "RANK1/mAP", repr(text), "for Rank-1 alone write "
@@ -111,15 +125,29 @@ def parse_figure(text: str) -> Figure:
     return Figure(rank1, mAP)
 
 
+def _named_figure(text: str) -> Figure:
+    """Read NAME=NUMBER,NAME=NUMBER: names of measures, percent."""
+    numbers: dict[str, Decimal] = {}
+    for part in text.split(","):
+        name, _, digits = (word.strip() for word in part.partition("="))
+        with errors_at("published"):
+            name = measure(name).name
+        if name in numbers:
+            raise InputError("published", f"{name} once", repr(text))
+        numbers[name] = _percent(digits, "published")
+    return Figure(numbers.pop("Rank-1", None), numbers.pop("mAP", None), tuple(numbers.items()))
+
+
 def is_figure(text: str) -> bool:
     """Return whether a text is meant as RANK1/mAP, and not as the name of a file.
 
     Examples
     --------
-    >>> is_figure("81.1/67,6"), is_figure("81.1/a.mat")
-    (True, False)
+    >>> is_figure("81.1/67,6"), is_figure("81.1/a.mat"), is_figure("mAP=67.6,Rank-5=92.4")
+    (True, False, True)
     """
-    return "/" in text and not set(text) - set("0123456789.,%/ ")
+    pair = "/" in text and not set(text) - set("0123456789.,%/ ")
+    return pair or _NAMED.fullmatch(text) is not None
 
 
 def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str, Figure]]:
@@ -694,4 +722,5 @@ def paper_figure(row: Published) -> Figure:
     >>> str(paper_figure(by_key("market1501/bagtricks-resnet50")))
     'Rank-1 94.5, mAP 85.9'
     """
-    return Figure(*(Decimal(text) if text else None for text in (row.rank1, row.mAP)))
+    rank1, mAP = (Decimal(text) if text else None for text in (row.rank1, row.mAP))
+    return Figure(rank1, mAP)

@@ -35,6 +35,8 @@ class ResultFile(Value):
         The images that may be found for each query, where these differ.
     extra : tuple of str
         The file's other keys, which are not read.
+    multi_query : (Labels, array), or None
+        Images of the queries' identities on their cameras, which `pool_queries` takes.
 
     Notes
     -----
@@ -54,6 +56,7 @@ class ResultFile(Value):
     extra: tuple[str, ...] = ()
     ranked: RankedLists | None = None
     candidates: Candidates | None = None
+    multi_query: tuple[Labels, Matrix] | None = None
 
     @property
     def input(self) -> Input:

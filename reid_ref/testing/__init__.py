@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reid_ref.conventions import Convention
-    from reid_ref.testing.kit import CheckResult, Report, check_evaluator
+    from reid_ref.testing.kit import check_evaluator
+    from reid_ref.testing.report import CheckResult, Report
 
 __all__ = ["CheckResult", "Report", "check_evaluator", "parametrize"]
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from reid_ref.testing.candidates import rules_of_protocols
 from reid_ref.testing.checks import CHECKS, Check, checks_of
 from reid_ref.testing.judging import (
     JUDGES, LEVELS, Verdict, differences, result_of, try_asking)
+from reid_ref.testing.report import CheckResult, Report
 from reid_ref.testing.rules import Pairs, Rule, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 
@@ -24,57 +25,6 @@ from reid_ref.testing.smallest import as_code, by_hand, smallest
 DEFAULT = "torchreid-function"
 #: Largest smallest problem that is printed: images of the gallery.
 _PRINTED = 12
-
-
-@dataclass(frozen=True)
-class CheckResult:
-    """What came of one check.
-
-    Parameters
-    ----------
-    name : str
-        A key of `CHECKS`.
-    status : {"passed", "failed", "error"}
-        Error: the evaluator raised an exception.
-    message : str
-        One line, and then what shows it; "" if there is nothing to tell.
-    """
-
-    name: str
-    status: str
-    message: str = ""
-
-
-@dataclass(frozen=True)
-class Report:
-    """What the checks found.
-
-    Parameters
-    ----------
-    evaluator, convention : str
-        Its name, and the rule that it claims.
-    rule : str or None
-        The convention, or the choices of one, that gives its numbers wherever it answers; None
-        if there is none.
-    how : str
-        How it was called, and how its answer was understood.
-    checks : tuple of CheckResult
-    """
-
-    evaluator: str
-    convention: str
-    rule: str | None
-    how: str
-    checks: tuple[CheckResult, ...] = field(repr=False)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.status == "passed" for check in self.checks)
-
-    def __str__(self) -> str:
-        from reid_ref.testing.text import report_text
-        return report_text(self)
 
 
 @dataclass(frozen=True)

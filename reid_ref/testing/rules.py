@@ -71,7 +71,8 @@ def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float) -> Ru
              or _agreeing([way for way in named if not is_drawn(way)], pairs, tolerance)
              or _changed(bases, 2, pairs, tolerance))
     if found is not None:
-        return Rule(found[0].name, _words(found[0]), found[1], found[0])
+        way = _in_one_step(found[0])
+        return Rule(way.name, _words(way), found[1], way)
     return _mistake(pairs, convention or CONVENTIONS["torchreid-function"], tolerance)
 
 
@@ -85,8 +86,7 @@ def _agreeing(ways: Iterable[Convention], pairs: Pairs,
 def _filtered(ways: Iterable[Convention], pairs: Pairs,
               tolerance: float) -> tuple[list[Convention], dict[str, int]]:
     """Return the conventions that agree with all answers, and how near each is."""
-    columns = {name for arrays, _ in pairs[:1] for name in arrays.query.columns()}
-    left = [way for way in ways if not way.needs_lists and columns_of(way.not_ranked) <= columns]
+    left = [way for way in ways if pairs and _applies(way, pairs[0][0])]
     level: dict[str, int] = {}
     for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
         kept = []
@@ -97,6 +97,14 @@ def _filtered(ways: Iterable[Convention], pairs: Pairs,
                 level[way.name] = max(level.get(way.name, 0), near)
         left = kept
     return left, level
+
+
+def _applies(way: Convention, arrays: Arrays) -> bool:
+    """Whether the labels suffice for a convention."""
+    one_set = arrays.query is arrays.gallery
+    return not (way.needs_lists or way.needs_candidates) and (
+        columns_of(way.not_ranked) <= {*arrays.query.columns()}) and (
+        one_set or "itself" not in way.ignored)
 
 
 # ------------------------------------------------------------------ other choices
@@ -126,13 +134,15 @@ def _of_ap(base: Convention) -> Iterator[list[dict[str, Any]]]:
     """Yield the changes of each choice that AP depends on."""
     yield [{"ap": value} for value in CHOICES["ap"]
            if value != base.ap and not value.startswith("sklearn")]
-    label = tuple(rule for rule in base.ignored if rule == f"label {JUNK}")
+    labels: list[tuple[str, ...]] = [(f"label {JUNK}",), ()]
+    labels = labels if labels[0][0] in base.ignored else labels[::-1]
     others = [rule for rule in CHOICES["ignored"] if rule not in (
-        "listed as junk", f"label {JUNK}")]
-    yield [{"ignored": rules} for rules in (label, *((*label, rule) for rule in others))
-           if rules != base.ignored]
+        "listed as junk", "not a candidate", f"label {JUNK}")]
+    every = [(*label, *rule) for label in labels for rule in [(), *((each,) for each in others)]]
+    yield [{"ignored": rules} for rules in every if rules != base.ignored]
     yield [{"top_k": cut, "recall": recall} if recall != base.recall else {"top_k": cut}
-           for cut in _CUTS for recall in CHOICES["recall"]]
+           for cut in _CUTS for recall in CHOICES["recall"]] + [
+        {"top_k": cut, "recall": "found", "cut": "before-ignoring"} for cut in _CUTS]
 
 
 def _combined(base: Convention, most: int,
@@ -163,7 +173,16 @@ def _fewest(ways: list[Convention], most: int) -> list[Convention]:
 def _n_changed(way: Convention) -> int:
     base = CONVENTIONS.get(way.base, way)
     return sum(getattr(way, name) != getattr(base, name)
-               for name in ("ap", "ignored", "top_k", "unmatched", "cmc", "arithmetic"))
+               for name in ("ap", "ignored", "top_k", "cut", "unmatched", "cmc", "arithmetic"))
+
+
+def _in_one_step(way: Convention) -> Convention:
+    """Return a convention as one change of its base, which its name lists."""
+    base = CONVENTIONS.get(way.base)
+    if base is None or way.name == way.base:
+        return way
+    return base.replace(**{name: getattr(way, name) for name in (*CHOICES, "top_k")
+                           if getattr(way, name) != getattr(base, name)})
 
 
 def _words(convention: Convention) -> str:

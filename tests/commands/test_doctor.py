@@ -114,8 +114,12 @@ def test_nothing_on_benchmarks(name, noise, dimension):
 
 def test_nothing_on_cuhk03():
     folder = shared("real/cuhk03_np_100q")
-    assert all_keys(reid_ref.read(*(folder / f"{name}.txt" for name in (
-        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))) == []
+    data = reid_ref.read(*(folder / f"{name}.txt" for name in (
+        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
+    found, = doctor(data)
+    assert (found.key, found.severity) == ("doctor:benchmark-counts", "note")
+    assert "there are 100 queries instead of 1,400" in found.sentence
+    assert findings_of_conventions(data, NORMALISED) == []
 
 
 def test_the_sample_does_not_grow():
@@ -309,11 +313,12 @@ def test_shuffled_labels_are_found(noise, dimension):
     query, gallery = read_real("market1501")
     data = of_features(query, gallery, *features(query, gallery, 0, noise, dimension))
     assert all_keys(data) == []
-    found, = findings(shuffled(data, .2))
+    counts, found = findings(shuffled(data, .2))
+    assert counts.key == "doctor:benchmark-counts"
     assert (found.key, found.severity) == ("doctor:two-modes", "warning")
     assert .15 < found.evidence["share"] < .25 and "of the good pairs are as far" in found.sentence
     assert [one.key for one in findings_of_conventions(
-        shuffled(data, .2), of("simpleir"))] == ["doctor:two-modes"]
+        shuffled(data, .2), of("simpleir"))] == ["doctor:benchmark-counts", "doctor:two-modes"]
 
 
 @pytest.mark.parametrize("share", [.1, .2, .5])
@@ -333,11 +338,12 @@ def msmt17(camera):
 
 
 def test_cameras_of_one_digit_on_a_benchmark_with_more():
-    found, = findings(msmt17(lambda camera: camera % 10))
+    found, counts = findings(msmt17(lambda camera: camera % 10))
+    assert counts.evidence["cameras"], counts.evidence["expected_cameras"] == (10, 15)
     assert (found.key, found.severity) == ("doctor:camera-digit", "warning")
     assert "There are 10 cameras, 0 to 9, where MSMT17 has 15" in found.sentence
     assert found.evidence == {"cameras": 10, "expected": 15}
-    assert keys(msmt17(lambda camera: np.minimum(camera, 10))) == []
+    assert keys(msmt17(lambda camera: np.minimum(camera, 10))) == ["doctor:benchmark-counts"]
 
 
 @pytest.mark.parametrize(("divisor", "found"), [(10, ["doctor:camera-digit"]), (100, [])])

@@ -177,7 +177,7 @@ def test_help_offers_several_conventions_where_they_are_taken(name):
     several = name in ("evaluate", "plot", "validate")
     assert ("one or more" in options_of(name)["--convention"]) == several
     files = {"plot": ["cmc", MARKET, "--output", "no.format"],
-             "validate": [MARKET, "--published", "81.1/67.6"],
+             "validate": [MARKET, "--published", "81.1/67.6", "--no-search"],
              "compare": [MARKET, MARKET]}.get(name, [MARKET])
     done = command(name, *files, "--convention", "matlab,torchreid", "--quiet")
     assert bool(re.search("--convention: .*one", done.stderr)) != several

@@ -305,7 +305,8 @@ def test_progress_counts_every_query_of_every_ranking():
 # The command.
 
 def run(*arguments):
-    done = command("validate", *arguments)
+    """Validate; a search, which takes seconds, is tested in test_validate_search.py."""
+    done = command("validate", *arguments, *["--no-search"] * (MARKET in arguments))
     return done.returncode, done.stdout, done.stderr
 
 
@@ -353,9 +354,9 @@ def of_paper(monkeypatch, capsys, path, **row):
     """Validate a file against a figure that is put into the built-in table."""
     changed = replace(by_key("market1501/bagtricks-resnet50"), label_minus_1="", n_query="", **row)
     monkeypatch.setattr("reid_ref.commands.validate.command.by_key", lambda key: changed)
-    status = main(["validate", str(path), "--paper", "made", "--json"])
+    status = main(["validate", str(path), "--paper", "made", "--json", "--no-search"])
     answer = json.loads(capsys.readouterr().out)
-    assert main(["validate", str(path), "--paper", "made"]) == status
+    assert main(["validate", str(path), "--paper", "made", "--no-search"]) == status
     return status, answer, " ".join(capsys.readouterr().out.split())
 
 
@@ -519,7 +520,7 @@ def test_a_figure_over_the_same_images():
 
 def test_swapped_figures_are_named():
     """mAP above Rank-1, and the reverse fits: on a file, and by a benchmark's counts."""
-    out = " ".join(command("validate", MARKET, "--published", "40.16/45.83").stdout.split())
+    out = " ".join(run(MARKET, "--published", "40.16/45.83")[1].split())
     assert "probably swapped: mAP is above Rank-1, and --published 45.83/40.16 fits." in out
     assert answer_of("--published", "40.16/45.83")["swapped"]
     assert not answer_of("--published", "45.83/40.16")["swapped"]
@@ -527,7 +528,7 @@ def test_swapped_figures_are_named():
 
 
 def answer_of(*words):
-    return json.loads(command("validate", MARKET, *words, "--json").stdout)
+    return json.loads(run(MARKET, *words, "--json")[1])
 
 
 def test_one_decimal_of_many_queries_cannot_be_tested():
@@ -630,7 +631,8 @@ def test_several_figures_of_a_file():
     assert run(MARKET, *words, "48.89/")[0] == 0
     answer, = json.loads(run(MARKET, *words, "48.89/", "--json")[1])["results"][1:]
     assert answer == {"name": "", "dataset": None, "Rank-1": "48.89", "mAP": None,
-                      "possible": True, "reproduced": True, "verdict": "reproduced by torchreid"}
+                      "possible": True, "reproduced": True, "verdict": "reproduced by torchreid",
+                      "search": None}
 
 
 def test_a_table_of_figures(tmp_path):

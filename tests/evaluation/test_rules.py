@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, Candidates, IndexLists, Labels
-from reid_ref.cli import main
-from reid_ref.evaluation.camera_pairs import camera_pairs_of
-from reid_ref.evaluation.how import How
+from reid_ref import CONVENTIONS, Candidates, Labels
 from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -285,70 +282,3 @@ def test_candidates_that_are_refused(lists, noun):
 ])
 def test_masks_that_are_refused(argument, noun, arguments):
     refused(argument, noun, Candidates, *arguments)
-
-
-def in_file(tmp_path, name="result.npz", **arrays):
-    distances, query, gallery = problem(3)
-    path = tmp_path / name
-    np.savez(path, distmat=distances, q_pids=query.identity, g_pids=gallery.identity,
-             q_camids=query.camera, g_camids=gallery.camera, **arrays)
-    return path
-
-
-def test_candidates_in_a_file(tmp_path):
-    """A mask, true or false or 1 and 0, and rows of indices are the same candidates."""
-    distances, query, gallery = problem(3)
-    mask = np.random.default_rng(3).random(distances.shape) < .5
-    rows = np.full((14, 60), -1)
-    for k, row in enumerate(mask):
-        rows[k, :row.sum()] = np.flatnonzero(row)
-    conventions = ["matlab", "torchreid"]
-    expected = reid_ref.evaluate_distances(distances, query, gallery, convention=conventions,
-                                           lists=Candidates(mask))
-    assert list(expected) == conventions
-    for values in (mask, mask.astype(np.uint8), rows, rows.astype(float)):
-        data = reid_ref.read(in_file(tmp_path, candidates=values))
-        assert data.candidates == Candidates(mask)
-        walk = reid_ref.explain(data, "matlab", "torchreid")
-        assert (walk.start, walk.end) == tuple(expected.values())
-    data = reid_ref.read(in_file(tmp_path, mine=mask), names={"candidates": "mine"})
-    assert data.candidates == Candidates(mask)
-    assert reid_ref.read(in_file(tmp_path)).candidates is None
-
-
-@pytest.mark.parametrize("values", [np.ones((3, 60), bool), np.ones((14, 60, 1)),
-                                    np.full((14, 2), 60)])
-def test_candidates_in_a_file_that_are_refused(tmp_path, values):
-    with pytest.raises(reid_ref.InputError, match="result.npz: candidates"):
-        reid_ref.read(in_file(tmp_path, candidates=values))
-
-
-def test_what_has_no_place_for_candidates(tmp_path):
-    path = in_file(tmp_path, candidates=np.ones((14, 60), bool))
-    data = reid_ref.read(path)
-    refused("data", "crosschecks", reid_ref.crosscheck, data, "torchreid")
-    refused("data", "trec_eval", reid_ref.export, data, tmp_path / "out")
-    refused("data", "pairs of cameras", camera_pairs_of, data.input, data.query, data.gallery,
-            "plain", How())
-    refused("lists", "candidates", data.input.among, How(lists=IndexLists([[]], [[]])))
-    part = data.input.between("query", np.array([3, 1]), "gallery", np.arange(4, 9))
-    assert part.candidates == Candidates(data.candidates.mask[[3, 1], 4:9])
-    refused("data", "found for others", data.input.between, "gallery", np.arange(2), "gallery",
-            np.arange(60))
-
-
-def test_candidates_on_the_command_line(tmp_path, capsys):
-    mask = np.random.default_rng(3).random((14, 60)) < .5
-    path = str(in_file(tmp_path, candidates=mask))
-    plain = str(in_file(tmp_path, "plain.npz"))
-    for command, code in ((["evaluate", path], 0), (["ties", path], 0), (["thresholds", path], 0),
-                          (["explain", path, "--query", "3"], 0), (["compare", path, path], 0),
-                          (["evaluate", path, "--protocol", "market1501"], 2),
-                          (["report", path, "-o", str(tmp_path / "r.html")], 2),
-                          (["evaluate", plain, "--set", "ignored=not a candidate"], 2),
-                          (["evaluate", plain, "--set", "ignored=itself"], 2)):
-        assert main(command) == code, command
-        out, err = capsys.readouterr()
-        errors = [line for line in err.splitlines() if "error:" in line]
-        assert len(errors) == (code > 0), err
-        assert ("lists:" + Candidates(mask).fingerprint()[:2] in out) == (code == 0), out

@@ -5,8 +5,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reid_ref.commands.doctor.compute import doctor, most_serious_first
-from reid_ref.commands.doctor.compute.labels import Finding, label_findings
+from reid_ref.commands.doctor.compute import doctor, most_serious_first, skipped_checks
+from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.commands.doctor.compute.labels import label_findings
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
 from reid_ref.console.protocols import hint
@@ -44,9 +45,10 @@ def as_answer(files: list[str], layout: str, labels: tuple[Labels, Labels],
 
 
 def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
-            benchmark: Recognised | None, findings: Sequence[Finding], sizes: str = "") -> str:
+            benchmark: Recognised | None, findings: Sequence[Finding], sizes: str = "",
+            skipped: Sequence[str] = ()) -> str:
     """Return the benchmark with its counts, and one paragraph per finding: severity, sentence,
-    remedy, key.
+    remedy, key; then the checks that were skipped.
     """
     query, gallery = labels
     lines = named_rows(input_pairs(files, layout, len(query), len(gallery), sizes))
@@ -58,6 +60,8 @@ def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
         lines += ["", *row(finding.severity, finding.sentence)]
         lines += row("remedy", finding.remedy)
         lines += row("more", f"{finding.key} in the documentation")
+    if skipped:
+        lines += ["", *row("skipped", "; ".join(skipped))]
     return "\n".join(lines)
 
 
@@ -67,6 +71,8 @@ class DoctorRequest(Request):
 
     seed: int = option("--seed", 12345, type=int, metavar="N",
                        help="of the sample of queries and images; default 12345")
+    verbose: bool = option("--verbose", False, action="store_true",
+                           help="also which checks were skipped, and what the file lacks for them")
 
 
 def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> Iterator[str]:
@@ -97,11 +103,12 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     common.add_files(command, words="result file or files, or a folder of .npy files; or files "
                      "of labels")
-    DoctorRequest.add(command, "--seed")
+    DoctorRequest.add(command, "--seed", "--verbose")
     add_json(command)
 
 
 def run(request: DoctorRequest) -> int:
+    data = None
     if not request.map and hold_labels_alone(*request.files):
         layout, labels, sizes = LABELS, read_labels(*request.files), ""
         findings = most_serious_first(label_findings(*labels))
@@ -112,7 +119,8 @@ def run(request: DoctorRequest) -> int:
         sizes = data.input.words(len(data.gallery))
     benchmark = recognise(*labels)
     diagnosed = request.files, layout, labels, benchmark, findings
+    skipped = skipped_checks(*labels, data) if request.verbose else []
     show_answer(request.format, json=lambda: as_answer(*diagnosed),
-                table=lambda: as_text(*diagnosed, sizes))
+                table=lambda: as_text(*diagnosed, sizes, skipped))
     return int(any(finding.severity == "error" for finding in findings)
                or benchmark is not None and bool(benchmark.off))

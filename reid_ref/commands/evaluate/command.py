@@ -24,7 +24,7 @@ from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import SEVERAL, Request
 from reid_ref.console.terminal import show
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.datasets import Recognised
+from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import whole_files
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
@@ -194,7 +194,7 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given,
     findings = gates.examine(request, data, plan.how.conventions)
     _warn_of(request, data, results)
     results = dict(list(results.items())[:len(conventions)])
-    return findings, results, common.recognised(data), left_out
+    return findings, results, recognise(data.query, data.gallery), left_out
 
 
 def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],

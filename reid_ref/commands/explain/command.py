@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError
+from reid_ref.commands import gate as gates
 from reid_ref.commands.explain.compute import Explanation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
@@ -59,6 +60,7 @@ def run(request: ExplainRequest) -> None:
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", request.query)
     lists = common.read_lists(request, [origin, target])
     how = common.how(request, [origin])
+    gates.examine(request, data, [origin, target], normalize=True)
     walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
                    max_memory=how.max_memory)
     common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])

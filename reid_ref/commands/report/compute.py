@@ -15,7 +15,7 @@ from reid_ref.arrays import (
 from reid_ref.commands.compare.compute import compare
 from reid_ref.commands.compare.compute.answer import Comparisons
 from reid_ref.commands.doctor.compute import doctor
-from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, lacking_cameras
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.results import LAST_RANK, DistanceSample, distance_sample
@@ -236,7 +236,6 @@ def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str
         convention for name, convention in CONVENTIONS.items()
         if name not in {*NOT_IN_ALL, *lacking})))
     how = replace(how, conventions=(*conventions, _OF_PAIRS), progress=progress)
-    data.input.without_candidates("a page, which has pairs of cameras and every convention")
     return by_name(results_of(data.input, data.query, data.gallery, how))
 
 

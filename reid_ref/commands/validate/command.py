@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reid_ref.arrays import InputError
+from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.compute import (
-    Validation, check_same_images, validate_dataset, validate_file, validate_protocol,
-    warn_other_queries)
+    Validation, check_same_images, quick_conventions, search_file, validate_dataset,
+    validate_file, validate_protocol, warn_other_queries, with_search)
 from reid_ref.commands.validate.compute.figures import check_all
+from reid_ref.commands.validate.compute.search import Trials, n_passes
 from reid_ref.commands.validate.show import (
     FigureVerdict, FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
 from reid_ref.commands.validate.show.figures import as_list, as_page
@@ -22,6 +24,7 @@ from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.published import (
     Figure, Published, by_key, find, is_figure, paper_figure, parse_figure, read_figures)
+from reid_ref.datasets.pooling import read_multi_query
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS
 
@@ -44,20 +47,28 @@ class ValidateRequest(Request):
         "--paper", metavar="KEY",
         help="take the figure from the built-in table, whose keys --dataset lists, and compare "
              "with its protocol alone; without a file: show it in full")
+    search: bool | None = option(
+        "--search", not_of=(NO_FILES,), action=argparse.BooleanOptionalAction,
+        help="try what people did besides: re-ranking, lists without distractors, half of the "
+             "features ... (default: if no convention gives the figure)")
+    search_depth: int | None = option(
+        "--search-depth", not_of=(NO_FILES,), type=int, choices=(1, 2),
+        help="2: also pairs, of label 0 and -1 or re-ranking with any other")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Name the conventions and metrics that reproduce a published Rank-1 and mAP on a result file,
-    those that come closest, and whether the figure is possible at all; or show figures that others
-    published.
+    those that come closest, and whether the figure is possible at all; if none does, search for
+    what else would print it. Or show figures that others published.
 
     Exit code 0: some convention reproduces the printed digits (rounded); 1: none does; 2: wrong
     input. Without a file, 0: the figure is possible; 1: it is not. Of several figures, 0: that
     holds for all.
     """
     common.add_files(command, nargs="*")
-    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--convention", "--set",
-                        "--max-memory", formats=("table", "json"),
+    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--search",
+                        "--search-depth", "--convention", "--set", "--max-memory",
+                        formats=("table", "json"),
                         conventions="all that are quick")
 
 
@@ -97,7 +108,7 @@ def run(request: ValidateRequest) -> int:
     if len(answers) > 1:
         return _show_pairs(request, [figure_verdict(answer, "", name) for answer in answers], good)
     show_answer(request.format, json=lambda: as_answer(answers[0], paper, files, layout),
-                table=lambda: as_table(answers[0], heading, paper))
+                table=lambda: as_table(answers[0], heading, paper, files))
     return 0 if good else 1
 
 
@@ -163,15 +174,44 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
     data, memory = common.read_files(request, files), common.max_memory(request)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
+    if not by_protocol:  # which ranks a selection of the images
+        gates.examine(request, data, conventions or CONVENTIONS.values(), normalize=True)
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
         progress = None if bar is None else bar.update
         if paper is not None and by_protocol:
             return [validate_protocol(data, figures[0], paper.protocol, paper.part, memory,
                                       progress)], data
-        return validate_file(data, figures, conventions,
-                             label_minus_1="" if paper is None else paper.label_minus_1,
-                             protocol="" if paper is None else paper.protocol,
-                             max_memory=memory, progress=progress), data
+        answers = validate_file(data, figures, conventions,
+                                label_minus_1="" if paper is None else paper.label_minus_1,
+                                protocol="" if paper is None else paper.protocol,
+                                max_memory=memory, progress=progress)
+    return _searched(request, with_multi_query(data, files), answers, conventions, memory), data
+
+
+def with_multi_query(data: ResultFile, files: list[str]) -> ResultFile:
+    """Return the file with its multi-query images, if it has some."""
+    if "mquery_f" not in data.extra or len(files) != 1:
+        return data
+    return replace(data, multi_query=read_multi_query(files[0]))
+
+
+def _searched(request: ValidateRequest, data: ResultFile, answers: list[Validation],
+              conventions: list[Convention] | None, memory: int | None) -> list[Validation]:
+    """Return the answers with a search for what no convention gives; Ctrl-C ends it."""
+    always = bool(request.search)
+    if request.search is False or not always and all(each.reproduced for each in answers):
+        return answers
+    depth = request.search_depth or 1
+    trials = Trials(tuple(dict.fromkeys(
+        name for answer in answers for name in answer.figure.numbers())))
+    records = quick_conventions(data) if conventions is None else conventions
+    with common.progress_bar(n_passes(data, depth), "searching") as bar:
+        try:
+            return search_file(data, answers, trials, records, depth=depth,
+                               always=always, max_memory=memory,
+                               progress=None if bar is None else bar.update)
+        except KeyboardInterrupt:
+            return with_search(answers, trials, always)
 
 
 def _of_dataset(request: ValidateRequest, figures: list[Figure],

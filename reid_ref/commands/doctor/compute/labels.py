@@ -2,56 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers
-from reid_ref.arrays.value import Value
-from reid_ref.datasets.fingerprints import recognise
+from reid_ref.commands.doctor.compute.counts import counts_differ
+from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.commands.doctor.compute.names import names_differ
+from reid_ref.datasets.fingerprints import Recognised, recognise
 from reid_ref.files.image_names import form_of, parse_names
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of, is_single_shot
-
-#: From the least to the most serious. A note is worth knowing and may well be intended; a
-#: warning means that the numbers are probably wrong; an error, that they have no meaning.
-SEVERITIES = ("note", "warning", "error")
-
-
-@dataclass(frozen=True, eq=False)
-class Finding(Value):
-    """One thing about the input that a person should know before they believe a number.
-
-    Parameters
-    ----------
-    key : str
-        Its name, "doctor:..."; the documentation has a section of this name.
-    severity : {"note", "warning", "error"}
-    sentence : str
-        What was found.
-    evidence : dict of str to int or float
-        The numbers that the sentence is about.
-    remedy : str
-        What to do, with a command if there is one.
-
-    Examples
-    --------
-    >>> Finding("doctor:single-camera", "error", "All images are on one camera.",
-    ...         {"cameras": 1}, "Give each camera its own number.").severity
-    'error'
-    """
-
-    key: str
-    severity: str
-    sentence: str
-    evidence: dict[str, int | float] = field(default_factory=dict)
-    remedy: str = ""
-
-    @property
-    def line(self) -> str:
-        """The finding as one line of stderr."""
-        return f"{self.sentence} {self.remedy} ({self.key})"
-
 
 #: Below so many images, a pattern in camera numbers may be chance.
 MIN_IMAGES = 20
@@ -61,7 +22,8 @@ MANY_UNMATCHED = 0.2
 
 def label_findings(query: Labels, gallery: Labels) -> Iterator[Finding]:
     """Yield what the labels show, the most serious reason for missing matches first."""
-    unmatched = ~has_match(query, gallery)
+    unmatched, benchmark = ~has_match(query, gallery), recognise(query, gallery)
+    one_digit: list[Finding] = []
     if query.camera is None:
         yield _no_cameras(query, gallery)
         cameras = np.zeros(0, np.int64)
@@ -73,7 +35,10 @@ def label_findings(query: Labels, gallery: Labels) -> Iterator[Finding]:
         yield from _no_match(query, gallery, unmatched)
     if len(cameras) > 1:
         yield from _made_up_cameras(query, gallery)
-        yield from _last_digit(query, gallery, cameras)
+        one_digit = list(_last_digit(query, gallery, cameras, benchmark))
+        yield from one_digit
+    yield from counts_differ(query, gallery, benchmark)
+    yield from names_differ(query, gallery, with_cameras=not one_digit)
     yield from _few_good(query, gallery)
 
 
@@ -216,12 +181,12 @@ def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
                 "and visible); wrong where cameras were made up.")
 
 
-def _last_digit(query: Labels, gallery: Labels, cameras: Integers) -> Iterator[Finding]:
+def _last_digit(query: Labels, gallery: Labels, cameras: Integers,
+                benchmark: Recognised | None) -> Iterator[Finding]:
     """Cameras 0 to 9 of data that has more: one digit was read of each number."""
     if cameras[0] < 0 or cameras[-1] > 9:
         return
-    benchmark = recognise(query, gallery) if len(cameras) == 10 else None
-    expected = benchmark and benchmark.fingerprint.counts.cameras
+    expected = benchmark.fingerprint.counts.cameras if benchmark and len(cameras) == 10 else None
     if benchmark is not None and expected and expected > 10:
         n_cameras, origin = expected, benchmark.fingerprint.name
     else:

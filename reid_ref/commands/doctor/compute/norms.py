@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
-from reid_ref.commands.doctor.compute.labels import Finding
+from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.sample import Sample, shares_nearer
+from reid_ref.commands.doctor.compute.sides import norms_of_sides
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import lengths
 
@@ -24,6 +26,8 @@ RATIO = 1.2
 #: ... if more queries gain than lose by so many standard errors of a fair coin. The mean of a
 #: strong model hangs on a few queries; their signs do not.
 ERRORS = 2
+#: The scaling that `How.scaling` calls so.
+NORMALISED = "normalized"
 
 
 class WrongShares(NamedTuple):
@@ -53,7 +57,8 @@ class WrongShares(NamedTuple):
         return (self.smaller - self.greater) / math.sqrt(max(changed, 1))
 
 
-class SampleFeatures(NamedTuple):
+@dataclass(frozen=True)
+class SampleFeatures:
     """The features of a sample.
 
     Parameters
@@ -72,16 +77,25 @@ class SampleFeatures(NamedTuple):
     distances: Doubles
     sample: Sample
     scores: Doubles
+    _raw: dict[str, Doubles] = field(default_factory=dict)
+
+    def scores_of(self, scaling: str) -> Doubles:
+        """Return `shares_nearer` of normalised features, or of raw ones by a metric."""
+        if scaling == NORMALISED:
+            return self.scores
+        if scaling not in self._raw:
+            norms = lengths(self.gallery)
+            raw = norms * self.distances
+            if scaling == "euclidean":
+                raw = norms * norms + 2 * lengths(self.query)[:, np.newaxis] * raw
+            self._raw[scaling] = shares_nearer(raw, self.sample)
+        return self._raw[scaling]
 
     def wrong_shares(self, metric: str = "euclidean") -> WrongShares | None:
         """Return both shares, the raw one by "euclidean" or "dot"; None without wrong images."""
         if not len(self.scores):
             return None
-        norms = lengths(self.gallery)
-        raw = norms * self.distances
-        if metric == "euclidean":
-            raw = norms * norms + 2 * lengths(self.query)[:, np.newaxis] * raw
-        scores = shares_nearer(raw, self.sample)
+        scores = self.scores_of(metric)
         return WrongShares(1 - float(scores.mean()), 1 - float(self.scores.mean()),
                            int((scores < self.scores).sum()), int((scores > self.scores).sum()))
 
@@ -89,8 +103,18 @@ class SampleFeatures(NamedTuple):
 Findings = Iterator[Finding]
 
 
+class OfNorms(NamedTuple):
+    """How the features are ranked, by `How.scaling`, and what to check of their norms."""
+
+    ranked: Sequence[str]
+    check: Callable[[SampleFeatures], Findings]
+
+
 def norms_vary(features: SampleFeatures) -> Findings:
-    """Report raw features that rank otherwise, by Euclidean distance."""
+    """Report norms of two kinds, or raw features that rank otherwise, by Euclidean distance."""
+    if of_sides := list(norms_of_sides(features.query, features.gallery)):
+        yield from of_sides
+        return
     shares = features.wrong_shares()
     if shares is None or not (shares.falls or shares.rises):
         return
@@ -106,17 +130,23 @@ def norms_vary(features: SampleFeatures) -> Findings:
         "normalised ones: print the signature with the number.")
 
 
-def raw_features(how: How) -> Callable[[SampleFeatures], Findings]:
+#: Of a file alone, without a convention.
+norms_of_a_file = OfNorms([NORMALISED], norms_vary)
+
+
+def raw_features(how: How) -> OfNorms:
     """Return what warns where a convention ranks raw features and normalised ones rank better."""
     ranked: dict[str, list[str]] = {}
     for convention in how.conventions:
         ranked.setdefault(how.scaling(convention), []).append(convention.name)
-    ranked.pop("normalized", None)
-    return lambda features: _better_normalised(features, ranked)
+    raw = {scaling: names for scaling, names in ranked.items() if scaling != NORMALISED}
+    return OfNorms([*ranked], lambda features: _better_normalised(features, raw))
 
 
 def _better_normalised(features: SampleFeatures, ranked: Mapping[str, Sequence[str]]) -> Findings:
-    for metric, names in ranked.items():
+    of_sides = list(norms_of_sides(features.query, features.gallery)) if ranked else []
+    yield from of_sides
+    for metric, names in {} if of_sides else ranked.items():
         shares = features.wrong_shares(metric)
         if shares is not None and shares.falls:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""

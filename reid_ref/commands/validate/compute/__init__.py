@@ -12,13 +12,15 @@ features is the first again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, each_warning_once, warn
+from reid_ref.arrays import Doubles, InputError, check_count, each_warning_once, warn
 from reid_ref.arrays.value import Value
+from reid_ref.commands.validate.compute.search import (
+    AROUND, Search, Trials, run_search, searched, value_of)
 from reid_ref.console.protocols import file_of_trials
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions, left_out
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
@@ -42,8 +44,8 @@ class Way(NamedTuple):
     signature: str
 
 
-#: By Rank-1 and mAP as texts, because NaN is not equal to itself: what gives them.
-Ways = dict[tuple[str, str], list[Way]]
+#: By the numbers of the figures as texts, because NaN is not equal to itself: what gives them.
+Ways = dict[tuple[str, ...], list[Way]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,8 @@ class Candidate(Value):
         protocol is known, the same digits by another protocol are no match.
     difference : float
         The larger of the differences to the printed figures, in points of percent.
+    others : dict of str to float
+        What the figure has besides, by measure.
     """
 
     ways: tuple[Way, ...]
@@ -69,6 +73,11 @@ class Candidate(Value):
     mAP: float
     match: str
     difference: float
+    others: dict[str, float] = field(default_factory=dict)
+
+    def numbers(self) -> dict[str, float]:
+        """Return its numbers by the names of measures."""
+        return {"Rank-1": self.rank1, "mAP": self.mAP, **self.others}
 
 
 class Closest(NamedTuple):
@@ -115,6 +124,8 @@ class Validation(Value):
         mAP is printed above Rank-1, and the two fit the other way round.
     has_cameras : bool
         Without cameras, bounds count every image of the query's identity as good.
+    search : Search, optional
+        What variations of the file and of the evaluation give; None if none was made.
     """
 
     figure: Figure
@@ -125,6 +136,7 @@ class Validation(Value):
     no_bounds: str
     swapped: bool = False
     has_cameras: bool = True
+    search: Search | None = None
 
     @property
     def reproduced(self) -> bool:
@@ -184,7 +196,7 @@ def _other_way_round(figure: Figure) -> Figure | None:
     """Return Rank-1 and mAP exchanged, where the mAP printed is above the Rank-1."""
     if figure.rank1 is None or figure.mAP is None or figure.mAP <= figure.rank1:
         return None
-    return Figure(figure.mAP, figure.rank1)
+    return Figure(figure.mAP, figure.rank1, figure.others)
 
 
 def validate_file(data: ResultFile, figures: Sequence[Figure],
@@ -222,19 +234,59 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
         query = query[query.identity != JUNK]
     if label_minus_1 == "not loaded" or all("label -1" in rule for rule in how.not_ranked):
         gallery = gallery[gallery.identity != JUNK]
-    numbers = _ways((ranking, by_name(results_of(data.input, data.query, data.gallery,
-                                                 replace(how, **change))))
-                    for ranking, change in data.input.rankings().items())
+    names = _names(figures)
+    numbers = _ways(((ranking, by_name(results_of(data.input, data.query, data.gallery,
+                                                  replace(how, **change))))
+                     for ranking, change in data.input.rankings().items()), names)
     answers = []
     for figure in figures:
-        candidates = _candidates(numbers, figure, protocol)
+        candidates = _candidates(numbers, figure, protocol, names)
         other = _other_way_round(figure)
         answer = Validation(figure, candidates, not_tried, *possible(figure, query, gallery),
                             has_cameras=query.camera is not None)
         answers.append(replace(
             answer, swapped=other is not None and not answer.reproduced
-            and _candidates(numbers, other, protocol)[0].match == "rounded"))
+            and _candidates(numbers, other, protocol, names)[0].match == "rounded"))
     return answers
+
+
+def with_search(answers: Sequence[Validation], trials: Trials,
+                always: bool = False) -> list[Validation]:
+    """Return the answers, with what a search found of those that no convention reproduces.
+
+    `always`: of all of them. What a convention gives by itself is no way.
+    """
+    plain = {way: candidate.numbers() for answer in answers for candidate in answer.candidates
+             for way in ((way.features, way.convention) for way in candidate.ways)}
+    new = trials.other_than(plain)
+    return [replace(answer, search=searched(new, answer.figure, [
+        counts.n_query for counts in answer.hit_counts] or [1]))
+            if always or not answer.reproduced else answer for answer in answers]
+
+
+def search_file(data: ResultFile, answers: Sequence[Validation], trials: Trials,
+                conventions: Sequence[Convention] | None = None, *, depth: int = 1,
+                always: bool = False, max_memory: int | str | None = None,
+                progress: Progress | None = None) -> list[Validation]:
+    """Search for the figures that no convention reproduces; `always`: for all of them.
+
+    `trials` has what was tried if the search is interrupted: `with_search` takes it.
+    """
+    if not always and all(answer.reproduced for answer in answers):
+        return list(answers)
+    records = quick_conventions(data) if conventions is None else conventions
+    run_search(data, records, trials, depth=depth, max_memory=max_memory, progress=progress)
+    return with_search(answers, trials, always)
+
+
+def quick_conventions(data: ResultFile) -> list[Convention]:
+    """Return the conventions of a search: those of toolboxes that are tried by default.
+
+    A bare function is its toolbox with images labelled -1 as wrong answers, which is a variation.
+    """
+    reasons = left_out(data.query, data.gallery)
+    return [convention for name, convention in CONVENTIONS.items()
+            if name not in reasons and not name.endswith("-function")]
 
 
 def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str,
@@ -253,31 +305,38 @@ def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str
                          f"one of {record.name}", f"reid-ref evaluate FILE --protocol "
                          f"{record.name} --trials {file} prints the numbers to compare with")
     how = How(max_memory=max_memory, progress=progress)
-    numbers = _ways((ranking, {f"{record.name}, {part}": evaluate_ranked(
+    names = _names([figure])
+    numbers = _ways(((ranking, {f"{record.name}, {part}": evaluate_ranked(
         record, data.input, data.query, data.gallery, replace(how, **change), part=part)[part]})
-                    for ranking, change in data.input.rankings().items())
-    return Validation(figure, _candidates(numbers, figure), {
+                    for ranking, change in data.input.rankings().items()), names)
+    return Validation(figure, _candidates(numbers, figure, names=names), {
         "all conventions": f"the figure is of protocol {record.name}"}, (), (),
         f"not known for protocol {record.name}")
 
 
-def _ways(results: Iterable[tuple[str, Mapping[str, Result]]]) -> Ways:
+def _names(figures: Iterable[Figure]) -> tuple[str, ...]:
+    """Return the measures of figures: Rank-1 and mAP, then all others."""
+    return tuple(dict.fromkeys(["Rank-1", "mAP", *(
+        name for figure in figures for name, _ in figure.others)]))
+
+
+def _ways(results: Iterable[tuple[str, Mapping[str, Result]]], names: tuple[str, ...]) -> Ways:
     """Return which ways give the same numbers, of rankings and their results by convention."""
     numbers: Ways = {}
     with each_warning_once():
         for ranking, by_convention in results:
             for name, result in by_convention.items():
-                rank1 = result.cmc[0] if len(result.cmc) else np.nan  # nothing is ranked
-                same = repr(float(rank1)), repr(float(result.mAP))
+                same = tuple(repr(value_of(result, measure)) for measure in names)
                 numbers.setdefault(same, []).append(Way(ranking, name, str(result.signature)))
     return numbers
 
 
-def _candidates(numbers: Ways, figure: Figure, protocol: str = "") -> tuple[Candidate, ...]:
+def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
+                names: tuple[str, ...] = ("Rank-1", "mAP")) -> tuple[Candidate, ...]:
     """Return what the ways to evaluate give, the nearest to a figure first."""
     order = ("rounded", "truncated", "another protocol", "no")
-    every = [_candidate(float(rank1), float(mAP), tuple(ways), figure)
-             for (rank1, mAP), ways in numbers.items()]
+    every = [_candidate(dict(zip(names, map(float, values))), tuple(ways), figure)
+             for values, ways in numbers.items()]
     if protocol:
         own = [(one.rank1, one.mAP) for one in every
                if any(way.convention == protocol for way in one.ways)]
@@ -301,22 +360,20 @@ def _left_out(query: Labels, gallery: Labels, label_minus_1: str) -> dict[str, s
     return reasons
 
 
-def _candidate(rank1: float, mAP: float, ways: tuple[Way, ...], figure: Figure) -> Candidate:
-    pairs = [(value, printed) for value, printed in (
-        (rank1, figure.rank1), (mAP, figure.mAP)) if printed is not None]
+def _candidate(numbers: dict[str, float], ways: tuple[Way, ...], figure: Figure) -> Candidate:
+    pairs = [(numbers[name], printed) for name, printed in figure.numbers().items()]
     matches = {agreement(value, printed) for value, printed in pairs}
     match = next(name for name in ("no", "truncated", "rounded") if name in matches)
     differences = [abs(100 * value - float(printed)) for value, printed in pairs]
-    return Candidate(ways, rank1, mAP, match,
-                     np.inf if np.isnan(differences).any() else max(differences))
+    return Candidate(ways, numbers["Rank-1"], numbers["mAP"], match,
+                     np.inf if np.isnan(differences).any() else max(differences),
+                     {name: numbers[name] for name, _ in figure.others})
 
 
 #: Points that another decoder, resizing or machine moves the numbers of a network by. Measured on
 #: five public networks and Market-1501: mAP 0.00 to 0.08, Rank-1 0.00 to 0.18; conventions lie 0.4
 #: points and more apart.
 MOVED = 0.2
-#: Points around a figure in which another network's might lie as well.
-AROUND = 2
 
 
 def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Closest | None:
@@ -329,10 +386,10 @@ def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Close
     matches = {candidate.match for candidate in ordered}
     if not ordered or ordered[0].difference > MOVED or matches & {"rounded", "another protocol"}:
         return None
-    printed = [value for value in (figure.rank1, figure.mAP) if value is not None]
-    points = 100 * np.array([[value for value, digits in (
-        (candidate.rank1, figure.rank1), (candidate.mAP, figure.mAP)) if digits is not None]
-        for candidate in ordered])
+    named = figure.numbers()
+    printed = list(named.values())
+    points = 100 * np.array([[candidate.numbers()[name] for name in named]
+                             for candidate in ordered])
     is_same = np.abs(points - points[0]).max(axis=1) < float(max(map(unit_of, printed))) / 2
     if is_same.all() or ordered[is_same.argmin()].difference < 2 * MOVED:
         return None
@@ -364,6 +421,7 @@ def _share_near(points: Doubles, centre: Doubles, distance: float) -> float:
 
 def validate(data: ResultFile | None = None, published: str = "", *, dataset: str | None = None,
              convention: str | Convention | Iterable[str | Convention] | None = None,
+             search: bool | None = None, search_depth: int = 1,
              max_memory: int | str | None = None, progress: Progress | None = None) -> Validation:
     """Compare a printed figure with every convention and metric, and with what is possible.
 
@@ -372,12 +430,18 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
     data : ResultFile, optional
         As for `reid_ref.explain`.
     published : str
-        Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6".
+        Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6"; or numbers by the
+        names of measures: "Rank-1=81.1,Rank-5=92.4,mAP=67.6".
     dataset : str, optional
         In the place of `data`, a benchmark of `reid_ref.datasets.FINGERPRINTS`, in any spelling:
         its counts give the possible figures, and no convention is tried.
     convention : str or Convention, or several of them, optional
         Default: all that need no more than the file has and are quick.
+    search : bool, optional
+        Try variations, such as re-ranking or lists without distractors. Default: if no convention
+        gives the figure.
+    search_depth : int
+        1: each variation alone; 2: the pairs of the list as well.
     max_memory : int or str, optional
         As for `reid_ref.evaluate`.
     progress : callable, optional
@@ -387,8 +451,9 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
     -------
     Validation
         `reproduced`, `candidates` (the nearest first), `closest` (where none reproduces the
-        figure, but one is far nearer than the others), `left_out`, and what is possible at all:
-        `possible`, `hit_counts`, `bounds`.
+        figure, but one is far nearer than the others), `left_out`, what is possible at all
+        (`possible`, `hit_counts`, `bounds`), and `search` (None if none was made): how many ways
+        were tried, how often accident meets such a figure, and which ways print it.
 
     Raises
     ------
@@ -420,5 +485,10 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
         return validate_dataset(str(dataset), parse_figure(published))
     check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention
-    return validate_file(data, [parse_figure(published)], chosen,
-                         max_memory=max_memory, progress=progress)[0]
+    figure, records = parse_figure(published), None if chosen is None else find_conventions(chosen)
+    check_count(search_depth, "search_depth", 1, 2, "pairs")
+    answers = validate_file(data, [figure], records, max_memory=max_memory, progress=progress)
+    if search is not False:
+        answers = search_file(data, answers, Trials(tuple(figure.numbers())), records,
+                              depth=search_depth, always=bool(search), max_memory=max_memory)
+    return answers[0]

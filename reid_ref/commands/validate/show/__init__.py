@@ -7,8 +7,9 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import NamedTuple
 
-from reid_ref.commands.validate.compute import (
-    AROUND, MOVED, Candidate, Closest, Validation, Way)
+from reid_ref.commands.validate.compute import MOVED, Candidate, Closest, Validation, Way
+from reid_ref.commands.validate.compute.search import AROUND, FoundWay, Search
+from reid_ref.commands.validate.show.search import as_search, in_words
 from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import (
@@ -34,6 +35,7 @@ class Printed(NamedTuple):
     evaluator: str | None
     label_minus_1: str | None
     note: str | None
+    others: dict[str, Decimal]
 
 
 class CandidateRow(NamedTuple):
@@ -44,6 +46,7 @@ class CandidateRow(NamedTuple):
     Rank_1: Share
     mAP: Share
     ways: tuple[Way, ...]
+    others: dict[str, float]
 
 
 class Possible(NamedTuple):
@@ -51,6 +54,17 @@ class Possible(NamedTuple):
 
     Rank_1: tuple[HitCounts, ...]
     mAP: tuple[MapBounds, ...]
+
+
+class SearchRow(NamedTuple):
+    """What a search found; `by_accident` is the share of figures that accident meets."""
+
+    tried: int
+    different: int
+    by_accident: Share
+    ways: tuple[FoundWay, ...]
+    left_out: dict[str, str]
+    not_tried: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,7 @@ class Validated(OfFiles):
     possible: Possible
     swapped: bool
     closest: Closest | None
+    search: SearchRow | None
 
 
 class FigureVerdict(NamedTuple):
@@ -76,6 +91,7 @@ class FigureVerdict(NamedTuple):
     possible: bool
     reproduced: bool
     verdict: str
+    search: SearchRow | None
 
 
 class FigureVerdicts(NamedTuple):
@@ -88,13 +104,19 @@ def figure_verdict(answer: Validation, name: str, dataset: str | None) -> Figure
     """Return what is known of one of several figures."""
     figure = answer.figure
     return FigureVerdict(name, dataset, figure.rank1, figure.mAP, answer.possible,
-                         answer.reproduced, verdict_text(answer))
+                         answer.reproduced, verdict_text(answer), search_row(answer.search))
+
+
+def search_row(search: Search | None) -> SearchRow | None:
+    """Return a search for JSON."""
+    return None if search is None else SearchRow(
+        *(getattr(search, name) for name in SearchRow._fields))
 
 
 def as_lines(pairs: Sequence[FigureVerdict]) -> str:
     """Return one line per figure: its name and benchmark if it has one, and the verdict."""
-    rows = [[pair.name, pair.dataset or "", figure_text(pair.Rank_1, pair.mAP), pair.verdict]
-            for pair in pairs]
+    rows = [[each.name, each.dataset or "", figure_text(each.Rank_1, each.mAP), each.verdict]
+            for each in pairs]
     widths = [max(map(len, column)) for column in zip(*rows)][:-1]
     return "\n".join("  ".join([f"{cell:{width}}" for cell, width in zip(row, widths) if width]
                                + row[-1:]) for row in rows)
@@ -127,7 +149,19 @@ def verdict_text(answer: Validation) -> str:
         how = f"impossible: no {counted} gives this Rank-1"
     else:
         how = "impossible: " + (answer.no_bounds or "mAP is out of reach with this Rank-1")
-    return how + ("; probably swapped" if answer.swapped else "")
+    return how + ("; probably swapped" if answer.swapped else "") + _found(answer)
+
+
+def _found(answer: Validation) -> str:
+    """Return which variations print a figure, in the line of one of several."""
+    search = answer.search
+    if search is None or not search.ways:
+        return ""
+    names = dict.fromkeys("+".join(way.variations) for way in search.ways)
+    if search.tells and len(names) == 1:
+        return f"; {in_words(search.ways[0], answer.figure)}"
+    share = f"{100 * search.by_accident:.1f} percent by accident"
+    return f"; printed with {' or '.join(list(names)[:3])} ({share})"
 
 
 #: A figure that is possible, by its verdict.
@@ -152,14 +186,16 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         name: None if paper is None else getattr(paper, name)
         for name in ("key", "protocol", "part", "evaluator", "label_minus_1", "note")}
     return Validated(
-        files, layout, Printed(figure.rank1, figure.mAP, **of_paper), answer.reproduced,
+        files, layout, Printed(figure.rank1, figure.mAP, **of_paper, others=dict(figure.others)),
+        answer.reproduced,
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
-                      candidate.ways) for candidate in answer.candidates],
+                      candidate.ways, candidate.others) for candidate in answer.candidates],
         answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped,
-        answer.closest)
+        answer.closest, search_row(answer.search))
 
 
-def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None) -> str:
+def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None,
+             files: Sequence[str] = ()) -> str:
     """Return the report for a terminal of 80 columns."""
     lines = [*named_rows(given, INDENT), *_row("published", f"{answer.figure} percent")]
     if paper is not None:
@@ -182,6 +218,8 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
                         "dot rank alike. Euclidean, dot: features as they are.")]
     if answer.left_out:
         lines += ["", *wrap(f"Not tried: {with_reasons(answer.left_out)}")]
+    if answer.search is not None:
+        lines += as_search(answer.search, answer.figure, files)
     return "\n".join(lines)
 
 
@@ -268,8 +306,7 @@ def _bounds(bounds: MapBounds) -> str:
 
 
 def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -> list[str]:
-    places = 2 + max(-int(printed.as_tuple().exponent) for printed in (
-        figure.rank1, figure.mAP) if printed is not None)
+    places = 2 + max(-int(printed.as_tuple().exponent) for printed in figure.numbers().values())
     places = min(max(places, 3), 4)
     # What shows the same digits shares a line, and so do rankings under the same conventions.
     ways: dict[str, dict[str, list[str]]] = {}

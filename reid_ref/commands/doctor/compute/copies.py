@@ -1,0 +1,189 @@
+"""Features that are bit for bit the same: images twice, means by label, rows not filled."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Integers
+from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.commands.doctor.compute.order import MIN_QUERIES
+from reid_ref.commands.doctor.compute.sample import Sample
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import DISTRACTOR, Labels
+
+Array = npt.NDArray[Any]
+#: Repeated rows, and rows with the feature of another identity, from which they are reported.
+REPEATED, SHARED = 10, 5
+#: Findings that many equal rows have, whatever their labels.
+EQUAL = {"doctor:equal-within-identity", "doctor:duplicate-features"}
+#: Codes of so few different numbers are equal by right.
+CODE = 16
+#: Columns by which rows that may be equal are found.
+COLUMNS = 8
+
+
+def copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> Iterator[Finding]:
+    """Features that are bit for bit the same: one image twice, or a mean made with labels."""
+    codes = _row_codes(np.concatenate([query, gallery.astype(query.dtype)]))
+    query_code, code = codes[:len(query)], codes[len(query):]
+    identity = data.gallery.identity[sample.image]
+    names, group, size = np.unique(identity, return_inverse=True, return_counts=True)
+    different = np.unique(np.stack([group, code], axis=1), axis=0)
+    n_different = np.bincount(different[:, 0], minlength=len(names))
+    wide = (size >= 3) & (names > 0)
+    alone = wide & (n_different == 1)
+    equal = int(alone.sum())
+    # Where identities share features as well, labels do not explain it.
+    apart = len(np.unique(different[alone[different[:, 0]], 1]))
+    if wide.sum() >= 5 and equal > wide.sum() / 2 and apart > equal / 2:
+        yield Finding(
+            "doctor:equal-within-identity", "error",
+            f"All gallery features of one identity are equal, for {equal:,} of "
+            f"{int(wide.sum()):,} identities of the sample: labels were used to make them.",
+            {"identities": int(wide.sum()), "equal": equal},
+            "Evaluate the feature of each image, not a mean over the test identity.")
+        return
+    if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
+        yield Finding(
+            "doctor:duplicate-features", "warning",
+            f"{len(code):,} gallery images of the sample have {len(np.unique(code)):,} different "
+            "features.", {"images": len(code), "different": len(np.unique(code))},
+            "Check that each image was read, and that the last batch is not repeated.")
+    same = (query_code[:, np.newaxis] == code) & sample.good
+    yield from _query_in_gallery(same.any(axis=1))
+
+
+def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
+    """Return one number a row, equal for equal rows."""
+    codes: dict[bytes, int] = {}
+    return np.array([codes.setdefault((row + 0).tobytes(), len(codes))  # -0 and 0 are one number
+                     for row in rows], dtype=np.intp)
+
+
+def copied_rows(data: ResultFile) -> Iterator[Finding]:
+    """Yield what all rows of both sides show, if they are in memory and are no codes."""
+    if data.input.is_stored:
+        return
+    zero, repeated, shared = [], [], []
+    n = {"query": len(data.query), "gallery": len(data.gallery)}
+    for side, features in zip(n, (data.query_features, data.gallery_features)):
+        rows = np.asarray(features)
+        labels = getattr(data, side)
+        codes = _equal_rows(rows)
+        is_zero = np.zeros(len(rows), bool)
+        some = np.flatnonzero(rows[:, 0] == 0)
+        is_zero[some] = ~rows[some].any(axis=1)
+        zero.append(np.flatnonzero(is_zero))
+        codes[is_zero] = -1
+        if len(np.unique(rows[:64])) <= CODE:
+            codes[:] = -1
+        repeated.append(_repeated(codes, labels))
+        shared.append(_shared(codes, labels))
+    yield from _zero_rows(zero, n)
+    yield from _repeated_rows(repeated, n)
+    yield from _shared_features(shared, n)
+
+
+def _equal_rows(rows: Array) -> npt.NDArray[np.intp]:
+    """Return one number per row, the same for equal rows, and -1 for a row without an equal."""
+    codes = np.full(len(rows), -1, np.intp)
+    columns = np.unique(np.linspace(0, rows.shape[1] - 1, COLUMNS).astype(int))
+    bits = (rows[:, columns].astype(np.float64) + 0).view(np.uint64)
+    odd = np.random.RandomState(0).randint(0, 2**63, len(columns), np.int64).astype(np.uint64)
+    _, group, n = np.unique((bits * (2 * odd + np.uint64(1))).sum(axis=1), return_inverse=True,
+                            return_counts=True)
+    alike = np.flatnonzero(n[group] > 1)
+    found = _row_codes(rows[alike])
+    codes[alike] = np.where(np.bincount(found)[found] > 1, found, -1) if len(found) else found
+    return codes
+
+
+def _repeated(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
+    """Return the later rows of equal feature, identity and camera; none if others are as equal."""
+    some = np.flatnonzero(codes >= 0)
+    columns = [codes[some], labels.identity[some]]
+    if labels.camera is not None:
+        columns.append(labels.camera[some])
+    _, first, n = np.unique(np.stack(columns, axis=1), axis=0, return_index=True,
+                            return_counts=True)
+    n_features = len(np.unique(codes[some]))
+    later = np.delete(some, first)
+    return later if len(n) - n_features < len(later) / 10 else later[:0]
+
+
+def _shared(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
+    """Return the rows whose feature another identity has, too."""
+    some = np.flatnonzero((codes >= 0) & (labels.identity > DISTRACTOR))
+    pairs = np.unique(np.stack([codes[some], labels.identity[some]], axis=1), axis=0)
+    feature, n = np.unique(pairs[:, 0], return_counts=True)
+    shared: Integers = some[np.isin(codes[some], feature[n > 1])]
+    return shared
+
+
+def _counts(rows: list[Integers], n: dict[str, int]) -> tuple[str, dict[str, int | float]]:
+    """Return how many rows of each side, and which first, in words and as evidence."""
+    texts, evidence = [], dict[str, int | float]()
+    for side, of_side in zip(n, rows):
+        if len(of_side):
+            what = "queries" if side == "query" else "gallery images"
+            texts.append(f"{len(of_side):,} of {n[side]:,} {what} (first: row {of_side[0]})")
+            evidence |= {side: len(of_side), f"{side}_images": n[side],
+                         f"{side}_first": int(of_side[0])}
+    return " and ".join(texts), evidence
+
+
+def _zero_rows(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
+    text, evidence = _counts(rows, n)
+    if text:
+        yield Finding(
+            "doctor:zero-features", "warning",
+            f"The features of {text} are all zero: they have no direction to normalise.", evidence,
+            "Extract these rows again: an image was not read, or a buffer was not filled.")
+
+
+def _repeated_rows(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
+    rows = [of_side if len(of_side) >= REPEATED else of_side[:0] for of_side in rows]
+    text, evidence = _counts(rows, n)
+    if text:
+        yield Finding(
+            "doctor:repeated-images", "warning",
+            f"{text} have the feature, the identity and the camera of an earlier row: the same "
+            "images again.", evidence,
+            "Drop the rows that a distributed sampler padded, or a file joined twice: keep the "
+            "first of each, as numpy.unique(features, axis=0, return_index=True) does.")
+
+
+def _shared_features(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
+    rows = [of_side if len(of_side) >= SHARED else of_side[:0] for of_side in rows]
+    text, evidence = _counts(rows, n)
+    if text:
+        yield Finding(
+            "doctor:shared-features", "warning",
+            f"{text} have the feature of another identity, bit for bit, which no two images have.",
+            evidence, "Extract these rows again: a batch was written twice, or a buffer was not "
+            "filled.")
+
+
+def identical_distances(distances: Array, sample: Sample) -> Iterator[Finding]:
+    """Good images at distance 0, but for rounding."""
+    values = abs(distances)
+    if not (distances.real >= 0).all():
+        return  # similarities, or squares less a constant: 0 means nothing
+    near = values <= 1e-6 * np.median(values)
+    # Where more wrong images are at 0, distances are so coarse that 0 means nothing.
+    if near[sample.wrong].sum() < 1e-3 * sample.wrong.sum():
+        yield from _query_in_gallery((near & sample.good).any(axis=1))
+
+
+def _query_in_gallery(has_copy: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+    n, queries = int(has_copy.sum()), len(has_copy)
+    if n >= 3 and n > 0.05 * queries:
+        yield Finding(
+            "doctor:query-in-gallery", "warning",
+            f"{n:,} of {queries:,} queries of the sample have an identical image in the gallery "
+            "under another camera.", {"queries": queries, "with_copy": n},
+            "Take the query images out of the gallery, or give them their own camera there; of "
+            "videos, leave out neighbouring frames.")

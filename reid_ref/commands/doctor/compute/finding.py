@@ -1,0 +1,45 @@
+"""A finding: what the doctor tells, with its evidence and its remedy."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reid_ref.arrays.value import Value
+
+#: From the least to the most serious. A note is worth knowing and may well be intended; a
+#: warning means that the numbers are probably wrong; an error, that they have no meaning.
+SEVERITIES = ("note", "warning", "error")
+
+
+@dataclass(frozen=True, eq=False)
+class Finding(Value):
+    """One thing about the input that a person should know before they believe a number.
+
+    Parameters
+    ----------
+    key : str
+        Its name, "doctor:..."; the documentation has a section of this name.
+    severity : {"note", "warning", "error"}
+    sentence : str
+        What was found.
+    evidence : dict of str to int or float
+        The numbers that the sentence is about.
+    remedy : str
+        What to do, with a command if there is one.
+
+    Examples
+    --------
+    >>> Finding("doctor:single-camera", "error", "All images are on one camera.",
+    ...         {"cameras": 1}, "Give each camera its own number.").severity
+    'error'
+    """
+
+    key: str
+    severity: str
+    sentence: str
+    evidence: dict[str, int | float] = field(default_factory=dict)
+    remedy: str = ""
+
+    @property
+    def line(self) -> str:
+        """The finding as one line of stderr."""
+        return f"{self.sentence} {self.remedy} ({self.key})"

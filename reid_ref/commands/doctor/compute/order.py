@@ -1,0 +1,128 @@
+"""Parts of the gallery whose rows do not fit their labels."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles, Integers
+from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.commands.doctor.compute.sample import Sample, share_nearer
+
+Array = npt.NDArray[Any]
+#: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
+#: benchmarks have some wrong labels, too.
+MIN_PAIRS, MISLABELLED = 300, 0.05
+#: Fewer queries than these are no evidence about a model.
+MIN_QUERIES = 100
+#: The gallery is looked at in so many parts of its rows; in each, so many identities at least.
+PARTS, MIN_IDENTITIES = 4, 20
+#: A part is at chance below the first share and three standard errors of 0.5, and sound from the
+#: second on. If good images are nearer more often than the third over all, no part is at chance.
+AT_CHANCE, SOUND, NO_PART = 0.58, 0.7, 0.93
+#: Standard errors over identities between a part at chance and a sound one.
+ERRORS = 4
+
+
+class Part(NamedTuple):
+    """Rows of the gallery, and how often a good image of them is nearer than a wrong one.
+
+    `share` is a mean over identities, `error` its standard error.
+    """
+
+    start: int
+    stop: int
+    share: float
+    error: float
+    identities: int
+
+    @property
+    def at_chance(self) -> bool:
+        return self.share < AT_CHANCE and self.share - 3 * self.error < 0.5
+
+
+def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
+                     n_gallery: int) -> list[Part]:
+    """Return each part of the gallery's rows, good images among wrong ones of the same part.
+
+    `identity`: of each query of the sample.
+    """
+    edges = [n_gallery * k // PARTS for k in range(PARTS + 1)]
+    parts = []
+    for start, stop in zip(edges, edges[1:]):
+        chosen = slice(*np.searchsorted(sample.image, [start, stop]))
+        good, wrong = sample.good[:, chosen], sample.wrong[:, chosen]
+        rows = np.flatnonzero(good.any(axis=1) & wrong.any(axis=1))
+        of_query = np.array([share_nearer(row[good[k]], row[wrong[k]]) for k, row in zip(
+            rows, distances.real[rows, chosen])])
+        group, n = np.unique(identity[rows], return_inverse=True, return_counts=True)[1:]
+        if len(n) >= MIN_IDENTITIES:
+            shares = np.bincount(group, of_query) / n
+            parts.append(Part(start, stop, float(shares.mean()), float(
+                shares.std(ddof=1) / np.sqrt(len(n))), len(n)))
+    return parts
+
+
+def part_at_chance(distances: Array, scores: Doubles, sample: Sample, identity: Integers,
+                   n_gallery: int) -> Iterator[Finding]:
+    """Report parts of the gallery that are ranked by chance, if the others are not."""
+    if not len(scores) or scores.mean() > NO_PART:
+        return
+    parts = parts_of_gallery(distances, sample, identity, n_gallery)
+    wrong, sound = ([part for part in parts if part.at_chance],
+                    [part for part in parts if part.share >= SOUND])
+    if not wrong or not sound or len(wrong) + len(sound) < len(parts) - 1:
+        return
+    if any(clear.share - part.share < ERRORS * np.hypot(clear.error, part.error)
+           for clear in sound for part in wrong):
+        return
+    rows = " and ".join(_rows(wrong))
+    shares = [float(np.average([part.share for part in of],
+                               weights=[part.identities for part in of])) for of in (wrong, sound)]
+    yield Finding(
+        "doctor:part-at-chance", "warning",
+        f"In rows {rows} of the {n_gallery:,} gallery images, a good image is nearer than a wrong "
+        f"one in {100 * shares[0]:.0f} % of the pairs, which is chance; in the others, in "
+        f"{100 * shares[1]:.0f} %.",
+        {"parts": len(parts), "at_chance": len(wrong), "first": wrong[0].start,
+         "share": round(shares[0], 4), "share_of_others": round(shares[1], 4)},
+        "Check that these rows are in the order of their labels, and of the same model as the "
+        "queries.")
+
+
+def _rows(parts: list[Part]) -> Iterator[str]:
+    """Yield the first and the last row of each run of parts."""
+    start = parts[0].start
+    for part, after in zip(parts, [*parts[1:], None]):
+        if after is None or after.start != part.stop:
+            yield f"{start:,} to {part.stop - 1:,}"
+            start = after.start if after else 0
+
+
+def two_modes(distances: Array, sample: Sample) -> Iterator[Finding]:
+    """Good pairs that lie among the wrong ones as wrong ones do, beside many that do not.
+
+    Of each good image, the share of wrong images that are nearer: of a pair of one identity it is
+    near 0, and of a pair by mistake anything from 0 to 1. A weak model has few pairs near 0, and
+    fewer and fewer towards 1; images of two kinds have a peak between.
+    """
+    places = [np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
+              for row, good, wrong in zip(distances.real, sample.good, sample.wrong)
+              if wrong.any()]
+    place = np.concatenate(places) if places else np.zeros(0)
+    if len(places) < MIN_QUERIES or len(place) < MIN_PAIRS:
+        return
+    near = float((place <= 0.02).mean())
+    far, _ = np.histogram(place, 4, (0.5, 1))
+    share = 4 * float((place > 0.75).mean())
+    if near > 0.3 and share > MISLABELLED and far.max() <= 2.5 * far.min():
+        yield Finding(
+            "doctor:two-modes", "warning",
+            f"About {100 * share:.0f} % of the good pairs are as far apart as images of different "
+            f"identities, and {100 * near:.0f} % are nearer than nearly all of those, as if "
+            "labels or images were mixed up.",
+            {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
+            "Check that labels and images are in the same order in every part of the gallery, and "
+            "that every image was read.")

@@ -1,0 +1,128 @@
+"""Features of the two sides that were not made alike: scaled, softmax, another preprocessing."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import Doubles
+from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.commands.doctor.compute.sample import Sample
+from reid_ref.evaluation.ranked import lengths
+from reid_ref.labels import Labels
+
+Array = npt.NDArray[Any]
+#: A norm is 1 within the first (float16: the second); norms are not 1 from the third on.
+UNIT, UNIT_HALF, NOT_UNIT = 1e-5, 2e-3, 0.05
+#: How many times the norms of one side are those of the other.
+TIMES = 1.5
+#: Share of held-out pairs that one direction orders: healthy files have 0.3 to 0.7.
+SEPARATED = 0.9
+#: Identities of each half, and images of each side, below which it shows nothing.
+MIN_IDENTITIES, MIN_IMAGES = 10, 20
+
+
+def softmax_outputs(query: Array, gallery: Array) -> Iterator[Finding]:
+    """Rows that are non-negative, of sum 1, and not mostly 0, as a histogram is."""
+    rows = np.concatenate([query, gallery]).astype(np.float64)
+    tolerance = 1e-2 if query.dtype == np.float16 else 1e-3
+    if (rows.shape[1] > 1 and rows.min() >= 0 and abs(rows.sum(axis=1) - 1).max() <= tolerance
+            and np.count_nonzero(rows) > rows.size / 2):
+        yield Finding(
+            "doctor:softmax", "warning",
+            f"All {len(rows):,} features of the sample are non-negative and sum to 1, as class "
+            "probabilities (softmax) do.", {"images": len(rows), "columns": rows.shape[1]},
+            "Take the features before the classifier, as papers do: `model(images)` in evaluation "
+            "mode, or the layer before the last.")
+
+
+def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
+    """Norms of 1 on one side alone, or in a part of it, or of another size on each side."""
+    norms = {"query": lengths(query), "gallery": lengths(gallery)}
+    unit = {side: abs(of_side - 1) <= (UNIT_HALF if query.dtype == np.float16 else UNIT)
+            for side, of_side in norms.items()}
+    low, high = sorted(norms.values(), key=np.median)
+    apart = (min(map(len, norms.values())) >= MIN_IMAGES
+             and bool(np.median(high) >= TIMES * np.median(low))
+             and bool(np.quantile(high, 0.1) > np.quantile(low, 0.9)))
+    others = np.concatenate([norms[side][~unit[side]] for side in norms])
+    n_unit, n = sum(int(of_side.sum()) for of_side in unit.values()), sum(map(len, norms.values()))
+    mixed = (min(n_unit, n - n_unit) >= MIN_IMAGES / 2
+             and float(np.median(abs(others - 1))) > NOT_UNIT)
+    if not mixed and not apart:
+        return
+    of_unit = "" if not mixed else (
+        f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
+        f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.")
+    yield Finding(
+        "doctor:norms-of-sides", "warning",
+        f"The features of the sample are scaled in two ways: the median norm is "
+        f"{np.median(norms['query']):.4g} of the queries and {np.median(norms['gallery']):.4g} of "
+        f"the gallery.{of_unit}",
+        {"images": n, "unit": n_unit, "query_norm": round(float(np.median(norms["query"])), 4),
+         "gallery_norm": round(float(np.median(norms["gallery"])), 4)},
+        "Normalise both sides or neither; --normalize divides all of them.")
+
+
+def share_separated(query: Array, gallery: Array, sample: Sample, of_query: Labels,
+                    of_gallery: Labels) -> float | None:
+    """Return how often one direction orders query and gallery image of a camera, held out.
+
+    The direction is the difference of the means of both sides on the same cameras, of half of the
+    identities; the pairs are of the other half. None if too few images share a camera.
+    """
+    if of_query.camera is None or of_gallery.camera is None:
+        return None
+    own = np.isin(of_gallery.identity[sample.image], of_query.identity[sample.query])
+    sides = [(query / np.maximum(lengths(query), 1e-300)[:, np.newaxis],
+              of_query.identity[sample.query], of_query.camera[sample.query]),
+             (gallery[own] / np.maximum(lengths(gallery[own]), 1e-300)[:, np.newaxis],
+              of_gallery.identity[sample.image[own]], of_gallery.camera[sample.image[own]])]
+    identities = np.unique(sides[0][1])
+    if len(identities) < 2 * MIN_IDENTITIES:
+        return None
+    fitted = [np.isin(identity, identities[::2]) for _, identity, _ in sides]
+    shared = np.intersect1d(sides[0][2], sides[1][2])
+    direction = np.zeros(query.shape[1])
+    for camera in shared:
+        means = [features[half & (cameras == camera)] for (features, _, cameras), half
+                 in zip(sides, fitted)]
+        if all(map(len, means)):
+            direction += len(means[0]) * (means[0].mean(axis=0) - means[1].mean(axis=0))
+    return _share_ordered(sides, fitted, shared, direction)
+
+
+def _share_ordered(sides: list[tuple[Array, Array, Array]], fitted: list[Array], shared: Array,
+                   direction: Doubles) -> float | None:
+    """Return the share of pairs of a camera whose query lies farther along a direction."""
+    right = pairs = 0.0
+    seen = np.zeros(2, np.int64)
+    for camera in shared:
+        along = [features[~half & (cameras == camera)] @ direction
+                 for (features, _, cameras), half in zip(sides, fitted)]
+        if not all(map(len, along)):
+            continue
+        seen += [len(values) for values in along]
+        below = np.sort(along[1])
+        right += (np.searchsorted(below, along[0], "left")
+                  + np.searchsorted(below, along[0], "right")).sum() / 2
+        pairs += len(along[0]) * len(along[1])
+    return right / pairs if min(seen) >= MIN_IMAGES else None
+
+
+def sides_apart(query: Array, gallery: Array, sample: Sample, of_query: Labels,
+                of_gallery: Labels) -> Iterator[Finding]:
+    """Report sides that one direction separates though they share cameras and identities."""
+    share = share_separated(query, gallery, sample, of_query, of_gallery)
+    if share is not None and share >= SEPARATED:
+        yield Finding(
+            "doctor:sides-apart", "warning",
+            f"One direction separates the features of queries and gallery images of the same "
+            f"cameras: it orders {100 * share:.0f} % of the held-out pairs of the sample, where "
+            "sides that were made alike have about half.",
+            {"share": round(share, 4), "queries": len(query), "images": len(gallery)},
+            "Make both sides by the same network and the same preprocessing (channel order, mean "
+            "and deviation, size). Right if the sides are of different kinds, such as visible and "
+            "infrared.")

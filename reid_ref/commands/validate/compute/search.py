@@ -1,0 +1,251 @@
+"""What else would print a figure: every variation under every convention, and what that is worth.
+
+A way is a variation, a ranking and a convention. Many ways of trying find something by accident,
+so the answer begins with how often a figure of these decimals is met by none but accident.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, InputError
+from reid_ref.arrays.value import Value
+from reid_ref.conventions import Convention
+from reid_ref.datasets.published import Figure, agreement, unit_of
+from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.result import Result
+from reid_ref.text.plain import Share
+from reid_ref.variations import (
+    Chain, Outcome, every_variation, chains_of, outcomes_of, passes_of, that_apply)
+
+#: Points around a figure in which another network's might lie as well.
+AROUND = 2
+#: The share of accidents above which no sentence is written: docs/check_a_paper.md.
+ACCIDENTS = .02
+
+
+class FoundWay(NamedTuple):
+    """A way that prints a figure.
+
+    Parameters
+    ----------
+    variations : tuple of str
+    features : str
+        What is ranked: a key of `Features.rankings`, or "distances".
+    convention : str
+    Rank_1, mAP : float
+        In [0, 1]; NaN if it has none.
+    signature : str
+    options : str
+        The command that prints it, after ``reid-ref`` and with FILE for the files; empty if no
+        option does.
+    words : str
+        What was done.
+    source : str
+        Where that was seen.
+    """
+
+    variations: tuple[str, ...]
+    features: str
+    convention: str
+    Rank_1: Share
+    mAP: Share
+    signature: str
+    options: str
+    words: str
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Search(Value):
+    """What a search for a figure found.
+
+    Parameters
+    ----------
+    tried : int
+        Ways.
+    different : int
+        Results that differ in the numbers of the figure.
+    by_accident : float
+        The share of random figures that some way prints, drawn evenly from all with these
+        decimals within `AROUND` points; of a Rank-1 those that are k/N.
+    ways : tuple of FoundWay
+        Those that print the figure, the most frequent variations first.
+    left_out : dict of str to str
+        Variations that do not apply, with the reason.
+    not_tried : tuple of str
+        Variations that an interruption left untried.
+    """
+
+    tried: int
+    different: int
+    by_accident: float
+    ways: tuple[FoundWay, ...]
+    left_out: dict[str, str]
+    not_tried: tuple[str, ...] = ()
+
+    @property
+    def tells(self) -> bool:
+        """Whether accidents are rare enough for a sentence about the ways."""
+        return self.by_accident <= ACCIDENTS
+
+
+class _Tried(NamedTuple):
+    """A way, its numbers, and what a found one has besides."""
+
+    numbers: dict[str, float]
+    way: FoundWay
+
+
+@dataclass
+class Trials:
+    """The ways that were tried so far; an interrupted search leaves what it has.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Measures of the figures.
+    """
+
+    names: tuple[str, ...]
+    tried: list[_Tried] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    waiting: list[Chain] = field(default_factory=list)
+
+    def other_than(self, plain: Mapping[tuple[str, str], Mapping[str, float]]) -> Trials:
+        """Return those that differ from the numbers of conventions alone.
+
+        `plain`: by what is ranked and the convention.
+        """
+        new = [each for each in self.tried if any(
+            repr(value) != repr(each.numbers.get(name)) for name, value in plain.get(
+                (each.way.features, each.way.convention), {"": 0}).items())]
+        return replace(self, tried=new)
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Keep the numbers of some ways."""
+        for outcome in outcomes:
+            numbers = {name: value_of(outcome.result, name)
+                       for name in dict.fromkeys(("Rank-1", "mAP", *self.names))}
+            self.tried.append(_Tried(numbers, _as_found(outcome, numbers)))
+
+
+def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Trials, *,
+               depth: int = 1, max_memory: int | str | None = None,
+               progress: Progress | None = None) -> None:
+    """Try the variations that apply to a file; `trials` grows, and `progress` counts passes."""
+    chains, reasons = that_apply(data, chains_of(every_variation().values(), depth))
+    trials.left_out.update(reasons)
+    groups = passes_of(chains)
+    trials.waiting[:] = chains
+    how = How(max_memory=max_memory)
+    for group in groups:
+        try:
+            for outcomes in outcomes_of(data, group, conventions, how):
+                trials.add(outcomes)
+        except InputError as error:  # what a changed file does not have, such as a norm
+            trials.left_out.update({_name(chain): str(error) for chain in group})
+        trials.waiting[:] = [chain for chain in trials.waiting if chain not in group]
+        if progress is not None:
+            progress(1)
+
+
+def n_passes(data: ResultFile, depth: int) -> int:
+    """Return how many passes a search makes."""
+    return len(passes_of(that_apply(data, chains_of(every_variation().values(), depth))[0]))
+
+
+def searched(trials: Trials, figure: Figure, counts: Iterable[int]) -> Search:
+    """Return what was found of a figure.
+
+    Parameters
+    ----------
+    trials : Trials
+    figure : Figure
+    counts : iterable of int
+        The numbers of queries that Rank-k may be over.
+    """
+    printed = figure.numbers()
+    ways = tuple(each.way for each in in_order(trials.tried)
+                 if all(agreement(each.numbers[name], digits) == "rounded"
+                        for name, digits in printed.items()))
+    cells = {tuple(repr(each.numbers[name]) for name in printed) for each in trials.tried}
+    points = np.array([list(map(float, cell)) for cell in cells]).reshape(-1, len(printed))
+    return Search(len(trials.tried), len(cells), share_of_accidents(points, printed, counts),
+                  ways, dict(trials.left_out), tuple(map(_name, trials.waiting)))
+
+
+def in_order(tried: Sequence[_Tried]) -> list[_Tried]:
+    """Return ways in the order of the variations, single ones first."""
+    order = {name: k for k, name in enumerate(every_variation())}
+    return sorted(tried, key=lambda each: (
+        len(each.way.variations), [order[name] for name in each.way.variations]))
+
+
+def share_of_accidents(points: Doubles, printed: dict[str, Decimal],
+                       counts: Iterable[int]) -> float:
+    """Return the share of figures near a printed one that some result prints.
+
+    Parameters
+    ----------
+    points : float64, shape (n, n_numbers)
+        Results in [0, 1].
+    printed : dict of str to Decimal
+    counts : iterable of int
+        Numbers of queries, at least one.
+
+    Examples
+    --------
+    Of the four counts of two queries and the digits from 48 to 52, one pair is met:
+
+    >>> printed = {"Rank-1": Decimal("50"), "mAP": Decimal("50")}
+    >>> share_of_accidents(np.array([[.5, .5]]), printed, [2])
+    0.2
+    """
+    units = [float(unit_of(digits)) for digits in printed.values()]
+    places = np.round(100 * points[~np.isnan(points).any(axis=1)] / units).astype(np.int64)
+    near = [{round(value / unit) for value in (
+        _counts_near(float(digits), counts) if name.startswith("Rank-") else
+        np.arange(float(digits) - AROUND, float(digits) + AROUND + unit / 2, unit))
+        if 0 <= value <= 100} for (name, digits), unit in zip(printed.items(), units)]
+    for k, (digits, unit, own) in enumerate(zip(printed.values(), units, near)):
+        # Of means over draws, and over other queries: what was met can be met.
+        own |= {int(place) for place in places[:, k]
+                if abs(place * unit - float(digits)) <= AROUND + unit / 2}
+    met = {tuple(row) for row in places.tolist()
+           if all(place in own for place, own in zip(row, near))}
+    total = float(np.prod([len(own) for own in near]))
+    return len(met) / total if total else 0.0
+
+
+def _counts_near(digits: float, counts: Iterable[int]) -> list[float]:
+    """Return k/N in percent within `AROUND` points of a figure."""
+    return [100 * k / n for n in set(counts) for k in range(n + 1)
+            if abs(100 * k / n - digits) <= AROUND]
+
+
+def value_of(result: Result, name: str) -> float:
+    """Return a number of a result; NaN if its curve ends before."""
+    if name == "Rank-1" and not len(result.cmc):
+        return float("nan")
+    try:
+        return float(result.value(name))
+    except InputError:
+        return float("nan")
+
+
+def _as_found(outcome: Outcome, numbers: dict[str, float]) -> FoundWay:
+    chain = outcome.chain
+    return FoundWay(
+        tuple(each.name for each in chain), outcome.ranking, outcome.convention.name,
+        numbers["Rank-1"], numbers["mAP"], str(outcome.result.signature), outcome.options,
+        " and ".join(each.words for each in chain), "; ".join(each.source for each in chain))
+
+
+def _name(chain: Chain) -> str:
+    return "+".join(each.name for each in chain)

@@ -1,0 +1,80 @@
+"""What the checks found, and as text."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What came of one check.
+
+    Parameters
+    ----------
+    name : str
+        A key of `CHECKS`.
+    status : {"passed", "failed", "error"}
+        Error: the evaluator raised an exception.
+    message : str
+        One line, and then what shows it; "" if there is nothing to tell.
+    """
+
+    name: str
+    status: str
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the checks found.
+
+    Parameters
+    ----------
+    evaluator, convention : str
+        Its name, and the rule that it claims.
+    rule : str or None
+        The convention, or the choices of one, that gives its numbers wherever it answers; None
+        if there is none.
+    how : str
+        How it was called, and how its answer was understood.
+    checks : tuple of CheckResult
+    """
+
+    evaluator: str
+    convention: str
+    rule: str | None
+    how: str
+    checks: tuple[CheckResult, ...] = field(repr=False)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.status == "passed" for check in self.checks)
+
+    def __str__(self) -> str:
+        return _text(self)
+
+
+_WORDS = {"passed": "passed", "failed": "FAILED", "error": "ERROR"}
+
+
+def _text(report: Report) -> str:
+    """Return the rule first, then a line per check, then what shows each failure."""
+    passed = sum(check.status == "passed" for check in report.checks)
+    lines = [f"{report.evaluator}: {_verdict(report)}", f"  {report.how}",
+             f"  {passed} of {len(report.checks)} checks pass", ""]
+    width = max(len(check.name) for check in report.checks)
+    for check in report.checks:
+        first = check.message.partition("\n")[0]
+        lines.append(f"{_WORDS[check.status]}  {check.name:<{width}}  {first}".rstrip())
+    for check in report.checks:
+        if check.status != "passed" and "\nas above" not in check.message:
+            lines += ["", f"{check.name}:", *(f"  {line}" for line in check.message.split("\n"))]
+    return "\n".join(lines)
+
+
+def _verdict(report: Report) -> str:
+    if report.rule == report.convention:
+        return f"its numbers are those of {report.rule}, wherever it answers"
+    if report.rule is None:
+        return f"its numbers are not those of {report.convention}, and no rule gives them"
+    return f"its numbers are not those of {report.convention} but those of {report.rule}"

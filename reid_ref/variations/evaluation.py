@@ -1,0 +1,180 @@
+"""Variations to results: those that rank alike share one ranking.
+
+A chain is one or two variations. Chains with the same changes of the file and of the ranking are
+one pass: the file is changed once, ranked once, and every convention with every changed choice is
+a summary of that ranking.
+"""
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, product
+from typing import NamedTuple, TypeAlias
+
+from reid_ref.arrays import InputError, ignored, warnings_to
+from reid_ref.conventions import CHOICES, Convention, choice_text
+from reid_ref.evaluation.engine import results_of
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.result import Result
+from reid_ref.variations.variation import Variation
+
+#: Variations that are applied together.
+Chain: TypeAlias = tuple[Variation, ...]
+
+
+class Outcome(NamedTuple):
+    """What a convention gives under a chain.
+
+    Parameters
+    ----------
+    chain : tuple of Variation
+    ranking : str
+        What is ranked: a key of `Features.rankings`, or "distances".
+    convention : Convention
+        As it is without the chain.
+    result : Result
+        Its signature names the variations.
+    options : str
+        The command that reproduces it, after ``reid-ref`` and with FILE for the files; empty if
+        no option does.
+    """
+
+    chain: Chain
+    ranking: str
+    convention: Convention
+    result: Result
+    options: str
+
+
+def chains_of(variations: Iterable[Variation], depth: int = 1) -> list[Chain]:
+    """Return each variation alone, and with `depth` 2 the pairs of the declared list.
+
+    A pair has a variation with `pairs`, and two kinds.
+    """
+    records = list(variations)
+    chains: list[Chain] = [(record,) for record in records]
+    pairs = combinations(records, 2) if depth > 1 else ()
+    return chains + [(one, other) for one, other in pairs if (one.pairs or other.pairs)
+                     and one.kind != other.kind and not (one.rank and other.rank)]
+
+
+def that_apply(data: ResultFile,
+               chains: Iterable[Chain]) -> tuple[list[Chain], dict[str, str]]:
+    """Return the chains that apply to a file, and why other variations do not, by their names."""
+    applying: list[Chain] = []
+    reasons: dict[str, str] = {}
+    for chain in chains:
+        lacking = {each.name: reason for each in chain if (reason := each.lacks(data))}
+        if lacking:
+            reasons.update(lacking)
+        else:
+            applying.append(chain)
+    return applying, reasons
+
+
+def passes_of(chains: Iterable[Chain]) -> list[list[Chain]]:
+    """Return the chains in groups that share the changed file and how it is ranked."""
+    groups: dict[object, list[Chain]] = {}
+    for chain in chains:
+        shared = (tuple(id(each.data) for each in chain if each.data),
+                  tuple(id(each.rank) for each in chain if each.rank), _rankings(chain))
+        groups.setdefault(shared, []).append(chain)
+    return list(groups.values())
+
+
+def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable[Convention],
+                how: How) -> Iterator[list[Outcome]]:
+    """Yield what conventions give under chains of one pass, one list for each ranking.
+
+    Warnings are dropped: they are about the file, and the same for all.
+
+    Parameters
+    ----------
+    data : ResultFile
+    chains : sequence of Chain
+        One of the lists of `passes_of`.
+    conventions : iterable of Convention
+    how : How
+        Memory and threads.
+    """
+    first, records = chains[0], list(conventions)
+    with warnings_to(ignored):
+        for each in first:
+            data = data if each.data is None else each.data(data)
+        rank = next((each.rank for each in first if each.rank), _by_distances)
+        rankings = _rankings(first)
+        tried = list(_changed(chains, records))
+        for name, change in data.input.rankings().items():
+            if tried and (not rankings or name in rankings):
+                changed = {id(convention): convention for _, _, convention in tried}
+                part = replace(how, conventions=tuple(changed.values()), **change)
+                results = dict(zip(changed, rank(data, part)))
+                yield [Outcome(chain, name, convention, _finished(chain, results[id(other)]),
+                               _options(chain, convention, other, change))
+                       for chain, convention, other in tried]
+
+
+def _by_distances(data: ResultFile, how: How) -> list[Result]:
+    return results_of(data.input, data.query, data.gallery, how)
+
+
+def _rankings(chain: Chain) -> tuple[str, ...]:
+    """Return the rankings that every variation of a chain allows; empty: all."""
+    limits = [each.rankings for each in chain if each.rankings]
+    return tuple(name for name in limits[0] if all(name in other for other in limits)) if (
+        limits) else ()
+
+
+def _changed(chains: Iterable[Chain], conventions: Sequence[Convention],
+             ) -> Iterator[tuple[Chain, Convention, Convention]]:
+    """Yield each chain with each convention, as it is and changed, where that can be."""
+    shared: dict[Convention, Convention] = {}
+    for chain, convention in product(chains, conventions):
+        other = _chosen(chain, convention)
+        if other is not None and all(each.conventions(convention) for each in chain):
+            yield chain, convention, shared.setdefault(other, other)
+
+
+def _chosen(chain: Chain, convention: Convention) -> Convention | None:
+    """Return a convention with the choices of a chain; None if some variation changes nothing."""
+    for each in chain:
+        if each.choices is not None:
+            choices = each.choices(convention)
+            new = {key: value for key, value in (choices or {}).items()
+                   if getattr(convention, key) != value}
+            # What also changes the file or the ranking is tried even if no choice changes.
+            if not new and (choices is None or not (each.data or each.rank)):
+                return None
+            try:
+                convention = convention.replace(**new) if new else convention
+            except InputError:  # a rule of AP that has no cut list, say
+                return None
+    return convention
+
+
+def _finished(chain: Chain, result: Result) -> Result:
+    """Return the result as it is signed, after what the chain does to results."""
+    for each in chain:
+        result = result if each.result is None else each.result(result)
+    return replace(result, signature=result.signature.changed(
+        {"variation": "+".join(each.name for each in chain)}))
+
+
+def _options(chain: Chain, convention: Convention, changed: Convention,
+             change: Mapping[str, object]) -> str:
+    """Return the command line after ``reid-ref`` that does the same; empty if none does."""
+    reranks = any(each.rank for each in chain)
+    if any(each.data or each.result for each in chain) or reranks and len(chain) > 1:
+        return ""
+    words = ["rerank" if reranks else "evaluate", "FILE", "--convention", convention.name]
+    if change and not reranks:
+        words += ["--metric", str(change["metric"])]
+    if change:
+        words.append("--normalize" if change["normalize"] else "--no-normalize")
+    words += [word for each in chain for word in each.options.split()]
+    choices = ",".join(
+        f"{key}={choice_text(getattr(changed, key))}" for key in (*CHOICES, "top_k")
+        if getattr(changed, key) != getattr(convention, key))
+    return shlex.join([*words, "--set", choices] if choices else words)

@@ -1,0 +1,81 @@
+"""What is done to features before they are compared."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref import distances
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.variations.labels import needs_features, sides_of
+
+Array = npt.NDArray[Any]
+
+
+def both(change: Callable[[Array], Array]) -> Callable[[ResultFile], ResultFile]:
+    """Return what applies a function of an array to the features of both sides."""
+    def changed(data: ResultFile) -> ResultFile:
+        query, gallery = sides_of(data)
+        return replace(data, query_features=change(query), gallery_features=change(gallery))
+    return changed
+
+
+def part(which: int, of: int) -> Callable[[ResultFile], ResultFile]:
+    """Return what takes one of several equal parts of each feature, counted from 0."""
+    def taken(features: Array) -> Array:
+        width = features.shape[1] // of
+        return np.ascontiguousarray(features[:, which * width:(which + 1) * width])
+    return both(taken)
+
+
+def needs_parts(of: int, least: int = 2) -> Callable[[ResultFile], str]:
+    """Return what tells why features have no such parts."""
+    def lacks(data: ResultFile) -> str:
+        if reason := needs_features(data):
+            return reason
+        width = data.features("data")[0].shape[1]
+        return "" if width % of == 0 and width >= least else (
+            f"{width} dimensions are not {of} parts")
+    return lacks
+
+
+def needs_quarters(data: ResultFile) -> str:
+    """Return why features have no quarters: fewer than four parts of 512 dimensions."""
+    return needs_parts(4, 2048)(data)
+
+
+def centred(data: ResultFile) -> ResultFile:
+    """Subtract the mean of each side."""
+    return both(lambda features: features - features.mean(axis=0))(data)
+
+
+def centred_together(data: ResultFile) -> ResultFile:
+    """Subtract the mean of all images."""
+    mean = _of_all(data).mean(axis=0)
+    return both(lambda features: features - mean)(data)
+
+
+def standardised(data: ResultFile) -> ResultFile:
+    """Subtract the mean of all images, and divide by their standard deviation."""
+    every = _of_all(data)
+    mean, scale = every.mean(axis=0), every.std(axis=0)
+    scale[scale == 0] = 1
+    return both(lambda features: (features - mean) / scale)(data)
+
+
+square_rooted = both(lambda features: np.sign(features) * np.sqrt(np.abs(features)))
+
+
+def in_float32(data: ResultFile) -> ResultFile:
+    """Replace features by the cosine distances that a toolbox computes, in single precision."""
+    query, gallery = (side.astype(np.float32) for side in sides_of(data))
+    return replace(data, query_features=None, gallery_features=None,
+                   distances=distances.distance_matrix(query, gallery, "cosine", True))
+
+
+def _of_all(data: ResultFile) -> Array:
+    every: Array = np.concatenate(sides_of(data)).astype(np.float64)
+    return every

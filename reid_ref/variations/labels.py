@@ -1,0 +1,123 @@
+"""What is done to the images: left out, exchanged, on both sides; and when it can be done."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays.stored import read_rows
+from reid_ref.datasets.pooling import pool_queries
+from reid_ref.evaluation.ranked import Distances, Features, Lists
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import DISTRACTOR, JUNK, Labels
+
+Mask = npt.NDArray[np.bool_]
+
+
+def part_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mask) -> ResultFile:
+    """Return some images as queries and some as gallery; each side is "query" or "gallery"."""
+    queries, gallery = np.flatnonzero(rows), np.flatnonzero(images)
+    ranked = data.input.between(asks, queries, answers, gallery)
+    sides = {"query": data.query, "gallery": data.gallery}
+    changed = replace(data, query=sides[asks][queries], gallery=sides[answers][gallery])
+    if isinstance(ranked, Features):
+        return replace(changed, query_features=ranked.query, gallery_features=ranked.gallery)
+    if isinstance(ranked, Distances):
+        return replace(changed, distances=ranked.matrix)
+    return replace(changed, ranked=ranked.lists) if isinstance(ranked, Lists) else changed
+
+
+def without_distractors(data: ResultFile) -> ResultFile:
+    """Leave images labelled 0 out of the gallery."""
+    return part_of(data, "query", np.ones(len(data.query), np.bool_),
+                   "gallery", data.gallery.identity != DISTRACTOR)
+
+
+def exchanged(data: ResultFile) -> ResultFile:
+    """Let the gallery ask and the queries answer; images labelled 0 or -1 ask nothing."""
+    return part_of(data, "gallery", ~np.isin(data.gallery.identity, (DISTRACTOR, JUNK)),
+                   "query", np.ones(len(data.query), np.bool_))
+
+
+def with_queries(data: ResultFile) -> ResultFile:
+    """Add the queries to the gallery, after its own images."""
+    query, gallery = sides_of(data)
+    return replace(data, gallery=joined(data.gallery, data.query),
+                   gallery_features=np.concatenate([gallery, query]))
+
+
+def all_as_both(data: ResultFile) -> ResultFile:
+    """Take every image of the queries' identities as query and as gallery image."""
+    both = with_queries(data)
+    images, every = np.isin(both.gallery.identity, data.query.identity), sides_of(both)[1]
+    labels, features = both.gallery[images], every[images]
+    return replace(data, query=labels, gallery=labels, query_features=features,
+                   gallery_features=features)
+
+
+def multi_query(pooling: str) -> Callable[[ResultFile], ResultFile]:
+    """Return what pools the features of all images of a query's identity on its camera."""
+    def pooled(data: ResultFile) -> ResultFile:
+        assert data.multi_query is not None
+        return replace(data, query_features=pool_queries(data.query, *data.multi_query, pooling))
+    return pooled
+
+
+def sides_of(data: ResultFile) -> tuple[Any, Any]:
+    """Return the features of both sides, read."""
+    query, gallery = data.features("data")
+    return read_rows(query), read_rows(gallery)
+
+
+def joined(first: Labels, second: Labels) -> Labels:
+    """Return the labels of two sets of images, with the columns that both have."""
+    ours, theirs = first.columns(), second.columns()
+    return Labels(**{name: np.concatenate([ours[name], theirs[name]])
+                     for name in ours if name in theirs})
+
+
+# ---------------------------------------------------------------- when it can be done
+
+def needs_features(data: ResultFile) -> str:
+    """Return why not, if there are no features."""
+    return "" if data.query_features is not None and data.gallery_features is not None else (
+        f"needs features, got {data.input.noun}")
+
+
+def needs_cameras(data: ResultFile) -> str:
+    """Return why not, if there are no cameras."""
+    return "needs cameras" if data.query.camera is None else ""
+
+
+def needs_label(label: int, name: str) -> Callable[[ResultFile], str]:
+    """Return what tells why not, if no gallery image has a label."""
+    def lacks(data: ResultFile) -> str:
+        return "" if (data.gallery.identity == label).any() else f"no image is labelled {name}"
+    return lacks
+
+
+def needs_both_labels(data: ResultFile) -> str:
+    """Return why not, if no gallery image is labelled 0, or none -1."""
+    return (needs_label(DISTRACTOR, "0")(data) or needs_label(JUNK, "-1")(data))
+
+
+def needs_part(data: ResultFile) -> str:
+    """Return why not, if a part of the images cannot be taken."""
+    if data.ranked is not None:
+        return "needs features or distances, got ranked lists"
+    return ""
+
+
+def needs_askers(data: ResultFile) -> str:
+    """Return why the sides cannot be exchanged."""
+    asks = np.isin(data.gallery.identity, data.query.identity).any()
+    return needs_part(data) or ("" if asks else "no gallery image has a query's identity")
+
+
+def needs_multi_query(data: ResultFile) -> str:
+    """Return why not, if the file has no multi-query images."""
+    return needs_features(data) or ("" if data.multi_query is not None else
+                                    "the file has no multi-query images (mquery_f)")

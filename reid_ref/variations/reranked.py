@@ -1,0 +1,94 @@
+"""Re-ranking as toolboxes do it by default, one variation for each of their settings."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from reid_ref.conventions import CONVENTIONS, NAMES, Convention
+from reid_ref.evaluation.engine import results_of
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import Blocks
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import JUNK
+from reid_ref.reranking.k_reciprocal import rerank_blocks
+from reid_ref.reranking.settings import Settings, settings_of, signed_reranking
+from reid_ref.result import Result
+from reid_ref.variations.labels import needs_features, sides_of
+from reid_ref.variations.variation import Variation
+
+#: Threads that ask whether a printed number is after re-ranking.
+_THREADS = ("fast-reid #3, #357; layumi #74, #233; IDKL #4; RPTM_reid #6; AlignedReID #4; "
+            "Ranked_Person_ReID #13; cvlab-yonsei/projects #7; person-re-ranking #15")
+
+
+def settings_of_toolboxes() -> dict[Settings, list[Convention]]:
+    """Return the settings that toolboxes re-rank by, each with its toolboxes."""
+    found: dict[Settings, list[Convention]] = {}
+    for name in NAMES:
+        record = CONVENTIONS[name]
+        if record.reranking is not None and not record.base.endswith("-function"):
+            found.setdefault(settings_of(record), []).append(record)
+    return found
+
+
+def reranked() -> Iterator[Variation]:
+    """Yield a variation for each setting; the variant alone is its name where it has only one."""
+    every = settings_of_toolboxes()
+    for settings, records in every.items():
+        others = [each for each in every if each.variant == settings.variant and each != settings]
+        name = f"reranked-{settings.variant}"
+        if any((each.k1, each.k2) != (settings.k1, settings.k2) for each in others):
+            name += f"-{settings.k1}"
+        if any(each.normalize != settings.normalize for each in others):
+            name += "" if settings.normalize else "-raw"
+        if any(_alike(each, settings) for each in others):
+            name += "-no-junk" if settings.without_junk else ""
+        reranking = records[0].reranking
+        assert reranking is not None
+        yield Variation(
+            name, f"after re-ranking ({settings.variant}, k1 {settings.k1}, k2 {settings.k2}, "
+            f"lambda {settings.lambda_:g})",
+            f"{_THREADS}; {', '.join(each.name for each in records[:4])}: {reranking.source}",
+            threads=10, kind="re-ranking", lacks=_needs_images(settings), rank=_ranks(settings),
+            rankings=("normalised" if settings.normalize else "Euclidean",),
+            conventions=_loads_alike(settings), pairs=True,
+            options=f"--variant {settings.variant} --k1 {settings.k1} --k2 {settings.k2} "
+            f"--lambda {settings.lambda_:g}")
+
+
+def _alike(one: Settings, other: Settings) -> bool:
+    return replace(one, without_junk=other.without_junk) == other
+
+
+def _loads_alike(settings: Settings) -> Callable[[Convention], bool]:
+    """Return whether a convention has images labelled -1 in the gallery where these have."""
+    def tried(convention: Convention) -> bool:
+        own = settings_of(convention, settings.variant, settings.k1, settings.k2,
+                          settings.lambda_, settings.normalize)
+        return own == settings and not convention.needs_lists
+    return tried
+
+
+def _needs_images(settings: Settings) -> Callable[[ResultFile], str]:
+    def lacks(data: ResultFile) -> str:
+        if reason := needs_features(data):
+            return reason
+        images = len(data.query) + len(data.gallery)
+        return "" if images > settings.k1 + 1 else f"needs more than {settings.k1 + 1} images"
+    return lacks
+
+
+def _ranks(settings: Settings) -> Callable[[ResultFile, How], list[Result]]:
+    """Return what re-ranks a file by these settings, and evaluates it."""
+    def results(data: ResultFile, how: How) -> list[Result]:
+        gallery, (query_features, features) = data.gallery, sides_of(data)
+        if settings.without_junk:
+            kept = gallery.identity != JUNK
+            gallery, features = gallery[kept], features[kept]
+        blocks = rerank_blocks(query_features, features, settings.k1, settings.k2,
+                               settings.lambda_, settings.variant, normalize=settings.normalize)
+        measured = data.input.provenance_of(how)
+        provenance = signed_reranking(settings) | {
+            key: measured[key] for key in ("normalize", "features")}
+        return results_of(Blocks(blocks, provenance), data.query, gallery, how)
+    return results

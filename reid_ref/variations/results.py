@@ -1,0 +1,102 @@
+"""What is done to ranks and values of queries after ranking: other rules of AP, other means."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, Integers, read_only
+from reid_ref.measures import Measure
+from reid_ref.metrics import mean_over_good, unmatched_as_nan
+from reid_ref.ranking.good_ranks import GoodRanks, of_queries
+from reid_ref.result import Result, in_mean, spread
+
+
+def interpolated(ranks: GoodRanks) -> Doubles:
+    """Return AP with the best precision at this recall or above (PASCAL VOC since 2010).
+
+    Examples
+    --------
+    Good images at ranks 2 and 3: the precision 2/3 at the second is that of the first, too.
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> interpolated(from_lists([[2, 3]])).round(4)
+    array([0.6667])
+    """
+    return mean_over_good(ranks, _best_from_here(ranks))
+
+
+def eleven_points(ranks: GoodRanks) -> Doubles:
+    """Return the mean interpolated precision at recall 0, 0.1, ... 1 (PASCAL VOC 2007).
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> eleven_points(from_lists([[1, 4]])).round(4)
+    array([0.7727])
+    """
+    best = _best_from_here(ranks)
+    # The i-th good image is the first at the recalls above (i - 1)/n, up to i/n.
+    n_good = np.repeat(ranks.n_good, ranks.found)
+    upto = 10 * ranks.nth // n_good
+    before = np.where(ranks.nth == 1, -1, 10 * (ranks.nth - 1) // n_good)
+    total = np.bincount(ranks.query, weights=(upto - before) * best, minlength=len(ranks.found))
+    return unmatched_as_nan(ranks, total / 11)
+
+
+def _best_from_here(ranks: GoodRanks) -> Doubles:
+    """Return the largest precision at each good image or a later one of its query."""
+    precision = ranks.nth / ranks.rank
+    # Queries are kept apart by whole numbers, as no precision is above 1.
+    apart = precision - 2.0 * ranks.query
+    best: Doubles = np.maximum.accumulate(apart[::-1])[::-1] + 2.0 * ranks.query
+    return best
+
+
+def with_ap(rule: Callable[[GoodRanks], Doubles]) -> Callable[[Result], Result]:
+    """Return what replaces the AP of each query."""
+    def changed(result: Result) -> Result:
+        loaded = result.per_query.status != "not loaded"
+        values = rule(result.convention.cut_off(of_queries(result.ranks, loaded)))
+        per_query = replace(result.per_query, values={
+            **result.per_query.values, "mAP": spread(values, loaded, np.nan)})
+        return replace(result, per_query=per_query)
+    return changed
+
+
+@dataclass(frozen=True, eq=False)
+class IdentityMean(Result):
+    """A result whose numbers are means over identities, of the mean of each one's queries."""
+
+    def _mean_of(self, which: Measure) -> float:
+        counted = in_mean(self)
+        values = self._of_query(which)[counted]
+        matched = self.per_query.matched[counted]
+        return _over(self.per_query.identity[counted], np.where(matched, values, 0.0))
+
+
+def over_identities(result: Result) -> Result:
+    """Return the result with means over identities; CMC too, if it is of first matches."""
+    per_query = result.per_query
+    asks = (per_query.n_good > 0) | (result.convention.n_in_cmc(np.zeros(1, np.int64)) == 1)
+    asks &= per_query.status != "not loaded"
+    cmc = result.cmc
+    if result.convention.curve.counts and asks.any():
+        weight = _weights(per_query.identity[asks])
+        first = per_query.first_match[asks]
+        hits = np.bincount(first, weights=weight, minlength=len(cmc) + 1)[1:len(cmc) + 1]
+        cmc = read_only(np.minimum(np.cumsum(hits), 1))
+    fields = {name: getattr(result, name) for name in Result.__dataclass_fields__}
+    return IdentityMean(**{**fields, "cmc": cmc})
+
+
+def _over(identity: Integers, values: Doubles) -> float:
+    return float(np.sum(_weights(identity) * values)) if len(values) else float("nan")
+
+
+def _weights(identity: Integers) -> Doubles:
+    """Return what each query weighs: one over its identity's queries, over the identities."""
+    _, code, counts = np.unique(identity, return_inverse=True, return_counts=True)
+    weights: Doubles = 1 / (counts[code.reshape(-1)] * len(counts))
+    return weights

@@ -32,7 +32,7 @@ from reid_ref.testing.answers import Answer, fitting
 from reid_ref.testing.arrays import Arrays, from_columns
 from reid_ref.testing.calling import Ask
 from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.importing import About, load_evaluator, put_back
+from reid_ref.testing.importing import About, load_evaluator
 
 if sys.platform == "win32":
     from multiprocessing.connection import PipeConnection as Connection
@@ -277,18 +277,11 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
 
 def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
     def call() -> Answer:
-        while True:
-            try:
-                np.random.seed(seed)
-                return fitting(ask(arrays), len(arrays.query))
-            except AttributeError as error:
-                if not (name := put_back(error)):
-                    raise
-                returned.append(f"it needs np.{name}, which numpy has no longer: put back here")
+        np.random.seed(seed)
+        return fitting(ask(arrays), len(arrays.query))
 
-    returned: list[str] = []
     answer, outcome = _guarded(call)
-    return outcome._replace(answer=answer, told=(*returned, *(answer.told if answer else ())))
+    return outcome._replace(answer=answer, told=answer.told if answer else ())
 
 
 def _guarded(work: Callable[[], _T]) -> tuple[_T | None, Outcome]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.conventions import Convention, find_conventions
+from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
 from reid_ref.testing.answers import Answer
 from reid_ref.testing.arguments import fed
 from reid_ref.testing.arrays import Arrays
@@ -17,6 +17,7 @@ from reid_ref.testing.candidates import rules_of_protocols
 from reid_ref.testing.checks import CHECKS, Check, checks_of
 from reid_ref.testing.judging import (
     JUDGES, LEVELS, Verdict, differences, result_of, try_asking)
+from reid_ref.testing.old_numpy import needs
 from reid_ref.testing.report import CheckResult, Report
 from reid_ref.testing.rules import Pairs, Rule, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
@@ -47,8 +48,12 @@ class Subject:
         problems = check.problems(self.convention, self.square)
         if self.takes_features and any(arrays.features is None for arrays in problems):
             return Verdict(remark="not asked, since it takes features")
-        return JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
-                                   self.timeout)
+        verdict = JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
+                                      self.timeout)
+        gone = dict.fromkeys(name for _, answer in verdict.answers for name in answer.gone)
+        if check.name == "plain" and verdict.passed and gone:
+            return Verdict("; ".join(map(needs, gone)))
+        return verdict
 
     def pairs(self, junk: bool | None) -> Pairs:
         """Return the problems that tell rules apart, with its answers, as far as it answers."""
@@ -60,6 +65,12 @@ class Subject:
                     if isinstance(answer, Answer):
                         found.append((arrays, answer))
         return found
+
+    def rule(self, claimed: Convention | None, junk: bool | None) -> Rule | None:
+        """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
+        located = replace(self, convention=CONVENTIONS["sysu-mm01"])
+        return rule_of(self.pairs(junk), claimed, self.tolerance,
+                       lambda: [] if self.square else located.pairs(junk))
 
 
 def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
@@ -109,8 +120,7 @@ class Rules(NamedTuple):
 
 def rules_of(tested: Subject, junk: bool | None) -> Rules:
     """Return what looks for the rule that an evaluator follows."""
-    return Rules(cache(lambda: rule_of(tested.pairs(junk), tested.convention,
-                                       tested.tolerance)), set())
+    return Rules(cache(lambda: tested.rule(tested.convention, junk)), set())
 
 
 def check_one(tested: Subject, check: Check, rules: Rules,
@@ -128,8 +138,9 @@ def check_one(tested: Subject, check: Check, rules: Rules,
     if verdict.passed:
         return CheckResult(check.name, "passed", verdict.remark or LEVELS[verdict.level])
     if verdict.error:
-        return CheckResult(check.name, "error", "\n".join(
-            [f"it ends in {verdict.error}", *_shown(tested, verdict)]))
+        shown = ["as above"] if verdict.error in rules.told else _shown(tested, verdict)
+        rules.told.add(verdict.error)
+        return CheckResult(check.name, "error", "\n".join([f"it ends in {verdict.error}", *shown]))
     return CheckResult(check.name, "failed", "\n".join(
         [*_first_line(verdict), *_why(tested, verdict, rules)]))
 
@@ -150,6 +161,9 @@ def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
     if rule is not None and not _gives(rule, verdict, tested):
         rule = rule_of([*verdict.answers], rule.convention, tested.tolerance)
     if rule is None or rule.name == claimed:
+        if "" in rules.told:
+            return ["as above: no rule that was tried gives it"]
+        rules.told.add("")
         return [*_shown(tested, verdict), "it follows no convention that was tried, nor one with "
                 "one or two other choices or mistakes"]
     if str(rule) in rules.told:
@@ -275,12 +289,13 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
         check_choice(name, "except_", CHECKS)
     tested = subject(evaluator, convention, max_rank=max_rank, tolerance=tolerance,
                      timeout=timeout, settings=settings)
+    rules = rules_of(tested, junk)
     if convention is None:
         junk = True if junk is None else junk
-        found = rule_of(tested.pairs(junk), None, tested.tolerance)
+        found = tested.rule(None, junk)
+        rules = Rules(lambda: found, set())
         if found is not None and found.convention is not None:
             tested = replace(tested, convention=found.convention)
-    rules = rules_of(tested, junk)
     checks = tuple(check_one(tested, check, rules, except_)
                    for check in checks_of(tested.convention, junk))
     return Report(tested.name, tested.convention.name, _rule_name(tested, checks, rules),

@@ -27,13 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.evaluator is None:
         from reid_ref.testing.installation import main as test_installation
         return test_installation()
-    from reid_ref.testing.importing import check_spec, load_functions, with_old_names
+    from reid_ref.testing.importing import check_spec, load_functions
     from reid_ref.testing.kit import report_of, session
     try:
         check_spec(given.evaluator)
         functions, told = load_functions(given.evaluator)
-        run = session(functions, with_old_names, max_rank=given.max_rank,
-                      tolerance=given.tolerance)
+        run = session(functions, max_rank=given.max_rank, tolerance=given.tolerance)
         report = report_of(given.evaluator, lambda task: run(task, given.convention, 60))
     except InputError as error:
         print(f"reid_ref.testing: {error}", file=sys.stderr)

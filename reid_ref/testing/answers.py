@@ -51,6 +51,8 @@ class Answer(Value):
         Which of the fields have numbers of single precision.
     told : tuple of str
         How they were understood, if not by their names.
+    gone : tuple of str
+        Names that it asks numpy for, which numpy no longer has; put back for the call.
     """
 
     mAP: float | None = None
@@ -61,6 +63,7 @@ class Answer(Value):
     percent: bool = False
     single: frozenset[str] = frozenset()
     told: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
 
     @property
     def curve(self) -> Doubles:
@@ -109,7 +112,8 @@ def merged(answers: list[Answer]) -> Answer:
         first = replace(first, **{
             name: getattr(other, name) for name in ("mAP", "cmc", "mINP", "ap", "ranks")
             if getattr(first, name) is None}, told=(*first.told, *other.told),
-            single=first.single | other.single, percent=first.percent or other.percent)
+            single=first.single | other.single, gone=(*first.gone, *other.gone),
+            percent=first.percent or other.percent)
     return first
 
 

@@ -206,10 +206,16 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
             f"{signature}", remedy="an adapter of one line gives it one of these forms")
     needed = [p for p in parameters if p.default is kinds.empty]
     given = _meanings(parameters, needed, refuse)
-    # Features are the caller's own affair where distances are asked for.
+    # Features are the caller's own affair where distances are asked for, and so are settings.
     optional = frozenset(p.name for p in parameters if p not in needed)
     given = {p.name: given[p.name] for p in parameters if given.get(p.name) and not (
         p.name in optional and (given[p.name].endswith(("features", "ranked", "similarity"))
-                                or isinstance(p.default, (bool, str))))}
+                                or not _is_open(p.default)))}
     first = [p.name for p in parameters if p.kind is kinds.POSITIONAL_ONLY and p.name in given]
     return Fed(function, tuple(given.pop(key) for key in first), given, optional)
+
+
+def _is_open(default: Any) -> bool:
+    """Whether a default is a place for an array or for a rank, and not a setting."""
+    return default is None or isinstance(default, (int, list, np.ndarray)) and (
+        not isinstance(default, bool))

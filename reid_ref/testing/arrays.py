@@ -44,8 +44,11 @@ class Arrays(Value):
     def take(self, queries: Any = slice(None), images: Any = slice(None)) -> Arrays:
         """Return some of the queries and some of the gallery's images."""
         kept = self.features and (self.features[0][queries], self.features[1][images])
-        return Arrays(self.distances[queries][:, images], self.query[queries],
-                      self.gallery[images], kept)
+        query, gallery = self.query[queries], self.gallery[images]
+        if self.query is self.gallery and np.array_equal(
+                *(np.arange(len(self.query))[part] for part in (queries, images))):
+            gallery = query  # still one set
+        return Arrays(self.distances[queries][:, images], query, gallery, kept)
 
     def cast(self, dtype: Any) -> Arrays:
         """Return it with distances of another dtype."""

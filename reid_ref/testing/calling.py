@@ -11,6 +11,7 @@ from reid_ref.testing.answers import Answer, merged, read_answer
 from reid_ref.testing.arguments import Fed, Form, fed, wants_tensors
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.foreign import text_of
+from reid_ref.testing.old_numpy import needs, with_old_names
 
 #: What asks an evaluator. It may raise anything: what it calls is not ours.
 Ask = Callable[..., Answer]
@@ -44,10 +45,11 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
 
     def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
         def call(as_tensors: bool) -> Answer:
-            answer = read_answer(plan.call(arrays, rank, form._replace(tensors=as_tensors),
-                                           **settings), text_of(name_of(plan.function)))
+            returned, gone = with_old_names(lambda: plan.call(
+                arrays, rank, form._replace(tensors=as_tensors), **settings))
+            answer = read_answer(returned, text_of(name_of(plan.function)))
             told = ("it is handed tensors",) * as_tensors
-            return replace(answer, told=(*told, *answer.told))
+            return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
         if tensors[k] is not None:
             return call(bool(tensors[k]))
         try:

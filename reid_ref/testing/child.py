@@ -32,7 +32,7 @@ from reid_ref.testing.answers import Answer, fitting
 from reid_ref.testing.arrays import Arrays, from_columns
 from reid_ref.testing.calling import Ask
 from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.importing import About, load_evaluator, with_old_names
+from reid_ref.testing.importing import About, load_evaluator
 
 if sys.platform == "win32":
     from multiprocessing.connection import PipeConnection as Connection
@@ -301,7 +301,7 @@ def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
 @functools.cache
 def _session(functions: tuple[Any, ...]) -> Callable[..., Any]:
     from reid_ref.testing.kit import session  # which crosscheck of a file does not need
-    return session(functions, with_old_names)
+    return session(functions)
 
 
 def _of_kit(functions: tuple[Any, ...], given: list[Any]) -> Outcome:

@@ -5,34 +5,25 @@ runs it.
 """
 from __future__ import annotations
 
-import ast
 import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType, ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from reid_ref.arrays import InputError
-from reid_ref.testing.answers import Answer
 from reid_ref.testing.arrays import MAX_RANK
 from reid_ref.testing.calling import Ask, ask_functions
 from reid_ref.testing.foreign import describe, text_of
-
-#: What numpy had before, and what it is today.
-_GONE: Mapping[str, Any] = MappingProxyType({
-    "in1d": np.isin, "str": str, "int": int, "float": float, "bool": bool, "object": object,
-    "product": np.prod, "alltrue": np.all, "sometrue": np.any, "row_stack": np.vstack,
-    "Inf": np.inf, "NaN": np.nan, "float_": np.float64, "int0": np.intp})
+from reid_ref.testing.old_numpy import needs, put_back
+from reid_ref.testing.source import from_source
 
 
 class About(NamedTuple):
@@ -87,7 +78,7 @@ def _names(spec: str) -> list[str]:
 def _about(functions: Any, name: str, told: str = "") -> Loaded:
     ask, words = ask_functions(functions, name, rank=MAX_RANK)
     about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
-    return Loaded(about, with_old_names(ask), tuple(functions))
+    return Loaded(about, ask, tuple(functions))
 
 
 def check_spec(spec: str) -> None:
@@ -102,65 +93,64 @@ def check_spec(spec: str) -> None:
 def _imported(spec: str) -> tuple[Any, str]:
     """Return what has the functions of a name, and how it was imported if not as it stands."""
     module, names = spec.rpartition(":")[0], _names(spec)
-    is_file, failures = module.endswith(".py"), list[BaseException]()
-    file, ways = Path(module), [lambda: _run_in_repository(Path(module))]
-    if is_file:
-        ways += [lambda: _import_in_package(file), lambda: _own_source(file, names)]
-    else:
-        sys.path.insert(0, os.getcwd())
-        ways = [lambda: importlib.import_module(module)]
-    for way, told in zip(ways, ("", "; imported as part of its package",
-                                "; run from its own source, without what it imports")):
+    failures = list[BaseException]()
+    for way in _ways(module, names):
         try:
-            target = _with_old_names(way)
+            with _arguments(spec):
+                target, told = _with_old_names(way)
             for name in names:
                 attrgetter(name.strip())(target)
             return target, told
         except BaseException as error:
             failures.append(error)
-            if isinstance(error, (SyntaxError, SystemExit, KeyboardInterrupt)):
+            if isinstance(error, (SyntaxError, KeyboardInterrupt)):
                 break
     raise InputError("evaluator", got=f"{spec} cannot be imported: "
                      f"{describe(failures[0])}") from None
 
 
-def _with_old_names(work: Callable[[], Any]) -> Any:
+def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str]]]:
+    """Yield the ways to import a module or a file, each with what is told of it."""
+    file = Path(module)
+    if module.endswith(".py"):
+        yield lambda: (_run_in_repository(file), "")
+        yield lambda: (_import_in_package(file), "; imported as part of its package")
+    else:
+        sys.path.insert(0, os.getcwd())
+        yield lambda: (importlib.import_module(module), "")
+        file = Path(*module.split(".")).with_suffix(".py")
+    if file.is_file():
+        yield lambda: _own_source(file, names)
+
+
+@contextmanager
+def _arguments(spec: str) -> Iterator[None]:
+    """Hide the arguments of this program from scripts that read theirs when imported."""
+    before, sys.argv = sys.argv, [spec]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def _own_source(file: Path, names: list[str]) -> tuple[Any, str]:
+    target, missing = from_source(file, names)
+    without = f"; nothing stands in for {', '.join(missing)}, which cannot be imported"
+    return target, "; run from its own source, without the rest of its file" + (
+        without * bool(missing))
+
+
+def _with_old_names(work: Callable[[], tuple[Any, str]]) -> tuple[Any, str]:
     """Import something; a name that numpy had before is put back when it is missed."""
+    told = ""
     while True:
         try:
-            return work()
+            target, how = work()
+            return target, how + told
         except AttributeError as error:
-            if not put_back(error):
+            if not (name := put_back(error)):
                 raise
-
-
-def with_old_names(ask: Ask) -> Ask:
-    """Return what asks an evaluator, and puts back what numpy had before when it is missed.
-
-    For the evaluator's own process alone.
-    """
-    told: list[str] = []
-
-    def again(*given: Any) -> Answer:
-        while True:
-            try:
-                answer = ask(*given)
-                return replace(answer, told=(*told, *answer.told))
-            except AttributeError as error:
-                if not (name := put_back(error)):
-                    raise
-                told.append(f"it needs np.{name}, which numpy has no longer: put back here")
-    return again
-
-
-def put_back(error: BaseException) -> str:
-    """Put back what numpy had before, if an error misses it; return its name, or ""."""
-    name = getattr(error, "name", None) or ""
-    if not isinstance(error, AttributeError) or getattr(error, "obj", None) is not np or (
-            name not in _GONE):
-        return ""
-    setattr(np, name, _GONE[name])
-    return name
+            told += f"; {needs(name)}"
 
 
 def _run_in_repository(file: Path) -> Any:
@@ -199,16 +189,6 @@ def _import_in_package(file: Path) -> ModuleType:
     parts = file.absolute().relative_to(root).with_suffix("").parts
     sys.modules.pop(parts[0], None)
     return importlib.import_module(".".join(parts))
-
-
-def _own_source(file: Path, names: list[str]) -> Any:
-    """Run the functions of a file alone: with what can be imported of what it imports."""
-    found: dict[str, Any] = {"__name__": "reid_ref_evaluator", "np": np}
-    for node in ast.parse(file.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign)):
-            with suppress(Exception):
-                exec(compile(ast.Module([node], []), str(file), "exec"), found)
-    return SimpleNamespace(**{name: found[name] for name in names})
 
 
 # ------------------------------------------------------------------ toolboxes of PyPI

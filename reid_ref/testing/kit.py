@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
-from reid_ref.conventions import Convention, find_conventions
+from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
 from reid_ref.testing.answers import Answer
 from reid_ref.testing.arguments import fed
 from reid_ref.testing.arrays import Arrays
@@ -17,6 +17,7 @@ from reid_ref.testing.candidates import rules_of_protocols
 from reid_ref.testing.checks import CHECKS, Check, checks_of
 from reid_ref.testing.judging import (
     JUDGES, LEVELS, Verdict, differences, result_of, try_asking)
+from reid_ref.testing.old_numpy import needs
 from reid_ref.testing.report import CheckResult, Report
 from reid_ref.testing.rules import Pairs, Rule, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
@@ -48,8 +49,12 @@ class Subject:
         problems = check.problems(self.convention, self.square)
         if self.takes_features and any(arrays.features is None for arrays in problems):
             return Verdict(remark="not asked, since it takes features")
-        return JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
-                                   self.timeout)
+        verdict = JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
+                                      self.timeout)
+        gone = dict.fromkeys(name for _, answer in verdict.answers for name in answer.gone)
+        if check.name == "plain" and verdict.passed and gone:
+            return Verdict("; ".join(map(needs, gone)))
+        return verdict
 
     def pairs(self, junk: bool | None) -> Pairs:
         """Return the problems that tell rules apart, with its answers, as far as it answers."""
@@ -61,6 +66,19 @@ class Subject:
                     if isinstance(answer, Answer):
                         found.append((arrays, answer))
         return found
+
+    def as_followed(self, junk: bool | None) -> Subject:
+        """Return it with the rule that it follows as the one that it claims."""
+        found = self.rule(None, junk)
+        if found is None or found.convention is None:
+            return self
+        return replace(self, convention=found.convention)
+
+    def rule(self, claimed: Convention | None, junk: bool | None) -> Rule | None:
+        """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
+        located = replace(self, convention=CONVENTIONS["sysu-mm01"])
+        return rule_of(self.pairs(junk), claimed, self.tolerance,
+                       lambda: [] if self.square else located.pairs(junk))
 
 
 def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
@@ -110,8 +128,7 @@ class Rules(NamedTuple):
 
 def rules_of(tested: Subject, junk: bool | None) -> Rules:
     """Return what looks for the rule that an evaluator follows."""
-    return Rules(cache(lambda: rule_of(tested.pairs(junk), tested.convention,
-                                       tested.tolerance)), set())
+    return Rules(cache(lambda: tested.rule(tested.convention, junk)), set())
 
 
 def check_one(tested: Subject, check: Check, rules: Rules,
@@ -129,7 +146,7 @@ def check_one(tested: Subject, check: Check, rules: Rules,
     if verdict.passed:
         return CheckResult(check.name, "passed", verdict.remark or LEVELS[verdict.level])
     if verdict.error:
-        shown = [] if verdict.error in rules.told else _shown(tested, verdict)
+        shown = ["as above"] if verdict.error in rules.told else _shown(tested, verdict)
         rules.told.add(verdict.error)
         return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
     return CheckResult(check.name, "failed", "\n".join(
@@ -152,6 +169,9 @@ def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
     if rule is not None and not _gives(rule, verdict, tested):
         rule = rule_of([*verdict.answers], rule.convention, tested.tolerance)
     if rule is None or rule.name == claimed:
+        if "" in rules.told:
+            return ["as above: no rule that was tried gives it"]
+        rules.told.add("")
         return [*_shown(tested, verdict), "it follows no convention that was tried, nor one with "
                 "one or two other choices or mistakes"]
     if str(rule) in rules.told:
@@ -280,7 +300,7 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
                      timeout=timeout, settings=settings)
     if convention is None:
         junk = True if junk is None else junk
-        tested = _as_followed(tested)
+        tested = tested.as_followed(junk)
     rules = rules_of(tested, junk)
     checks = tuple(check_one(tested, check, rules, except_)
                    for check in checks_of(tested.convention, junk))
@@ -324,7 +344,7 @@ def checker(convention: str | Convention, name: str, *, junk: bool | None = None
 
 
 # ------------------------------------------------------------------ for a process of its own
-def session(functions: Any, wrap: Callable[[Ask], Ask], **options: Any) -> Callable[..., Any]:
+def session(functions: Any, **options: Any) -> Callable[..., Any]:
     """Return what does one task after another with an evaluator, for `report_of`.
 
     It takes a task, the rule that is claimed, or None, and the seconds that a call may take: the
@@ -335,16 +355,13 @@ def session(functions: Any, wrap: Callable[[Ask], Ask], **options: Any) -> Calla
     ----------
     functions, options
         As for `subject`.
-    wrap : callable
-        What asks the evaluator, to what asks it instead.
     """
     @cache
     def start(convention: str | None, timeout: float) -> tuple[Subject, Rules, bool | None]:
         tested = subject(functions, convention, timeout=timeout, **options)
-        tested = replace(tested, ask=wrap(tested.ask))
         junk = None if convention else True
         if convention is None:
-            tested = _as_followed(tested)
+            tested = tested.as_followed(True)
         return tested, rules_of(tested, junk), junk
 
     def run(task: str, convention: str | None, timeout: float) -> Any:
@@ -356,14 +373,6 @@ def session(functions: Any, wrap: Callable[[Ask], Ask], **options: Any) -> Calla
             return rules.of_all(), _how(tested)
         return check_one(tested, CHECKS[task], rules)
     return run
-
-
-def _as_followed(tested: Subject) -> Subject:
-    """Return it with the rule that it follows as the one that it claims."""
-    found = rule_of(tested.pairs(True), None, tested.tolerance)
-    if found is None or found.convention is None:
-        return tested
-    return replace(tested, convention=found.convention)
 
 
 def report_of(name: str, run: Callable[[str], Any],

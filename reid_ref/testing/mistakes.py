@@ -47,6 +47,8 @@ MISTAKES = (
     Mistake("places", "CMC", "ignored images keep their places in CMC"),
     Mistake("shifted", "CMC", "CMC is one rank late: its first number is that of Rank-2"),
     Mistake("behind", "CMC", "CMC is one rank behind: its second number is that of Rank-1"),
+    Mistake("filled", "CMC", "CMC is cut to the fewest images that a query keeps and filled with "
+            "zeros"),
     Mistake("float32", "distances", "distances become float32, so that some that differ tie"),
     Mistake("float16", "distances", "distances become float16, so that some that differ tie"),
     Mistake("descending", "distances", "larger values come first: distances are taken for "
@@ -57,6 +59,8 @@ MISTAKES = (
     Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
     *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
               "divided by the hits found there") for k in _CUTS))
+#: For a curve that no mistake explains, beside AP that a rule gives.
+OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
 
 
 @dataclass(frozen=True)
@@ -87,19 +91,21 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     roles = query_roles(query, gallery, not_ranked)
     ap, inp = np.full(len(query), np.nan), np.full(len(query), np.nan)
     n_good = np.zeros(len(query), np.int64)
-    hits = np.zeros((len(query), len(gallery) + 1))
+    hits, n_kept = np.zeros((len(query), len(gallery) + 1)), np.zeros(len(query), np.int64)
     for k in range(len(query)):
         good, kept = roles(k)
         same = gallery.identity == query.identity[k]
         order = _order(distances[k], keys)
         ap[k], inp[k], first = _of_query(order, good, kept, same, gallery.identity == JUNK,
                                          convention, keys)
-        n_good[k] = len(good)
+        n_good[k], n_kept[k] = len(good), kept.sum()
         if first is not None:
             hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
     every = "counts 1" in keys or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
     counted = n_good > 0 if not every else n_good >= 0
     cmc = hits[counted].mean(axis=0) if counted.any() else np.full(hits.shape[1], np.nan)
+    if "filled" in keys and counted.any():
+        cmc[n_kept[counted].min():] = 0
     filled = np.where(n_good == 0, 1.0, ap) if "counts 1" in keys else None
     means = [convention.mean(convention.counted(values, n_good)) if filled is None
              else float(np.mean(filled)) for values in (ap, inp)]

@@ -33,13 +33,17 @@ def problem(seed: int, convention: Convention, n_query: int = 9, n_gallery: int 
 
 
 def _labels(random: np.random.RandomState, n: int, cameras: tuple[int, ...]) -> Labels:
-    """Return labels in which every identity is on every camera, as far as n reaches."""
+    """Return labels in which every identity is on every camera, as far as n reaches.
+
+    A few images are on all cameras, too.
+    """
     places = np.arange(n)
     identity = places % _IDENTITIES + 1
-    camera = np.array(cameras)[places // _IDENTITIES % len(cameras)]
+    camera = np.array(cameras)[(places + places // _IDENTITIES) % len(cameras)]
     order = random.permutation(n)
     return Labels(identity[order], camera[order], clothes=random.randint(1, 3, n),
-                  view=random.randint(1, 4, n), video=random.randint(1, 4, n), frame=np.arange(n))
+                  view=random.randint(1, 4, n), video=random.randint(1, 4, n),
+                  frame=np.arange(n) // 2)
 
 
 def ranked(random: np.random.RandomState, query: Labels, gallery: Labels,
@@ -86,10 +90,15 @@ def _both(arrays: Arrays, where: Any, **columns: Any) -> Arrays:
 def only_same_camera(convention: Convention, square: bool = False) -> list[Arrays]:
     """Queries whose identity is in the gallery on their own camera alone."""
     arrays, = plain(convention)[:1]
-    cameras = cameras_of(arrays.gallery, "a problem")
-    where = np.flatnonzero(cameras == cameras[0])[:3]
+    theirs, own = _one_place(convention)
+    where = np.flatnonzero(cameras_of(arrays.gallery, "a problem") == theirs)[:3]
     made = relabelled(arrays, "gallery", where, identity=33)
-    return [relabelled(made, "query", [2], identity=33, camera=cameras[0])]
+    return [relabelled(made, "query", [2], identity=33, camera=own)]
+
+
+def _one_place(convention: Convention) -> tuple[int, int]:
+    """Return cameras of the gallery and of a query that are at one place."""
+    return (2, 3) if "same location" in convention.ignored else (1, 1)
 
 
 def small_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -107,10 +116,11 @@ def nothing_kept(convention: Convention, square: bool = False) -> list[Arrays]:
     """No query has a match: nobody in the gallery, or only on the query's own camera."""
     arrays, = plain(convention)[:1]
     away = relabelled(arrays, "query", slice(None), identity=40)
-    cameras = cameras_of(arrays.gallery, "a problem")
+    theirs, place = _one_place(convention)
     own = arrays.take(slice(0, 1), np.flatnonzero(
-        (arrays.gallery.identity == arrays.query.identity[0]) & (cameras == cameras[0])))
-    return [away, relabelled(own, "query", slice(None), camera=cameras[0])]
+        (arrays.gallery.identity == arrays.query.identity[0])
+        & (cameras_of(arrays.gallery, "a problem") == theirs)))
+    return [away, relabelled(own, "query", slice(None), camera=place)]
 
 
 def junk_gallery(convention: Convention, square: bool = False) -> list[Arrays]:

@@ -92,6 +92,8 @@ def _verdict(report: Report) -> str:
         return "it ends in an error on every problem"
     if report.rule == report.convention:
         return f"its numbers are those of {report.rule}, wherever it answers"
+    if report.rule is None and report.checks[0].status == "error":
+        return "it gives no numbers that could be compared"
     if report.rule is None:
         return f"its numbers are not those of {report.convention}, and no rule gives them"
     return f"its numbers are not those of {report.convention} but those of {report.rule}"

@@ -6,7 +6,7 @@ what no convention has.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -21,14 +21,14 @@ from reid_ref.testing.answers import Answer
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.candidates import place, rules_of_protocols
 from reid_ref.testing.judging import LEVELS, differences, is_drawn, result_of
-from reid_ref.testing.mistakes import MISTAKES, Mistake, mistaken_numbers
+from reid_ref.testing.mistakes import MISTAKES, OTHER_CURVE, Mistake, mistaken_numbers
 
 Pairs = list[tuple[Arrays, Answer]]
 
 #: Conventions from which other rules are one or two choices away.
 _BASES = ("torchreid-function", "matlab")
-#: Where lists are cut.
-_CUTS = (5, 10, 20, 50, 100, 200, 500, 1000)
+#: Where lists are cut: those of every problem, and long ones.
+_CUTS, _LONG_CUTS = (5, 10, 20, 50), (100, 200, 500, 1000)
 
 
 class Rule(NamedTuple):
@@ -58,25 +58,52 @@ class Rule(NamedTuple):
         return f"{self.title}{words}, {LEVELS[self.level]}"
 
 
-def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float) -> Rule | None:
+def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
+            located: Callable[[], Pairs] = list) -> Rule | None:
     """Return the rule that gives all of the answers, or None.
 
-    `convention`: the rule that it claims, from which mistakes are sought.
+    `convention`: the rule that it claims, from which mistakes are sought. `located`: the same
+    problems on the cameras of SYSU-MM01, for evaluators that are written for these.
     """
     if not pairs:
         return None
     claimed = [convention] if convention is not None else []
     named = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
                    key=place)
+    named = [way for way in named if not is_drawn(way)]
     bases = [*claimed, *(CONVENTIONS[name] for name in _BASES if CONVENTIONS[name] not in claimed)]
-    found = (_agreeing(claimed, pairs, tolerance)
-             or _changed(claimed, 1, pairs, tolerance)
-             or _agreeing([way for way in named if not is_drawn(way)], pairs, tolerance)
-             or _changed(bases, 2, pairs, tolerance))
+    found = _agreeing(claimed, pairs, tolerance) or (
+        _changed(_by_means(claimed, 1, pairs, tolerance), 1, pairs, tolerance)
+        or _agreeing(named, pairs, tolerance))
     if found is not None:
-        way = _in_one_step(found[0])
-        return Rule(way.name, _words(way), found[1], way)
-    return _mistake(pairs, convention or CONVENTIONS["torchreid-function"], tolerance)
+        return _named(found)
+    near = _by_means(bases, 2, pairs, tolerance)
+    return (_named(_changed(near, 2, pairs, tolerance) or _of_locations(located(), tolerance))
+            or _but_for_the_curve(near, pairs, tolerance)
+            or _mistake(pairs, convention or CONVENTIONS["torchreid-function"], tolerance))
+
+
+def _named(found: tuple[Convention, int] | None) -> Rule | None:
+    if found is None:
+        return None
+    way = _in_one_step(found[0])
+    return Rule(way.name, _words(way), found[1], way)
+
+
+def _of_locations(pairs: Pairs, tolerance: float) -> tuple[Convention, int] | None:
+    bases = [CONVENTIONS["sysu-mm01"]]
+    return _agreeing(bases, pairs, tolerance) or _changed(
+        _by_means(bases, 1, pairs, tolerance), 1, pairs, tolerance)
+
+
+def _but_for_the_curve(near: list[Convention], pairs: Pairs, tolerance: float) -> Rule | None:
+    """Return the first of the rules that give every mAP, with what makes up the CMC."""
+    if not near:
+        return None
+    way = _in_one_step(near[0])
+    rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES if each.of == "CMC"])
+    return rule or Rule(f"{way.name}, but for its CMC", "which follows no rule that was tried",
+                        0, way, (OTHER_CURVE,))
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs,
@@ -93,8 +120,10 @@ def _filtered(ways: Iterable[Convention], pairs: Pairs,
     level: dict[str, int] = {}
     for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
         kept = []
-        for way, result in zip(left, result_of(arrays, *left) if left else []):
-            found, near = differences(answer, result, tolerance)
+        distinct = {_choices(way): way for way in left}
+        results = dict(zip(distinct, result_of(arrays, *distinct.values()) if left else []))
+        for way in left:
+            found, near = differences(answer, results[_choices(way)], tolerance)
             if not found:
                 kept.append(way)
                 level[way.name] = max(level.get(way.name, 0), near)
@@ -102,50 +131,81 @@ def _filtered(ways: Iterable[Convention], pairs: Pairs,
     return left, level
 
 
+def _choices(way: Convention) -> tuple[Any, ...]:
+    """Return what decides the numbers of a convention."""
+    return tuple(getattr(way, name) for name in (*CHOICES, "top_k"))
+
+
 def _applies(way: Convention, arrays: Arrays) -> bool:
     """Whether the labels suffice for a convention."""
     one_set = arrays.query is arrays.gallery
     return not (way.needs_lists or way.needs_candidates) and (
-        columns_of(way.not_ranked) <= {*arrays.query.columns()}) and (
+        columns_of(way.not_ranked) <= {*arrays.query.columns(), "name"}) and (
         one_set or "itself" not in way.ignored)
 
 
 # ------------------------------------------------------------------ other choices
-def _changed(bases: list[Convention], most: int, pairs: Pairs,
-             tolerance: float) -> tuple[Convention, int] | None:
-    """Return a convention with some choices changed that agrees with all answers.
+def _by_means(bases: list[Convention], most: int, pairs: Pairs,
+              tolerance: float) -> list[Convention]:
+    """Return conventions with some choices changed that give every mAP, the fewest changes first.
 
-    First what changes AP, by the means of one problem; then what becomes of queries without a
-    match, by all means; then the curve and the precision.
+    First what changes AP, by one problem; then where a long list is cut; then what becomes of
+    label -1 and of queries without a match.
     """
     means = [(arrays, replace(answer, cmc=None, ranks=None, mINP=None))
              for arrays, answer in pairs if answer.mAP is not None]
     plain = [pair for pair in means if not np.isnan(pair[1].mAP or 0)][:1]
+    long = [pair for pair in means if len(pair[0].gallery) > _LONG_CUTS[-1]]
     steps: list[tuple[Callable[[Convention], Iterable[Convention]], Pairs]] = [
         (lambda base: _combined(base, most, *_of_ap(base)), plain),
-        (lambda way: [way, *_each(way, "unmatched")], means),
-        (lambda way: [way, *_each(way, "cmc"), *_each(way, "arithmetic")], pairs)]
+        (lambda way: [way, *_combined(way, 1, _of_cut(way, _LONG_CUTS) if not way.top_k else [])],
+         long or plain),
+        (lambda way: [each for ignored in _of_label(way) for each in (
+            ignored, *_each(ignored, "unmatched"))], means)]
     left = bases
     for more, by in steps:
         left = _fewest([each for way in left for each in more(way)], most)
         left = _filtered(left, by, tolerance)[0]
-    level = _filtered(left[:1], pairs, tolerance)[1]
-    return (left[0], level[left[0].name]) if left else None
+    return left
+
+
+def _changed(left: list[Convention], most: int, pairs: Pairs,
+             tolerance: float) -> tuple[Convention, int] | None:
+    """Return one of these that agrees with all answers, with another CMC or precision if need be.
+    """
+    left = _fewest([each for way in left for each in (
+        way, *_each(way, "cmc"), *_each(way, "arithmetic"))], most)
+    return _agreeing(left, pairs, tolerance)
 
 
 def _of_ap(base: Convention) -> Iterator[list[dict[str, Any]]]:
     """Yield the changes of each choice that AP depends on."""
     yield [{"ap": value} for value in CHOICES["ap"]
            if value != base.ap and not value.startswith("sklearn")]
-    labels: list[tuple[str, ...]] = [(f"label {JUNK}",), ()]
-    labels = labels if labels[0][0] in base.ignored else labels[::-1]
+    label = tuple(rule for rule in base.ignored if rule == f"label {JUNK}")
     others = [rule for rule in CHOICES["ignored"] if rule not in (
         "listed as junk", "not a candidate", f"label {JUNK}")]
-    every = [(*label, *rule) for label in labels for rule in [(), *((each,) for each in others)]]
-    yield [{"ignored": rules} for rules in every if rules != base.ignored]
-    yield [{"top_k": cut, "recall": recall} if recall != base.recall else {"top_k": cut}
-           for cut in _CUTS for recall in CHOICES["recall"]] + [
-        {"top_k": cut, "recall": "found", "cut": "before-ignoring"} for cut in _CUTS]
+    # The image itself before its frame, which is the same where each image has its own.
+    others.sort(key=lambda rule: rule != "itself")
+    yield [{"ignored": rules} for rules in (label, *((*label, rule) for rule in others))
+           if rules != base.ignored]
+    yield _of_cut(base, _CUTS)
+
+
+def _of_cut(base: Convention, cuts: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the changes by which a list is cut."""
+    return [{"top_k": cut, "recall": recall} if recall != base.recall else {"top_k": cut}
+            for cut in cuts for recall in CHOICES["recall"]] + [
+        {"top_k": cut, "recall": "found", "cut": "before-ignoring"} for cut in cuts]
+
+
+def _of_label(way: Convention) -> Iterator[Convention]:
+    """Yield a convention, and then with or without label -1 among what is ignored."""
+    yield way
+    label = f"label {JUNK}"
+    rest = tuple(rule for rule in way.ignored if rule != label)
+    with suppress(InputError):
+        yield way.replace(ignored=rest if label in way.ignored else (label, *rest))
 
 
 def _combined(base: Convention, most: int,
@@ -215,10 +275,11 @@ def _choice_words(name: str, value: Any) -> str:
 
 
 # ------------------------------------------------------------------ mistakes
-def _mistake(pairs: Pairs, convention: Convention, tolerance: float) -> Rule | None:
+def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
+             among: Sequence[Mistake] = MISTAKES) -> Rule | None:
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
     for count in (1, 2):
-        for chosen in itertools.combinations(MISTAKES, count):
+        for chosen in itertools.combinations(among, count):
             if len({mistake.of for mistake in chosen}) < count:
                 continue
             level = _level_of(pairs, convention, chosen, tolerance)

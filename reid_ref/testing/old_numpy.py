@@ -1,0 +1,47 @@
+"""Names that numpy had before, put back for code that still asks for them."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+
+#: What numpy had before, and what it is today.
+_GONE: Mapping[str, Any] = MappingProxyType({
+    "in1d": np.isin, "str": str, "int": int, "float": float, "bool": bool, "object": object,
+    "product": np.prod, "alltrue": np.all, "sometrue": np.any, "row_stack": np.vstack,
+    "Inf": np.inf, "NaN": np.nan, "float_": np.float64, "int0": np.intp})
+
+_T = TypeVar("_T")
+
+
+def put_back(error: BaseException) -> str:
+    """Put back what numpy had before, if an error misses it; return its name, or ""."""
+    name = getattr(error, "name", None) or ""
+    if not isinstance(error, AttributeError) or getattr(error, "obj", None) is not np or (
+            name not in _GONE):
+        return ""
+    setattr(np, name, _GONE[name])
+    return name
+
+
+def needs(name: str) -> str:
+    """Return what is told of a name that was put back."""
+    return f"it needs np.{name}, which numpy {np.__version__} no longer has: put back here"
+
+
+def with_old_names(work: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
+    """Return what some work gives, and the names that it needs; they leave numpy afterwards."""
+    names: list[str] = []
+    try:
+        while True:
+            try:
+                return work(), tuple(names)
+            except AttributeError as error:
+                if not (name := put_back(error)):
+                    raise
+                names.append(name)
+    finally:
+        for name in names:
+            delattr(np, name)

@@ -1,0 +1,184 @@
+"""Functions of a file that cannot be imported, run from their own source.
+
+Only what they use is run: other functions and constants of the file, and what these import. What
+cannot be imported is taken from its file if the repository has it; otherwise something that does
+nothing stands in for it.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+class StandIn:
+    """What stands in for a module that cannot be imported: it does nothing and is no number."""
+
+    def __getattr__(self, name: str) -> StandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *values: Any, **_: Any) -> Any:
+        # As a decorator it changes nothing.
+        return values[0] if len(values) == 1 and callable(values[0]) else self
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return ()
+
+    #: Or it would be a sequence without an end.
+    __iter__ = None
+
+    def __getitem__(self, key: Any) -> StandIn:
+        return self
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        return None
+
+    def __enter__(self) -> StandIn:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __str__(self) -> str:
+        return ""
+
+
+def from_source(file: Path, names: list[str]) -> tuple[Any, list[str]]:
+    """Return an object that has the functions, and the modules that others stand in for.
+
+    Raises
+    ------
+    AttributeError
+        The file defines no such name.
+    """
+    missing: list[str] = []
+    found = _run(file.absolute(), {name.partition(".")[0] for name in names}, missing, ())
+    return SimpleNamespace(**{name: value for name, value in found.items()
+                              if not name.startswith("__")}), list(dict.fromkeys(missing))
+
+
+def _run(file: Path, names: set[str], missing: list[str],
+         among: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the namespace after the statements that these names need."""
+    statements = [node for node in ast.parse(file.read_text(encoding="utf-8")).body
+                  if not _is_main(node)]
+    needed, wanted = _closure(statements, names)
+    found: dict[str, Any] = {"__name__": "reid_ref_evaluator", "__file__": str(file), "np": np}
+    for node in needed:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update(_imports(node, wanted, file, missing, (*among, file)))
+            continue
+        try:
+            exec(compile(ast.Module([node], []), str(file), "exec"), found)
+        except (Exception, SystemExit):
+            if set(_bound(node)) & names:
+                raise
+    return found
+
+
+def _is_main(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "__main__" in ast.dump(node.test)
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a statement binds."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+        return
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+        elif isinstance(each, ast.alias):
+            yield each.asname or each.name.partition(".")[0]
+        elif isinstance(each, (ast.FunctionDef, ast.ClassDef)):
+            yield each.name
+
+
+def _closure(statements: list[ast.stmt], names: set[str]) -> tuple[list[ast.stmt], set[str]]:
+    """Return the statements that bind these names and what they need, in order; and the names."""
+    wanted, new, needed = set(names), set(names), list[ast.stmt]()
+    while new:
+        added = [node for node in statements if node not in needed and new & {*_bound(node), "*"}]
+        needed += [node for node in added if new & set(_bound(node)) or "*" in _bound(node)]
+        new = {each.id for node in needed for each in ast.walk(node)
+               if isinstance(each, ast.Name)} - wanted
+        wanted |= new
+    return [node for node in statements if node in needed], wanted
+
+
+# ------------------------------------------------------------------ imports
+def _imports(node: ast.Import | ast.ImportFrom, wanted: set[str], file: Path,
+             missing: list[str], among: tuple[Path, ...]) -> dict[str, Any]:
+    """Return what an import binds, as far as it is wanted."""
+    found: dict[str, Any] = {}
+    for alias in node.names:
+        bound = alias.asname or alias.name.partition(".")[0]
+        if bound == "*":
+            found.update(_star(node, wanted, file, missing, among))
+        elif bound in wanted:
+            found[bound] = _import(node, alias, file, missing, among)
+    return found
+
+
+def _import(node: ast.Import | ast.ImportFrom, alias: ast.alias, file: Path, missing: list[str],
+            among: tuple[Path, ...]) -> Any:
+    """Return what one name of an import is, from its module, its file, or a stand-in."""
+    if isinstance(node, ast.Import):
+        try:
+            module = importlib.import_module(alias.name)
+            return module if alias.asname else importlib.import_module(
+                alias.name.partition(".")[0])
+        except (Exception, SystemExit):
+            missing.append(alias.name)
+            return StandIn()
+    if not node.level:
+        try:
+            module = importlib.import_module(node.module or "")
+            return getattr(module, alias.name) if hasattr(module, alias.name) else (
+                importlib.import_module(f"{node.module}.{alias.name}"))
+        except (Exception, SystemExit):
+            pass
+    for source in _files(node, file):
+        if source not in among:
+            try:
+                return _run(source, {alias.name}, missing, among)[alias.name]
+            except Exception:
+                continue
+    missing.append(f"{'.' * node.level}{node.module or ''}" or alias.name)
+    return StandIn()
+
+
+def _star(node: ast.Import | ast.ImportFrom, wanted: set[str], file: Path, missing: list[str],
+          among: tuple[Path, ...]) -> dict[str, Any]:
+    assert isinstance(node, ast.ImportFrom)
+    names = wanted - {*vars(builtins)}
+    if not node.level:
+        try:
+            module = vars(importlib.import_module(node.module or ""))
+            return {name: module[name] for name in names & {*module}}
+        except (Exception, SystemExit):
+            pass
+    for source in _files(node, file):
+        if source not in among:
+            found = _run(source, names, missing, among)
+            return {name: found[name] for name in names & {*found}}
+    return {}
+
+
+def _files(node: ast.ImportFrom, file: Path) -> Iterator[Path]:
+    """Yield the files of the repository that a module may be."""
+    parts = (node.module or "").split(".") if node.module else []
+    folders = [file.parents[node.level - 1]] if 0 < node.level <= len(file.parents) else (
+        list(file.parents) if not node.level else [])
+    for folder in folders:
+        path = folder.joinpath(*parts)
+        yield from (each for each in (path.with_suffix(".py") if parts else path,
+                                      path / "__init__.py") if each.is_file())

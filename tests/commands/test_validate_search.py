@@ -71,6 +71,7 @@ def test_a_figure_that_only_this_variation_prints_names_it(name):
 def test_variations_are_tried_in_the_order_of_their_threads():
     counts = [record.threads for record in VARIATIONS.values()]
     assert counts == sorted(counts, reverse=True)
+    assert counts == [len(re.findall(r"#\d+", record.source)) for record in VARIATIONS.values()]
     ways = [way.way.variations for way in tried().tried]
     assert {name for way in ways for name in way} == VARIATIONS.keys()
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Integers
 from reid_ref.arrays.cores import using
-from reid_ref.conventions import Convention, loaded_images, only_ignored
+from reid_ref.conventions import Convention, find_conventions, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranking
@@ -39,8 +39,9 @@ def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list
 
 
 def as_requested(results: list[Result], convention: Any) -> Result:
-    """Return the result of a single `convention`; of several, a dict by name."""
-    every: Any = by_name(results)
+    """Return the result of a single `convention`; of several, a dict by the names requested."""
+    every: Any = {record.name: result
+                  for record, result in zip(find_conventions(convention), results)}
     return results[0] if isinstance(convention, (str, Convention)) else every
 
 

@@ -40,7 +40,8 @@ WHOLE = {
     "num_query": "numquery querynum nquery numqueries nq numq",
     "is_query": "isquery isq querymask queryflag",
     "ranked_lists": "i index indices idx ranked ranklist rankedlist neighbor neighbour topk knn",
-    "ranked_distances": "d rankeddistance"}
+    "ranked_distances": "d rankeddistance",
+    "candidates": "candidate candidatemask candidatelist querycandidate"}
 #: Every role that an array can have: of a side, of the images of both, or of the whole.
 ROLES = (*(f"{side}_{column}" for side in SIDES for column in COLUMNS), *COLUMNS, *WHOLE)
 

@@ -1,7 +1,6 @@
 """Whether an answer to a problem is the rule's: number by number, or by what is asked of it."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
@@ -77,12 +76,11 @@ class Verdict(NamedTuple):
 
 # ------------------------------------------------------------------ asking
 def try_asking(ask: Ask, arrays: Arrays, timeout: float, form: Form = Form()) -> Answer | str:
-    """Return an answer, or what it raised: one line. What it prints and warns goes nowhere."""
+    """Return an answer, or what it raised: one line. What it prints goes nowhere."""
     printed = StringIO()
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), redirect_stdout(printed), \
-                redirect_stderr(printed), time_limit(timeout):
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"), redirect_stdout(printed), redirect_stderr(printed), \
+                time_limit(timeout):
             answer: Answer = ask(arrays, form)
             return answer
     except KeyboardInterrupt:

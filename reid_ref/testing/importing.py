@@ -18,14 +18,13 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from reid_ref.arrays import InputError
 from reid_ref.testing.arrays import MAX_RANK
 from reid_ref.testing.calling import Ask, ask_functions
 from reid_ref.testing.foreign import describe, text_of
 from reid_ref.testing.old_numpy import needs, put_back
 from reid_ref.testing.source import from_source
+
 
 class About(NamedTuple):
     """The description of an evaluator before it has run; see `CrossCheck` for the words."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
-from reid_ref.testing.answers import Answer
+from reid_ref.testing.answers import Answer, decimals_of
 from reid_ref.testing.arguments import fed
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.calling import Ask, ask_functions, name_of
@@ -26,6 +26,8 @@ from reid_ref.testing.smallest import as_code, by_hand, smallest
 DEFAULT = "torchreid-function"
 #: Largest smallest problem that is printed: images of the gallery.
 _PRINTED = 12
+#: How the remark begins of a check that an evaluator cannot be asked.
+_NOT_ASKED = "not asked, since"
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,18 @@ class Subject:
     square: bool
     takes_features: bool
 
+    @property
+    def problem(self) -> Arrays:
+        """The first problem."""
+        return CHECKS["plain"].problems(self.convention, self.square)[0]
+
     def judge(self, check: Check) -> Verdict:
         """Return what comes of a check."""
         if self.square and check.takes_sides:
-            return Verdict(remark="not asked, since it takes one set")
+            return Verdict(remark=f"{_NOT_ASKED} it takes one set")
         problems = check.problems(self.convention, self.square)
         if self.takes_features and any(arrays.features is None for arrays in problems):
-            return Verdict(remark="not asked, since it takes features")
+            return Verdict(remark=f"{_NOT_ASKED} it takes features")
         verdict = JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
                                       self.timeout)
         gone = dict.fromkeys(name for _, answer in verdict.answers for name in answer.gone)
@@ -87,10 +94,22 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     name = ", ".join(map(name_of, functions))
     ask, words = ask_functions(functions, name, max_rank, **settings)
     plans = [fed(function, name, settings) for function in functions]
-    return Subject(name, ask, words, find_rule(convention or DEFAULT),
-                   1e-12 if tolerance is None else tolerance, timeout,
-                   any(plan.is_square for plan in plans),
-                   any("_features" in part for plan in plans for part in plan.names.values()))
+    tested = Subject(name, ask, words, find_rule(convention or DEFAULT),
+                     1e-12 if tolerance is None else tolerance, timeout,
+                     any(plan.is_square for plan in plans),
+                     any("_features" in part for plan in plans for part in plan.names.values()))
+    return tested if tolerance is not None else _rounded(tested)
+
+
+def _rounded(tested: Subject) -> Subject:
+    """Return an evaluator with the tolerance that numbers of few decimals need."""
+    answer = try_asking(tested.ask, tested.problem, tested.timeout)
+    decimals = decimals_of(answer) if isinstance(answer, Answer) else None
+    if decimals is None:
+        return tested
+    unit = 100 if isinstance(answer, Answer) and answer.percent else 1
+    return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
+                   words=f"{tested.words}; its numbers are rounded to {decimals} decimals")
 
 
 def find_rule(name: str | Convention) -> Convention:
@@ -305,7 +324,7 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
 def _rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
     """Return the claimed rule if its numbers were those, or the rule that was found."""
     numbers = [check for check in checks if CHECKS[check.name].of_rule
-               and check.status != "error"]
+               and check.status != "error" and not check.message.startswith(_NOT_ASKED)]
     if numbers and all(check.status == "passed" for check in numbers):
         return tested.convention.name
     found = rules.of_all()
@@ -314,8 +333,7 @@ def _rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> 
 
 def _how(tested: Subject) -> str:
     """Return how it was called, and how its answer was understood."""
-    first = CHECKS["plain"].problems(tested.convention, tested.square)[0]
-    answer = try_asking(tested.ask, first, tested.timeout)
+    answer = try_asking(tested.ask, tested.problem, tested.timeout)
     if isinstance(answer, str):
         return tested.words
     given = [name for name, has in (

@@ -41,8 +41,9 @@ def _labels(random: np.random.RandomState, n: int, cameras: tuple[int, ...]) -> 
     identity = places % _IDENTITIES + 1
     camera = np.array(cameras)[(places + places // _IDENTITIES) % len(cameras)]
     order = random.permutation(n)
-    return Labels(identity[order], camera[order], clothes=random.randint(1, 3, n),
-                  view=random.randint(1, 4, n), video=random.randint(1, 4, n), frame=np.arange(n) // 2)
+    return Labels(
+        identity[order], camera[order], clothes=random.randint(1, 3, n),
+        view=random.randint(1, 4, n), video=random.randint(1, 4, n), frame=places // 2)
 
 
 def ranked(random: np.random.RandomState, query: Labels, gallery: Labels,

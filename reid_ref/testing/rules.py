@@ -64,6 +64,7 @@ def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
     """
     if not pairs:
         return None
+    pairs = _in_one_unit(pairs)
     claimed = [convention] if convention is not None else []
     named = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
                    key=place)
@@ -78,6 +79,15 @@ def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
     return (_named(_changed(near, 2, pairs, tolerance) or _of_locations(located(), tolerance))
             or _but_for_the_curve(near, pairs, tolerance)
             or _mistake(pairs, convention or CONVENTIONS["torchreid-function"], tolerance))
+
+
+def _in_one_unit(pairs: Pairs) -> Pairs:
+    """Return answers with mAP as a share, where it is percent beside shares."""
+    means = [answer.mAP for _, answer in pairs if answer.mAP is not None]
+    if not means or not np.nanmax([0.0, *means]) > 1.5:
+        return pairs
+    return [(arrays, replace(answer, mAP=None if answer.mAP is None else answer.mAP / 100))
+            for arrays, answer in pairs]
 
 
 def _named(found: tuple[Convention, int] | None) -> Rule | None:

@@ -65,7 +65,8 @@ def from_source(file: Path, names: list[str]) -> tuple[Any, list[str]]:
                               if not name.startswith("__")}), list(dict.fromkeys(missing))
 
 
-def _run(file: Path, names: set[str], missing: list[str], among: tuple[Path, ...]) -> dict[str, Any]:
+def _run(file: Path, names: set[str], missing: list[str],
+         among: tuple[Path, ...]) -> dict[str, Any]:
     """Return the namespace after the statements that these names need."""
     statements = [node for node in ast.parse(file.read_text(encoding="utf-8")).body
                   if not _is_main(node)]

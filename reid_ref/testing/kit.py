@@ -19,7 +19,7 @@ from reid_ref.testing.judging import (
     JUDGES, LEVELS, Verdict, differences, result_of, try_asking)
 from reid_ref.testing.old_numpy import needs
 from reid_ref.testing.report import CheckResult, Report
-from reid_ref.testing.rules import Pairs, Rule, rule_of
+from reid_ref.testing.rules import Pairs, Rule, in_choices, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 
 #: The rule that an evaluator is asked about if it claims none.
@@ -340,7 +340,8 @@ def _how(tested: Subject) -> str:
         ("mAP", answer.mAP is not None), ("CMC", answer.cmc is not None),
         ("mINP", answer.mINP is not None), ("AP of each query", answer.ap is not None)) if has]
     told = [*answer.told, *["its numbers are percent"] * answer.percent]
-    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told])
+    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told,
+                      *in_choices(tested.convention)])
 
 
 # ------------------------------------------------------------------ for pytest

@@ -288,7 +288,7 @@ def _scalars(parts: list[Any]) -> tuple[dict[Any, Any], tuple[str, ...]]:
         if len(order) == len(parts):
             found = dict(zip(order, parts))
             ranks = [float(found[key]) for key in order if key[0] == "Rank"]
-            if ranks == sorted(ranks) and float(found.get("mINP", 0)) <= float(found["mAP"]):
+            if ranks == sorted(ranks) and not float(found.get("mINP", 0)) > float(found["mAP"]):
                 names = ", ".join(key if isinstance(key, str) else f"Rank-{key[1]}"
                                   for key in order)
                 return found, (f"its numbers are taken for {names}",)

@@ -15,11 +15,12 @@ from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.calling import Ask, ask_functions, name_of
 from reid_ref.testing.candidates import rules_of_protocols
 from reid_ref.testing.checks import CHECKS, Check, checks_of
+from reid_ref.testing.importing import check_spec, load_functions
 from reid_ref.testing.judging import (
     JUDGES, LEVELS, Verdict, differences, result_of, try_asking)
 from reid_ref.testing.old_numpy import needs
 from reid_ref.testing.report import CheckResult, Report
-from reid_ref.testing.rules import Pairs, Rule, in_choices, rule_of
+from reid_ref.testing.rules import Pairs, Rule, in_choices, mistake_of, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 
 #: The rule that an evaluator is asked about if it claims none.
@@ -73,11 +74,15 @@ class Subject:
                         found.append((arrays, answer))
         return found
 
-    def rule(self, claimed: Convention | None, junk: bool | None) -> Rule | None:
+    def rule(self, pairs: Pairs, claimed: Convention | None, junk: bool | None) -> Rule | None:
         """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
         located = replace(self, convention=CONVENTIONS["sysu-mm01"])
-        return rule_of(self.pairs(junk), claimed, self.tolerance,
+        return rule_of(pairs, claimed, self.tolerance,
                        lambda: [] if self.square else located.pairs(junk))
+
+
+#: Each evaluator that is given by name is imported once.
+_loaded = cache(load_functions)
 
 
 def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
@@ -90,11 +95,15 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     InputError
         It cannot be called, or the rule is not known or takes lists.
     """
+    told = ""
+    if isinstance(evaluator, str):
+        check_spec(evaluator)
+        evaluator, told = _loaded(evaluator)
     functions = tuple(evaluator) if isinstance(evaluator, (tuple, list)) else (evaluator,)
     name = ", ".join(map(name_of, functions))
     ask, words = ask_functions(functions, name, max_rank, **settings)
     plans = [fed(function, name, settings) for function in functions]
-    tested = Subject(name, ask, words, find_rule(convention or DEFAULT),
+    tested = Subject(name, ask, words + told, find_rule(convention or DEFAULT),
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in plans),
                      any("_features" in part for plan in plans for part in plan.names.values()))
@@ -131,15 +140,20 @@ def find_rule(name: str | Convention) -> Convention:
 
 # ------------------------------------------------------------------ one check
 class Rules(NamedTuple):
-    """What looks for the rule of all answers, once; and the rules that were told of already."""
+    """What gives the answers that tell rules apart, and looks for their rule, once.
 
+    `told`: the rules that were told of already.
+    """
+
+    pairs: Callable[[], Pairs]
     of_all: Callable[[], Rule | None]
     told: set[str]
 
 
-def rules_of(tested: Subject, junk: bool | None) -> Rules:
+def rules_of(tested: Subject, claimed: Convention | None, junk: bool | None) -> Rules:
     """Return what looks for the rule that an evaluator follows."""
-    return Rules(cache(lambda: tested.rule(tested.convention, junk)), set())
+    pairs = cache(lambda: tested.pairs(junk))
+    return Rules(pairs, cache(lambda: tested.rule(pairs(), claimed, junk)), set())
 
 
 def check_one(tested: Subject, check: Check, rules: Rules,
@@ -176,9 +190,11 @@ def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
     claimed = tested.convention.name
     if verdict.difference is not None and verdict.difference.is_percent:
         return _shown(tested, verdict)
-    rule = rules.of_all()
-    if rule is not None and not _gives(rule, verdict, tested):
-        rule = rule_of([*verdict.answers], rule.convention, tested.tolerance)
+    rule = elsewhere = rules.of_all()
+    if elsewhere is not None and not _gives(elsewhere, verdict, tested):
+        rule = mistake_of([*rules.pairs(), *verdict.answers], elsewhere, tested.tolerance)
+        if rule is None:
+            return [*_shown(tested, verdict), f"elsewhere it follows {elsewhere}"]
     if rule is None or rule.name == claimed:
         if "" in rules.told:
             return ["as above: no rule that was tried gives it"]
@@ -253,8 +269,10 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
 
     Parameters
     ----------
-    evaluator : callable, or tuple of callables
-        Functions that share the work, such as ``mean_ap`` and ``cmc``, are a tuple. Arguments are
+    evaluator : callable, tuple of callables, or str
+        Functions that share the work, such as ``mean_ap`` and ``cmc``, are a tuple. A string is
+        "module:function" or "file.py:function", from the current folder: a file need not be
+        importable with all that it imports. Arguments are
         fed by the names of the parameters: distances (or similarities, or features), identities,
         cameras, clothes, views, videos. What it returns is understood by its names first, by its
         values second.
@@ -308,11 +326,11 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
         check_choice(name, "except_", CHECKS)
     tested = subject(evaluator, convention, max_rank=max_rank, tolerance=tolerance,
                      timeout=timeout, settings=settings)
-    rules = rules_of(tested, junk)
     if convention is None:
         junk = True if junk is None else junk
-        found = tested.rule(None, junk)
-        rules = Rules(lambda: found, set())
+    rules = rules_of(tested, None if convention is None else tested.convention, junk)
+    if convention is None:
+        found = rules.of_all()
         if found is not None and found.convention is not None:
             tested = replace(tested, convention=found.convention)
     checks = tuple(check_one(tested, check, rules, except_)
@@ -360,7 +378,8 @@ def checker(convention: str | Convention, name: str, *, junk: bool | None = None
     def check(evaluator: Any, **settings: Any) -> None:
         __tracebackhide__ = True
         tested = subject(evaluator, convention, settings=settings, **options)
-        outcome = check_one(tested, CHECKS[name], rules_of(tested, junk), except_)
+        rules = rules_of(tested, tested.convention, junk)
+        outcome = check_one(tested, CHECKS[name], rules, except_)
         if outcome.status != "passed":
             raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
     return check

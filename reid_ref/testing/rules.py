@@ -292,6 +292,11 @@ def _choice_words(name: str, value: Any) -> str:
 
 
 # ------------------------------------------------------------------ mistakes
+def mistake_of(pairs: Pairs, rule: Rule, tolerance: float) -> Rule | None:
+    """Return a rule with the mistakes that turn its numbers into theirs."""
+    return None if rule.convention is None else _mistake(pairs, rule.convention, tolerance)
+
+
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
              among: Sequence[Mistake] = MISTAKES) -> Rule | None:
     """Return one mistake, or two, that turn the rule's numbers into theirs."""

@@ -27,17 +27,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.evaluator is None:
         from reid_ref.testing.installation import main as test_installation
         return test_installation()
-    from reid_ref.testing.importing import check_spec, load_functions
-    from reid_ref.testing.kit import report_of, session
+    from reid_ref.testing.kit import check_evaluator
     try:
-        check_spec(given.evaluator)
-        functions, told = load_functions(given.evaluator)
-        run = session(functions, max_rank=given.max_rank, tolerance=given.tolerance)
-        report = report_of(given.evaluator, lambda task: run(task, given.convention, 60))
+        report = check_evaluator(given.evaluator, given.convention, max_rank=given.max_rank,
+                                 tolerance=given.tolerance)
     except InputError as error:
         print(f"reid_ref.testing: {error}", file=sys.stderr)
         return 2
-    print(f"{report}{told and chr(10)}{told.removeprefix('; ')}")
+    print(report)
     return 0 if report.passed else 1
 
 

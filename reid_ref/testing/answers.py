@@ -6,7 +6,7 @@ single number. Percent is recognised by mAP, and divided by 100.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -105,6 +105,24 @@ def fitting(answer: Answer, n_query: int) -> Answer:
     return answer
 
 
+def decimals_of(answer: Answer) -> int | None:
+    """Return to how many decimals its numbers are rounded: 3 or 4 of a share, 1 or 2 of percent.
+
+    None if they are not. The answer is one whose numbers have many decimals.
+
+    Examples
+    --------
+    >>> decimals_of(read_answer({"mAP": 0.612, "R1": 0.8}))
+    3
+    """
+    values = np.append(answer.curve, [] if answer.mAP is None else [answer.mAP])
+    values = values[~np.isnan(values)] * (100 if answer.percent else 1)
+    few = 1 if answer.percent else 3
+    rounded = (k for k in (few, few + 1) if len(values) and not np.abs(
+        values * 10**k - np.rint(values * 10**k)).max() > 1e-9 * 10**k)
+    return next(rounded, None)
+
+
 def merged(answers: list[Answer]) -> Answer:
     """Return the answers of functions that share the work, such as mean_ap and cmc, as one."""
     first, *others = answers
@@ -119,7 +137,7 @@ def merged(answers: list[Answer]) -> Answer:
 
 # ------------------------------------------------------------------ by names
 def _read(value: Any, function: str) -> Answer:
-    parts = dict(_of_result(value) or _named(value))
+    parts = _of_result(value) or _first_of(_named(value))
     told: tuple[str, ...] = ()
     if not parts:
         parts, told = _by_values(value, function)
@@ -166,6 +184,16 @@ def _named(value: Any, parent: str = "") -> Iterator[tuple[Any, Any]]:
             yield kind, part
 
 
+def _first_of(named: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return the first part of each kind, one of vectors and numbers if there is any."""
+    found: dict[Any, Any] = {}
+    for kind, part in named:
+        before = as_numbers_or_none(found.get(kind))
+        if before is None or before.ndim > 1:
+            found[kind] = part
+    return found
+
+
 def meaning(name: Any, parent: str = "") -> Any:
     """Return what a name of a number means, or None.
 
@@ -200,7 +228,7 @@ def _by_values(value: Any, function: str) -> tuple[dict[Any, Any], tuple[str, ..
                                f"{kind if isinstance(kind, str) else 'Rank-1'}",)
     parts = list(value)
     if parts and isinstance(parts[0], Mapping):
-        return dict(_named(parts[0])), ()
+        return _first_of(_named(parts[0])), ()
     sizes = [None if (number := as_numbers_or_none(part)) is None else number.ndim
              for part in parts]
     if len(parts) < 2 or sizes[0] is None:
@@ -260,7 +288,7 @@ def _scalars(parts: list[Any]) -> tuple[dict[Any, Any], tuple[str, ...]]:
         if len(order) == len(parts):
             found = dict(zip(order, parts))
             ranks = [float(found[key]) for key in order if key[0] == "Rank"]
-            if ranks == sorted(ranks) and float(found.get("mINP", 0)) <= float(found["mAP"]):
+            if ranks == sorted(ranks) and not float(found.get("mINP", 0)) > float(found["mAP"]):
                 names = ", ".join(key if isinstance(key, str) else f"Rank-{key[1]}"
                                   for key in order)
                 return found, (f"its numbers are taken for {names}",)
@@ -325,7 +353,7 @@ def _curve(raw: dict[Any, Any]) -> tuple[Doubles | None, Integers | None]:
 def _is_percent(mAP: float | None, cmc: Doubles | None) -> bool:
     """Whether numbers are percent: mAP and CMC alike, as far as there are both."""
     highest = [value for value in (mAP, None if cmc is None or not len(cmc) else float(cmc.max()))
-               if value is not None and not np.isnan(value)]
+               if value is not None and value > 0]
     return bool(highest) and all(1.5 < value <= 100 * (1 + ROUNDING) for value in highest)
 
 

@@ -25,6 +25,8 @@ _SHORT = {"f": "feat", "l": "label", "c": "cam"}
 #: Words for the two sides.
 _QUERY, _GALLERY = "q|query|queries|probe|probes|txt|txt2person|text|caption|true|test", \
     "g|gal|gallery|img|img2person|image|reference|ref|database|db"
+#: Names of a side alone, which are those of features.
+_SIDES = {"query": "q", "queries": "q", "probe": "q", "gallery": "g", "reference": "g"}
 _ALONE = (
     ("similarity", "sim|score|logit"), ("rank", "rank|top_?k|^k$"),
     ("ranked", "^y_pred$"), ("distances", "dist|cost|^d$|mat"))
@@ -53,12 +55,16 @@ class Form(NamedTuple):
 
 
 class Fed(NamedTuple):
-    """What one function is given: by place, and by name; `optional` has names with a default."""
+    """What one function is given: by place, by name, and as settings.
+
+    `optional` has the names with a default.
+    """
 
     function: Callable[..., Any]
     places: tuple[str, ...]
     names: Mapping[str, str]
     optional: frozenset[str]
+    settings: Mapping[str, Any] = MappingProxyType({})
 
     @property
     def is_square(self) -> bool:
@@ -78,8 +84,7 @@ class Fed(NamedTuple):
         return [(key, part) for key, part in self.names.items()
                 if part != "rank" or rank is not None or key not in self.optional]
 
-    def call(self, arrays: Arrays, rank: int | None = None, form: Form = Form(),
-             **settings: Any) -> Any:
+    def call(self, arrays: Arrays, rank: int | None = None, form: Form = Form()) -> Any:
         """Call it on copies of the arrays, in a form."""
         def made(part: str) -> Any:
             value = part_of(part, arrays, rank)
@@ -90,7 +95,7 @@ class Fed(NamedTuple):
                 form.handed.append((part, made))
             return made
         return self.function(*map(made, self.places), **{
-            key: made(part) for key, part in self._given(rank)}, **settings)
+            key: made(part) for key, part in self._given(rank)}, **self.settings)
 
 
 def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
@@ -163,6 +168,11 @@ def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Paramete
     named = {p.name: meaning_of(p.name) for p in parameters}
     if [p.name for p in parameters[1:3]] == ["query", "gallery"]:
         return {**named, parameters[0].name: "distances", "query": "query", "gallery": "gallery"}
+    for name in named:  # features, if the labels of the same side have its name in theirs
+        side = _SIDES.get(name.lower(), "")
+        if side and any(part == f"{side}_identity" and other.startswith(f"{name}_")
+                        for other, part in named.items()):
+            named[name] = f"{side}_features"
     known = set(named.values())
     if known & {"distances", "similarity", "q_features", "ranked"} and known & {
             "q_identity", "identity"} and all(named[p.name] for p in needed):
@@ -177,7 +187,7 @@ def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Paramete
 
 # ------------------------------------------------------------------ functions
 def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProxyType({})) -> Fed:
-    """Return how a function is called; `settings` are arguments that are given to it.
+    """Return how a function is called; `settings`: arguments for it, as far as it takes them.
 
     Raises
     ------
@@ -191,13 +201,15 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # built-in functions may have none
-        return Fed(function, _PLACES, {}, frozenset())
+        return Fed(function, _PLACES, {}, frozenset(), settings)
     kinds = inspect.Parameter
+    if not any(p.kind is kinds.VAR_KEYWORD for p in signature.parameters.values()):
+        settings = {key: settings[key] for key in settings if key in signature.parameters}
     parameters = [p for p in signature.parameters.values() if p.name not in settings
                   and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
     if len(parameters) < 3 and any(p.kind is kinds.VAR_POSITIONAL
                                    for p in signature.parameters.values()):
-        return Fed(function, _PLACES[:5 if parameters else 6], {}, frozenset())
+        return Fed(function, _PLACES[:5 if parameters else 6], {}, frozenset(), settings)
 
     def refuse() -> None:
         raise InputError(
@@ -208,11 +220,12 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     given = _meanings(parameters, needed, refuse)
     # Features are the caller's own affair where distances are asked for, and so are settings.
     optional = frozenset(p.name for p in parameters if p not in needed)
+    others = ("ranked", "similarity") if {*given.values()}.isdisjoint(
+        ("distances", "similarity")) else ("features", "ranked", "similarity")
     given = {p.name: given[p.name] for p in parameters if given.get(p.name) and not (
-        p.name in optional and (given[p.name].endswith(("features", "ranked", "similarity"))
-                                or not _is_open(p.default)))}
+        p.name in optional and (given[p.name].endswith(others) or not _is_open(p.default)))}
     first = [p.name for p in parameters if p.kind is kinds.POSITIONAL_ONLY and p.name in given]
-    return Fed(function, tuple(given.pop(key) for key in first), given, optional)
+    return Fed(function, tuple(given.pop(key) for key in first), given, optional, settings)
 
 
 def _is_open(default: Any) -> bool:

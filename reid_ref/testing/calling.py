@@ -30,9 +30,12 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     rank : int, optional
         The longest rank that is asked for; None: the functions' own default.
     settings
-        Arguments that every function gets.
+        Arguments of the functions, for each one that takes them.
     """
     plans = [fed(function, name, settings) for function in functions]
+    for key in settings:
+        if not any(key in plan.settings for plan in plans):
+            raise InputError("settings", f"arguments of {name}", key)
     words = " and ".join(f"({plan.words(rank)})" for plan in plans)
     kind = "our signature" if "gallery" in plans[0].names.values() else "torchreid's signature"
     tensors = {k: wants_tensors(plan.function) for k, plan in enumerate(plans)}
@@ -46,7 +49,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
         def call(as_tensors: bool) -> Answer:
             returned, gone = with_old_names(lambda: plan.call(
-                arrays, rank, form._replace(tensors=as_tensors), **settings))
+                arrays, rank, form._replace(tensors=as_tensors)))
             answer = read_answer(returned, text_of(name_of(plan.function)))
             told = ("it is handed tensors",) * as_tensors
             return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)

@@ -135,7 +135,7 @@ class Child:
         return self._request(self._timeout, "ask", name, query, seed)
 
     def work(self, task: str, convention: str | None) -> Outcome:
-        """Do a task of `kit.session` there."""
+        """Do a task of `session` there."""
         # A task is several calls, which are interrupted there as far as they can be.
         return self._request(60 + 20 * self._timeout, "kit", task, convention, self._timeout)
 
@@ -300,7 +300,7 @@ def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
 
 @functools.cache
 def _session(functions: tuple[Any, ...]) -> Callable[..., Any]:
-    from reid_ref.testing.kit import session  # which crosscheck of a file does not need
+    from reid_ref.testing.session import session  # which crosscheck of a file does not need
     return session(functions)
 
 

@@ -22,7 +22,7 @@ from reid_ref.arrays import InputError
 from reid_ref.testing.arrays import MAX_RANK
 from reid_ref.testing.calling import Ask, ask_functions
 from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.old_numpy import needs, put_back
+from reid_ref.testing.old_numpy import needs, with_old_names
 from reid_ref.testing.source import from_source
 
 
@@ -97,10 +97,10 @@ def _imported(spec: str) -> tuple[Any, str]:
     for way in _ways(module, names):
         try:
             with _arguments(spec):
-                target, told = _with_old_names(way)
+                (target, told), gone = with_old_names(way)
             for name in names:
                 attrgetter(name.strip())(target)
-            return target, told
+            return target, "".join([told, *(f"; {needs(name)}" for name in gone)])
         except BaseException as error:
             failures.append(error)
             if isinstance(error, (SyntaxError, KeyboardInterrupt)):
@@ -138,19 +138,6 @@ def _own_source(file: Path, names: list[str]) -> tuple[Any, str]:
     without = f"; nothing stands in for {', '.join(missing)}, which cannot be imported"
     return target, "; run from its own source, without the rest of its file" + (
         without * bool(missing))
-
-
-def _with_old_names(work: Callable[[], tuple[Any, str]]) -> tuple[Any, str]:
-    """Import something; a name that numpy had before is put back when it is missed."""
-    told = ""
-    while True:
-        try:
-            target, how = work()
-            return target, how + told
-        except AttributeError as error:
-            if not (name := put_back(error)):
-                raise
-            told += f"; {needs(name)}"
 
 
 def _run_in_repository(file: Path) -> Any:

@@ -1,7 +1,7 @@
 """The kit: an evaluator, the rule that it claims, and what comes of each check."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -9,17 +9,18 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
-from reid_ref.testing.answers import Answer
+from reid_ref.testing.answers import Answer, decimals_of
 from reid_ref.testing.arguments import fed
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.calling import Ask, ask_functions, name_of
 from reid_ref.testing.candidates import rules_of_protocols
 from reid_ref.testing.checks import CHECKS, Check, checks_of
+from reid_ref.testing.importing import check_spec, load_functions
 from reid_ref.testing.judging import (
     JUDGES, LEVELS, Verdict, differences, result_of, try_asking)
 from reid_ref.testing.old_numpy import needs
 from reid_ref.testing.report import CheckResult, Report
-from reid_ref.testing.rules import Pairs, Rule, rule_of
+from reid_ref.testing.rules import Pairs, Rule, in_choices, mistake_of, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.timeout import NO_ANSWER
 
@@ -27,6 +28,8 @@ from reid_ref.testing.timeout import NO_ANSWER
 DEFAULT = "torchreid-function"
 #: Largest smallest problem that is printed: images of the gallery.
 _PRINTED = 12
+#: How the remark begins of a check that an evaluator cannot be asked.
+_NOT_ASKED = "not asked, since"
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,18 @@ class Subject:
     square: bool
     takes_features: bool
 
+    @property
+    def problem(self) -> Arrays:
+        """The first problem."""
+        return CHECKS["plain"].problems(self.convention, self.square)[0]
+
     def judge(self, check: Check) -> Verdict:
         """Return what comes of a check."""
         if self.square and check.takes_sides:
-            return Verdict(remark="not asked, since it takes one set")
+            return Verdict(remark=f"{_NOT_ASKED} it takes one set")
         problems = check.problems(self.convention, self.square)
         if self.takes_features and any(arrays.features is None for arrays in problems):
-            return Verdict(remark="not asked, since it takes features")
+            return Verdict(remark=f"{_NOT_ASKED} it takes features")
         verdict = JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
                                       self.timeout)
         gone = dict.fromkeys(name for _, answer in verdict.answers for name in answer.gone)
@@ -67,18 +75,15 @@ class Subject:
                         found.append((arrays, answer))
         return found
 
-    def as_followed(self, junk: bool | None) -> Subject:
-        """Return it with the rule that it follows as the one that it claims."""
-        found = self.rule(None, junk)
-        if found is None or found.convention is None:
-            return self
-        return replace(self, convention=found.convention)
-
-    def rule(self, claimed: Convention | None, junk: bool | None) -> Rule | None:
+    def rule(self, pairs: Pairs, claimed: Convention | None, junk: bool | None) -> Rule | None:
         """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
         located = replace(self, convention=CONVENTIONS["sysu-mm01"])
-        return rule_of(self.pairs(junk), claimed, self.tolerance,
+        return rule_of(pairs, claimed, self.tolerance,
                        lambda: [] if self.square else located.pairs(junk))
+
+
+#: Each evaluator that is given by name is imported once.
+_loaded = cache(load_functions)
 
 
 def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
@@ -91,14 +96,30 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     InputError
         It cannot be called, or the rule is not known or takes lists.
     """
+    told, name = "", evaluator
+    if isinstance(evaluator, str):
+        check_spec(evaluator)
+        evaluator, told = _loaded(evaluator)
     functions = tuple(evaluator) if isinstance(evaluator, (tuple, list)) else (evaluator,)
-    name = ", ".join(map(name_of, functions))
+    name = name if isinstance(name, str) else ", ".join(map(name_of, functions))
     ask, words = ask_functions(functions, name, max_rank, **settings)
     plans = [fed(function, name, settings) for function in functions]
-    return Subject(name, ask, words, find_rule(convention or DEFAULT),
-                   1e-12 if tolerance is None else tolerance, timeout,
-                   any(plan.is_square for plan in plans),
-                   any("_features" in part for plan in plans for part in plan.names.values()))
+    tested = Subject(name, ask, words + told, find_rule(convention or DEFAULT),
+                     1e-12 if tolerance is None else tolerance, timeout,
+                     any(plan.is_square for plan in plans),
+                     any("_features" in part for plan in plans for part in plan.names.values()))
+    return tested if tolerance is not None else _rounded(tested)
+
+
+def _rounded(tested: Subject) -> Subject:
+    """Return an evaluator with the tolerance that numbers of few decimals need."""
+    answer = try_asking(tested.ask, tested.problem, tested.timeout)
+    decimals = decimals_of(answer) if isinstance(answer, Answer) else None
+    if decimals is None:
+        return tested
+    unit = 100 if isinstance(answer, Answer) and answer.percent else 1
+    return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
+                   words=f"{tested.words}; its numbers are rounded to {decimals} decimals")
 
 
 def find_rule(name: str | Convention) -> Convention:
@@ -120,15 +141,20 @@ def find_rule(name: str | Convention) -> Convention:
 
 # ------------------------------------------------------------------ one check
 class Rules(NamedTuple):
-    """What looks for the rule of all answers, once; and the rules that were told of already."""
+    """What gives the answers that tell rules apart, and looks for their rule, once.
 
+    `told`: the rules that were told of already.
+    """
+
+    pairs: Callable[[], Pairs]
     of_all: Callable[[], Rule | None]
     told: set[str]
 
 
-def rules_of(tested: Subject, junk: bool | None) -> Rules:
+def rules_of(tested: Subject, claimed: Convention | None, junk: bool | None) -> Rules:
     """Return what looks for the rule that an evaluator follows."""
-    return Rules(cache(lambda: tested.rule(tested.convention, junk)), set())
+    pairs = cache(lambda: tested.pairs(junk))
+    return Rules(pairs, cache(lambda: tested.rule(pairs(), claimed, junk)), set())
 
 
 def check_one(tested: Subject, check: Check, rules: Rules,
@@ -165,9 +191,11 @@ def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
     claimed = tested.convention.name
     if verdict.difference is not None and verdict.difference.is_percent:
         return _shown(tested, verdict)
-    rule = rules.of_all()
-    if rule is not None and not _gives(rule, verdict, tested):
-        rule = rule_of([*verdict.answers], rule.convention, tested.tolerance)
+    rule = elsewhere = rules.of_all()
+    if elsewhere is not None and not _gives(elsewhere, verdict, tested):
+        rule = mistake_of([*rules.pairs(), *verdict.answers], elsewhere, tested.tolerance)
+        if rule is None:
+            return [*_shown(tested, verdict), f"elsewhere it follows {elsewhere}"]
     if rule is None or rule.name == claimed:
         if "" in rules.told:
             return ["as above: no rule that was tried gives it"]
@@ -243,8 +271,10 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
 
     Parameters
     ----------
-    evaluator : callable, or tuple of callables
-        Functions that share the work, such as ``mean_ap`` and ``cmc``, are a tuple. Arguments are
+    evaluator : callable, tuple of callables, or str
+        Functions that share the work, such as ``mean_ap`` and ``cmc``, are a tuple. A string is
+        "module:function" or "file.py:function", from the current folder: a file need not be
+        importable with all that it imports. Arguments are
         fed by the names of the parameters: distances (or similarities, or features), identities,
         cameras, clothes, views, videos. What it returns is understood by its names first, by its
         values second.
@@ -298,99 +328,44 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
         check_choice(name, "except_", CHECKS)
     tested = subject(evaluator, convention, max_rank=max_rank, tolerance=tolerance,
                      timeout=timeout, settings=settings)
-    if convention is None:
-        junk = True if junk is None else junk
-        tested = tested.as_followed(junk)
-    rules = rules_of(tested, junk)
+    tested, rules, junk = claimed_or_found(tested, convention is not None, junk)
     checks = tuple(check_one(tested, check, rules, except_)
                    for check in checks_of(tested.convention, junk))
+    return Report(tested.name, tested.convention.name, rule_name(tested, checks, rules),
+                  how_called(tested), checks)
+
+
+def claimed_or_found(tested: Subject, claims: bool,
+                     junk: bool | None) -> tuple[Subject, Rules, bool | None]:
+    """Return it with the rule that it claims, or else follows; its rules; if it gets -1."""
+    if claims:
+        return tested, rules_of(tested, tested.convention, junk), junk
+    junk = True if junk is None else junk
+    rules = rules_of(tested, None, junk)
     found = rules.of_all()
-    return Report(tested.name, tested.convention.name, found and found.title, _how(tested), checks)
+    if found is not None and found.convention is not None:
+        tested = replace(tested, convention=found.convention)
+    return tested, rules, junk
 
 
-def _how(tested: Subject) -> str:
+def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
+    """Return the claimed rule if its numbers were those, or the rule that was found."""
+    numbers = [check for check in checks if CHECKS[check.name].of_rule
+               and check.status != "error" and not check.message.startswith(_NOT_ASKED)]
+    if numbers and all(check.status == "passed" for check in numbers):
+        return tested.convention.name
+    found = rules.of_all()
+    return str(found) if found is not None and found.mistakes else found and found.name
+
+
+def how_called(tested: Subject) -> str:
     """Return how it was called, and how its answer was understood."""
-    first = CHECKS["plain"].problems(tested.convention, tested.square)[0]
-    answer = try_asking(tested.ask, first, tested.timeout)
+    answer = try_asking(tested.ask, tested.problem, tested.timeout)
     if isinstance(answer, str):
         return tested.words
     given = [name for name, has in (
         ("mAP", answer.mAP is not None), ("CMC", answer.cmc is not None),
         ("mINP", answer.mINP is not None), ("AP of each query", answer.ap is not None)) if has]
     told = [*answer.told, *["its numbers are percent"] * answer.percent]
-    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told])
-
-
-# ------------------------------------------------------------------ for pytest
-def checks_by_name(convention: str | Convention, junk: bool | None,
-                   except_: Mapping[str, str]) -> list[str]:
-    """Return the names of a rule's checks; refuse unknown ones in `except_`."""
-    for name in except_:
-        check_choice(name, "except_", CHECKS)
-    return [check.name for check in checks_of(find_rule(convention), junk)]
-
-
-def checker(convention: str | Convention, name: str, *, junk: bool | None = None,
-            except_: Mapping[str, str] = MappingProxyType({}),
-            **options: Any) -> Callable[..., None]:
-    """Return what a test calls with an evaluator; it raises `AssertionError` where it fails."""
-    def check(evaluator: Any, **settings: Any) -> None:
-        __tracebackhide__ = True
-        tested = subject(evaluator, convention, settings=settings, **options)
-        outcome = check_one(tested, CHECKS[name], rules_of(tested, junk), except_)
-        if outcome.status != "passed":
-            raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
-    return check
-
-
-# ------------------------------------------------------------------ for a process of its own
-def session(functions: Any, **options: Any) -> Callable[..., Any]:
-    """Return what does one task after another with an evaluator, for `report_of`.
-
-    It takes a task, the rule that is claimed, or None, and the seconds that a call may take: the
-    name of a check gives its `CheckResult`; "checks" the rule and the names of its checks; "rule"
-    the `Rule` that is followed, and how the evaluator was called.
-
-    Parameters
-    ----------
-    functions, options
-        As for `subject`.
-    """
-    @cache
-    def start(convention: str | None, timeout: float) -> tuple[Subject, Rules, bool | None]:
-        tested = subject(functions, convention, timeout=timeout, **options)
-        junk = None if convention else True
-        if convention is None:
-            tested = tested.as_followed(True)
-        return tested, rules_of(tested, junk), junk
-
-    def run(task: str, convention: str | None, timeout: float) -> Any:
-        tested, rules, junk = start(convention, timeout)
-        if task == "checks":
-            return tested.convention.name, [
-                check.name for check in checks_of(tested.convention, junk)]
-        if task == "rule":
-            return rules.of_all(), _how(tested)
-        return check_one(tested, CHECKS[task], rules)
-    return run
-
-
-def report_of(name: str, run: Callable[[str], Any],
-              progress: Callable[[float], object] = lambda _: None) -> Report:
-    """Return the report of a session.
-
-    `run`: from a task to what it gives, or to a text if the evaluator's process failed.
-    """
-    started = run("checks")
-    if isinstance(started, str):
-        return Report(name, DEFAULT, None, "", (CheckResult("plain", "error", started),))
-    convention, names = started
-    results = []
-    for check in names:
-        outcome = run(check)
-        results.append(CheckResult(check, "error", outcome) if isinstance(outcome, str)
-                       else outcome)
-        progress(1)
-    found = run("rule")
-    rule, how = (None, found) if isinstance(found, str) else found
-    return Report(name, convention, rule and rule.title, how, tuple(results))
+    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told,
+                      *in_choices(tested.convention)])

@@ -47,6 +47,7 @@ MISTAKES = (
     Mistake("places", "CMC", "ignored images keep their places in CMC"),
     Mistake("shifted", "CMC", "CMC is one rank late: its first number is that of Rank-2"),
     Mistake("behind", "CMC", "CMC is one rank behind: its second number is that of Rank-1"),
+    Mistake("uncut", "CMC", "CMC is that of the whole list"),
     Mistake("filled", "CMC", "CMC is cut to the fewest images that a query keeps and filled with "
             "zeros"),
     Mistake("float32", "distances", "distances become float32, so that some that differ tie"),
@@ -143,15 +144,20 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention
     if "junk hits" in keys:
         is_good |= junk
     stays = kept | is_good | ("stay" in keys)
-    cut = next((int(key[7:]) for key in keys if key.startswith("before ")), None)
+    before = convention.top_k if convention.cut == "before-ignoring" else None
+    cut = next((int(key[7:]) for key in keys if key.startswith("before ")), before)
     listed = order[:cut][stays[order[:cut]]]
-    hit = is_good[listed]
+    hit = is_good[listed] if cut is not None else is_good[listed][:convention.top_k]
     places = np.flatnonzero(is_good[order[stays[order]]])
-    n = len(places) if cut is None else int(hit.sum())
+    n = len(places) if cut is None and convention.recall != "found" else int(hit.sum())
+    if convention.recall.startswith("min") and convention.top_k:
+        n = min(n, convention.top_k)
     n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys)
     if not len(places):
         return np.nan, np.nan, None
-    first = int(np.argmax(is_good[order])) if "places" in keys else int(places[0])
+    first: int | None = int(np.argmax(is_good[order]) if "places" in keys else places[0])
+    if convention.top_k and "uncut" not in keys and not hit.any():
+        first = None
     ap = _area(hit, n, convention, keys) if n and hit.any() else 0.0
     return ap, len(places) / (int(places[-1]) + 1), first
 

@@ -28,6 +28,8 @@ def problem(seed: int, convention: Convention, n_query: int = 9, n_gallery: int 
     if square:
         n_query = n_gallery = 70
     query = _labels(random, n_query, sides[0])
+    if square:  # names tell that a query is itself in the gallery, whatever rows are left out
+        query = Labels(**{**query.columns(), "name": np.arange(n_query).astype(np.str_)})
     gallery = query if square else _labels(random, n_gallery, sides[1])
     return ranked(random, query, gallery, square)
 
@@ -41,9 +43,9 @@ def _labels(random: np.random.RandomState, n: int, cameras: tuple[int, ...]) -> 
     identity = places % _IDENTITIES + 1
     camera = np.array(cameras)[(places + places // _IDENTITIES) % len(cameras)]
     order = random.permutation(n)
-    return Labels(identity[order], camera[order], clothes=random.randint(1, 3, n),
-                  view=random.randint(1, 4, n), video=random.randint(1, 4, n),
-                  frame=np.arange(n) // 2)
+    return Labels(
+        identity[order], camera[order], clothes=random.randint(1, 3, n),
+        view=random.randint(1, 4, n), video=random.randint(1, 4, n), frame=places // 2)
 
 
 def ranked(random: np.random.RandomState, query: Labels, gallery: Labels,

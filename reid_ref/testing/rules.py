@@ -67,6 +67,7 @@ def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
     """
     if not pairs:
         return None
+    pairs = _in_one_unit(pairs)
     claimed = [convention] if convention is not None else []
     named = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
                    key=place)
@@ -81,6 +82,15 @@ def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
     return (_named(_changed(near, 2, pairs, tolerance) or _of_locations(located(), tolerance))
             or _but_for_the_curve(near, pairs, tolerance)
             or _mistake(pairs, convention or CONVENTIONS["torchreid-function"], tolerance))
+
+
+def _in_one_unit(pairs: Pairs) -> Pairs:
+    """Return answers with mAP as a share, where it is percent beside shares."""
+    means = [answer.mAP for _, answer in pairs if answer.mAP is not None]
+    if not means or not np.nanmax([0.0, *means]) > 1.5:
+        return pairs
+    return [(arrays, replace(answer, mAP=None if answer.mAP is None else answer.mAP / 100))
+            for arrays, answer in pairs]
 
 
 def _named(found: tuple[Convention, int] | None) -> Rule | None:
@@ -248,6 +258,16 @@ def _in_one_step(way: Convention) -> Convention:
                            if getattr(way, name) != getattr(base, name)})
 
 
+def in_choices(rule: Convention) -> Iterator[str]:
+    """Yield what a rule of protocols is in terms of a convention; nothing for others."""
+    base = CONVENTIONS[_BASES[0]]
+    if rule.base not in CONVENTIONS:
+        way = base.replace(**{name: getattr(rule, name) for name in (*CHOICES, "top_k")
+                              if getattr(rule, name) != getattr(base, name)
+                              and name != "cmc_length"})
+        yield f"{rule.name} is {way.name}"
+
+
 def _words(convention: Convention) -> str:
     """Return what its changed choices do; "" of a convention as it is."""
     if convention.name == convention.base or convention.base not in CONVENTIONS:
@@ -275,6 +295,11 @@ def _choice_words(name: str, value: Any) -> str:
 
 
 # ------------------------------------------------------------------ mistakes
+def mistake_of(pairs: Pairs, rule: Rule, tolerance: float) -> Rule | None:
+    """Return a rule with the mistakes that turn its numbers into theirs."""
+    return None if rule.convention is None else _mistake(pairs, rule.convention, tolerance)
+
+
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
              among: Sequence[Mistake] = MISTAKES) -> Rule | None:
     """Return one mistake, or two, that turn the rule's numbers into theirs."""

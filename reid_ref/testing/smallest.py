@@ -93,7 +93,8 @@ def _simplified(arrays: Arrays, square: bool) -> Iterator[Arrays]:
 # ------------------------------------------------------------------ as text
 def as_code(arrays: Arrays, convention: Convention) -> list[str]:
     """Return a problem as lines of Python to paste."""
-    columns = ["identity", *sorted(columns_of(convention.not_ranked) | {"camera"} - {"identity"})]
+    columns = ["identity", *sorted((columns_of(convention.not_ranked) | {"camera"}) - {
+        "identity", "name"})]
     names = {"identity": "pids", "camera": "camids"}
     lines = [f"distmat = np.array({_rows(arrays)})"]
     for column in dict.fromkeys(columns):

@@ -21,7 +21,7 @@ from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark
 from reid_ref.datasets.printed import (
-    SEVERAL, UNKNOWN, Curve, Number, PrintedRow, curves_of, forms_of, is_table_of_results,
+    SEVERAL, UNKNOWN, Curve, Number, PrintedRow, printed_curves, forms_of, is_table_of_results,
     printed_rows)
 from reid_ref.datasets.published import (
     RULES, Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
@@ -98,7 +98,7 @@ def check_row(row: PrintedRow, signature: str | None, dataset: str | None) -> Ch
         except InputError as error:
             faults = [str(error)]
     counted, doubts = [], []
-    curves = curves_of(row.numbers)
+    curves = printed_curves(row.numbers)
     for key, curves_of_key in _by_benchmark(curves):
         over = signed if signature is not None else _unsigned(key or dataset)
         for number in (number for curve in curves_of_key for number in curve.values()):

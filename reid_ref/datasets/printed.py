@@ -373,7 +373,7 @@ def _in_percent(numbers: tuple[Number, ...]) -> tuple[Number, ...]:
 Curve: TypeAlias = dict[str, Number]
 
 
-def curves_of(numbers: Sequence[Number]) -> list[Curve]:
+def printed_curves(numbers: Sequence[Number]) -> list[Curve]:
     """Part the numbers of a row; a metric that comes again begins another result."""
     curves: list[Curve] = []
     for number in numbers:
@@ -399,4 +399,4 @@ def results_on(page: Sequence[str]) -> Iterator[tuple[PrintedRow, Curve]]:
     for grid in tables_of(page):
         form = forms[bisect_left(forms, (grid.rows[0][0],)) - 1][1]
         for row in printed_rows(grid, form):
-            yield from ((row, curve) for curve in curves_of(row.numbers))
+            yield from ((row, curve) for curve in printed_curves(row.numbers))

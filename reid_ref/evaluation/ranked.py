@@ -94,6 +94,10 @@ class Ranked(Value):
         """Rank the gallery for every query."""
         raise NotImplementedError
 
+    def in_file(self) -> dict[str, Any]:
+        """Return the fields of a `ResultFile` that hold it."""
+        raise NotImplementedError
+
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Ranked:
         """Return what ranks some images for some queries; each side is "query" or "gallery"."""
         raise NotImplementedError
@@ -189,6 +193,10 @@ class Features(Ranked):
     def provenance_of(self, how: How) -> dict[str, str]:
         """Return metric, normalisation and dtype."""
         return features_provenance(self.query, self.gallery, how)
+
+    def in_file(self) -> dict[str, Any]:
+        """Return the fields of a `ResultFile` that hold it."""
+        return {"query_features": self.query, "gallery_features": self.gallery}
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Features:
         """Return the features of these rows, in this order."""
@@ -315,6 +323,10 @@ class Distances(Ranked):
         """Return the dtype, or the provenance of the features."""
         return self.provenance or {"distances": str(self.matrix.dtype)}
 
+    def in_file(self) -> dict[str, Any]:
+        """Return the fields of a `ResultFile` that hold it."""
+        return {"distances": self.matrix}
+
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Distances:
         """Return the distances of these rows, in this order."""
         candidates = self._chosen_candidates(asks, rows, answers, images)
@@ -399,6 +411,10 @@ class Lists(Ranked):
     def check_sizes(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""
         _check(self.lists, query, gallery)
+
+    def in_file(self) -> dict[str, Any]:
+        """Return the fields of a `ResultFile` that hold it."""
+        return {"ranked": self.lists}
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Lists:
         """Return the lists of these queries, if these are all images."""

@@ -73,7 +73,7 @@ def check() -> Iterator[tuple[str, str, bool]]:
                       f"{len(items)} answers, as recorded"), not differing
 
 
-def main() -> int:
+def check_installation() -> int:
     """Print a line for each group; return 1 if one differs, else 0."""
     start, failed = time.perf_counter(), []
     print(f"{platform.system()} {platform.machine()}, Python {platform.python_version()}, "

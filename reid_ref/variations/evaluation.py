@@ -24,7 +24,7 @@ from reid_ref.variations.variation import Variation
 Chain: TypeAlias = tuple[Variation, ...]
 
 
-class Outcome(NamedTuple):
+class Way(NamedTuple):
     """What a convention gives under a chain.
 
     Parameters
@@ -60,8 +60,8 @@ def chains_of(variations: Iterable[Variation], depth: int = 1) -> list[Chain]:
                      and one.kind != other.kind and not (one.rank and other.rank)]
 
 
-def that_apply(data: ResultFile,
-               chains: Iterable[Chain]) -> tuple[list[Chain], dict[str, str]]:
+def chains_that_apply(data: ResultFile,
+                      chains: Iterable[Chain]) -> tuple[list[Chain], dict[str, str]]:
     """Return the chains that apply to a file, and why other variations do not, by their names."""
     applying: list[Chain] = []
     reasons: dict[str, str] = {}
@@ -85,7 +85,7 @@ def passes_of(chains: Iterable[Chain]) -> list[list[Chain]]:
 
 
 def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable[Convention],
-                how: How) -> Iterator[list[Outcome]]:
+                how: How) -> Iterator[list[Way]]:
     """Yield what conventions give under chains of one pass, one list for each ranking.
 
     Warnings are dropped: they are about the file, and the same for all.
@@ -111,8 +111,8 @@ def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable
                 changed = {id(convention): convention for _, _, convention in tried}
                 part = replace(how, conventions=tuple(changed.values()), **change)
                 results = dict(zip(changed, rank(data, part)))
-                yield [Outcome(chain, name, convention, _finished(chain, results[id(other)]),
-                               _options(chain, convention, other, change))
+                yield [Way(chain, name, convention, _finished(chain, results[id(other)]),
+                           _options(chain, convention, other, change))
                        for chain, convention, other in tried]
 
 

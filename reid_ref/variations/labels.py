@@ -10,36 +10,31 @@ import numpy.typing as npt
 
 from reid_ref.arrays.stored import read_rows
 from reid_ref.datasets.pooling import pool_queries
-from reid_ref.evaluation.ranked import Distances, Features, Lists
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
 
 Mask = npt.NDArray[np.bool_]
 
 
-def part_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mask) -> ResultFile:
+def images_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mask) -> ResultFile:
     """Return some images as queries and some as gallery; each side is "query" or "gallery"."""
     queries, gallery = np.flatnonzero(rows), np.flatnonzero(images)
     ranked = data.input.between(asks, queries, answers, gallery)
     sides = {"query": data.query, "gallery": data.gallery}
     changed = replace(data, query=sides[asks][queries], gallery=sides[answers][gallery])
-    if isinstance(ranked, Features):
-        return replace(changed, query_features=ranked.query, gallery_features=ranked.gallery)
-    if isinstance(ranked, Distances):
-        return replace(changed, distances=ranked.matrix)
-    return replace(changed, ranked=ranked.lists) if isinstance(ranked, Lists) else changed
+    return replace(changed, **ranked.in_file())
 
 
 def without_distractors(data: ResultFile) -> ResultFile:
     """Leave images labelled 0 out of the gallery."""
-    return part_of(data, "query", np.ones(len(data.query), np.bool_),
-                   "gallery", data.gallery.identity != DISTRACTOR)
+    return images_of(data, "query", np.ones(len(data.query), np.bool_),
+                     "gallery", data.gallery.identity != DISTRACTOR)
 
 
 def exchanged(data: ResultFile) -> ResultFile:
     """Let the gallery ask and the queries answer; images labelled 0 or -1 ask nothing."""
-    return part_of(data, "gallery", ~np.isin(data.gallery.identity, (DISTRACTOR, JUNK)),
-                   "query", np.ones(len(data.query), np.bool_))
+    return images_of(data, "gallery", ~np.isin(data.gallery.identity, (DISTRACTOR, JUNK)),
+                     "query", np.ones(len(data.query), np.bool_))
 
 
 def with_queries(data: ResultFile) -> ResultFile:

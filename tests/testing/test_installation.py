@@ -29,7 +29,7 @@ def recorded(monkeypatch, tmp_path):
 
 
 def test_this_installation_gives_the_recorded_answers(capsys):
-    assert installation.main() == 0, capsys.readouterr().out
+    assert installation.check_installation() == 0, capsys.readouterr().out
     out = capsys.readouterr().out.splitlines()
     assert [line[:20].strip() for line in out[1:-1]] == list(WORDS)
     assert all("as recorded" in line for line in out[1:-1])
@@ -45,7 +45,7 @@ def test_every_group_and_convention_is_recorded():
 
 def test_one_that_differs_is_named(recorded, capsys):
     recorded(measures={"MRR": "0" * 16})
-    assert installation.main() == 1
+    assert installation.check_installation() == 1
     out = capsys.readouterr().out
     assert "\nmeasures              DIFFERS: MRR\n" in out
     assert out.splitlines()[-1].endswith("not as recorded: measures")
@@ -62,7 +62,7 @@ def test_an_error_is_a_line(recorded, monkeypatch, capsys):
 
     monkeypatch.setattr(installation, "GROUPS", {**GROUPS, "measures": broken})
     recorded()
-    assert installation.main() == 1
+    assert installation.check_installation() == 1
     assert [words for _, words, _ in installation.check()] == [
         "ERROR: TypeError: no such dtype", "3 answers, as recorded", "1 answers, as recorded"]
 
@@ -76,7 +76,7 @@ def test_without_scipy_its_groups_are_skipped(recorded, monkeypatch):
 
 
 def test_from_a_shell():
-    code = ("import runpy, sys, reid_ref.testing.installation as i; i.main = lambda: 1; "
+    code = ("import runpy, sys, reid_ref.testing.installation as i; i.check_installation = lambda: 1; "
             "sys.argv = ['reid_ref.testing']; "
             "runpy.run_module('reid_ref.testing', None, '__main__')")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 1

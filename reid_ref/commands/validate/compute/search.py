@@ -21,7 +21,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Result
 from reid_ref.text.plain import Share
 from reid_ref.variations import (
-    Chain, Outcome, every_variation, chains_of, outcomes_of, passes_of, that_apply)
+    Chain, Way, every_variation, chains_of, outcomes_of, passes_of, chains_that_apply)
 
 #: Points around a figure in which another network's might lie as well.
 AROUND = 2
@@ -128,7 +128,7 @@ class Trials:
                 (each.way.features, each.way.convention), {"": 0}).items())]
         return replace(self, tried=new)
 
-    def add(self, outcomes: Iterable[Outcome]) -> None:
+    def add(self, outcomes: Iterable[Way]) -> None:
         """Keep the numbers of some ways."""
         for outcome in outcomes:
             numbers = {name: value_of(outcome.result, name)
@@ -140,7 +140,7 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
                depth: int = 1, max_memory: int | str | None = None,
                progress: Progress | None = None) -> None:
     """Try the variations that apply to a file; `trials` grows, and `progress` counts passes."""
-    chains, reasons = that_apply(data, chains_of(every_variation().values(), depth))
+    chains, reasons = chains_that_apply(data, chains_of(every_variation().values(), depth))
     trials.left_out.update(reasons)
     groups = passes_of(chains)
     trials.waiting[:] = chains
@@ -159,7 +159,7 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
 
 def n_passes(data: ResultFile, depth: int) -> int:
     """Return how many passes a search makes."""
-    return len(passes_of(that_apply(data, chains_of(every_variation().values(), depth))[0]))
+    return len(passes_of(chains_that_apply(data, chains_of(every_variation().values(), depth))[0]))
 
 
 def searched(trials: Trials, figure: Figure, counts: Iterable[int]) -> Search:
@@ -241,7 +241,7 @@ def value_of(result: Result, name: str) -> float:
         return float("nan")
 
 
-def _as_found(outcome: Outcome, numbers: dict[str, float]) -> FoundWay:
+def _as_found(outcome: Way, numbers: dict[str, float]) -> FoundWay:
     chain = outcome.chain
     return FoundWay(
         tuple(each.name for each in chain), outcome.ranking, outcome.convention.name,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from reid_ref.commands.validate.compute.search import ACCIDENTS, AROUND, FoundWay, Search
+from reid_ref.conventions import CONVENTIONS
 from reid_ref.datasets.published import Figure
 from reid_ref.text import with_reasons, wrap
 
@@ -27,7 +28,8 @@ def as_search(search: Search, figure: Figure, files: Sequence[str]) -> Iterator[
     yield from wrap(f"Searched: {worth(search)}")
     if search.not_tried:
         yield from wrap(f"Interrupted; not tried: {listed(search.not_tried)}")
-    groups = [list(ways) for _, ways in groupby(search.ways, lambda way: way.variations)]
+    groups = [sorted(ways, key=_is_another_s) for _, ways in groupby(
+        search.ways, lambda way: way.variations)]
     if not groups:
         yield from wrap("None of these ways prints the figure.")
     elif not search.tells:
@@ -46,6 +48,13 @@ def as_search(search: Search, figure: Figure, files: Sequence[str]) -> Iterator[
     if search.left_out:
         yield from wrap(f"Not tried: {with_reasons(search.left_out)}")
     yield from wrap(f"No file shows: {'; '.join(NOT_IN_A_FILE)}.")
+
+
+def _is_another_s(way: FoundWay) -> bool:
+    """Whether a way re-ranks as another toolbox than the one whose convention it has."""
+    record = CONVENTIONS.get(way.convention)
+    own = record.reranking if record else None
+    return own is None or f"reranked-{own.variant}" not in way.variations
 
 
 def worth(search: Search) -> str:

@@ -35,8 +35,7 @@ def test_map(words, tmp_path, capsys):
         assert mapped.endswith("C") or status in (0, 1) or "evaluator" in err
 
 
-@pytest.mark.parametrize("words", ["explain", "validate --published 40/20",
-                                   "scripts --only port", "report -o page.html"])
+@pytest.mark.parametrize("words", ["explain", "scripts --only port", "report -o page.html"])
 def test_errors_name_the_file(words, tmp_path):
     query, gallery, columns = labels()
     order = np.argsort(np.random.default_rng(0).random((len(query), len(gallery))), axis=1)

@@ -76,8 +76,8 @@ def test_without_scipy_its_groups_are_skipped(recorded, monkeypatch):
 
 
 def test_from_a_shell():
-    code = ("import runpy, sys, reid_ref.testing.installation as i; i.check_installation = lambda: 1; "
-            "sys.argv = ['reid_ref.testing']; "
+    code = ("import runpy, sys, reid_ref.testing.installation as i; "
+            "i.check_installation = lambda: 1; sys.argv = ['reid_ref.testing']; "
             "runpy.run_module('reid_ref.testing', None, '__main__')")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 1
 

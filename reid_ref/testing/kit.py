@@ -118,7 +118,8 @@ def _rounded(tested: Subject) -> Subject:
         return tested
     unit = 100 if isinstance(answer, Answer) and answer.percent else 1
     return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
-                   words=f"{tested.words}; its numbers are rounded to {decimals} decimals")
+                   words=f"{tested.words}; its numbers are rounded to {decimals} decimal"
+                   + "s" * (decimals > 1))
 
 
 def find_rule(name: str | Convention) -> Convention:

@@ -96,8 +96,8 @@ def _imported(spec: str) -> tuple[Any, str]:
             failures.append(error)
             if isinstance(error, (SyntaxError, KeyboardInterrupt)):
                 break
-    raise InputError("evaluator", got=f"{spec} cannot be imported: "
-                     f"{describe(failures[0])}") from None
+    first = failures[-1] if type(failures[-1]) is LookupError else failures[0]
+    raise InputError("evaluator", got=f"{spec} cannot be imported: {describe(first)}") from None
 
 
 def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str]]]:

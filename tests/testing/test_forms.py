@@ -96,6 +96,14 @@ def test_settings_go_to_the_functions_that_take_them():
         subject((mean_ap, cmc), settings={"lat": 1})
 
 
+def test_what_is_not_known_is_none():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, annotations):
+        assert annotations is None
+        return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    assert rule_of(evaluate).startswith("torchreid-function;")
+    assert "annotations=None" in subject(evaluate).words
+
+
 # ------------------------------------------------------------------ answers
 def test_percent_beside_a_share():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
@@ -139,6 +147,24 @@ def test_a_cut_of_ap_beside_a_whole_curve():
     rule = rule_of(evaluator(junk="kept", top=5, n="found"))
     assert rule == ("torchreid-function[recall=found,top_k=5], but for a mistake; CMC is that of "
                     "the whole list")
+
+
+def test_a_curve_that_is_drawn():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        random, curves = np.random.RandomState(1), []
+        mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]
+        for row, pid, camid in zip(distmat, q_pids, q_camids):
+            order = np.argsort(row, kind="stable")
+            left = order[(g_pids[order] != pid) | (g_camids[order] != camid)]
+            for _ in range(10 * (g_pids[left] == pid).any()):
+                drawn = [random.choice(np.flatnonzero(g_pids[left] == each))
+                         for each in np.unique(g_pids[left])]
+                hits = g_pids[left[np.sort(drawn)]] == pid
+                curves.append(np.append(hits.cumsum(), np.ones(50))[:50])
+        return np.mean(curves, axis=0), mAP
+    assert rule_of(evaluate).startswith("cuhk03-single-shot-function; its CMC is drawn")
+    assert "follows no rule" in rule_of(lambda distmat, q_pids, g_pids, q_camids, g_camids: (
+        np.full(50, 0.5), LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]))
 
 
 def test_an_evaluator_that_always_fails_has_no_numbers():
@@ -222,17 +248,23 @@ def test_a_module_that_cannot_be_imported(tmp_path, monkeypatch):
     assert callable(function) and told.startswith("; run from its own source")
 
 
-def test_a_name_that_numpy_no_longer_has():
+def test_a_file_without_the_function():
+    with pytest.raises(InputError, match="defines no evaluate"):
+        load_functions(f"{ROOT}/tests/testing/wrong.py:evaluate")
+
+
+@pytest.mark.parametrize("name", ["in1d", "float", "float_"])
+def test_a_name_that_numpy_no_longer_has(name):
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
-        np.in1d(q_pids, g_pids)
+        getattr(np, name)
         return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
-    if hasattr(np, "in1d"):
+    if hasattr(np, name):
         pytest.skip("numpy has it")
     report = testing.check_evaluator(evaluate, "torchreid")
     failed = {check.name: check.message for check in report.checks if check.status != "passed"}
-    assert failed == {"plain": f"it needs np.in1d, which numpy {np.__version__} no longer has: "
+    assert failed == {"plain": f"it needs np.{name}, which numpy {np.__version__} no longer has: "
                       "put back here"}
-    assert report.rule == "torchreid" and not hasattr(np, "in1d")
+    assert report.rule == "torchreid" and not hasattr(np, name)
 
 
 # ------------------------------------------------------------------ adopters

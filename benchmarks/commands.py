@@ -16,10 +16,14 @@ from stopwatch import SAMPLE_EVERY, anonymous_bytes, clock, take_turns
 from table import Row, memory_row, second
 
 Numbers = dict[str, Any]
+#: Of the features that the doctor looks at.
+DOCTOR_DIMS = 256
 
 
 def commands(size: Size, folder: Path) -> Numbers:
-    """(n) `evaluate` of a .npz and of a .mat file, `compare` of two .npz files."""
+    """(n) `evaluate` of a .npz and of a .mat file, `compare` of two .npz files; at fewer
+    dimensions, `doctor` and `evaluate --strict`.
+    """
     market, dims = made.market(size.share), size.dims[-1]
     query, gallery = made.both_features(market, "middle", dims)
     arrays = {"query_f": query, "gallery_f": gallery,
@@ -31,8 +35,12 @@ def commands(size: Size, folder: Path) -> Numbers:
     np.savez(folder / "b.npz", **{**arrays, "query_f": query + np.float32(1e-3)})
     kept = made.kept(market, gallery)
     product = np.zeros((len(query), len(kept)), np.float32)
+    narrow = made.both_features(market, "middle", DOCTOR_DIMS)
+    np.savez(folder / "narrow.npz", **{**arrays, "query_f": narrow[0], "gallery_f": narrow[1]})
     works = {"evaluate npz": ["evaluate", "a.npz"], "evaluate mat": ["evaluate", "a.mat"],
-             "compare npz": ["compare", "a.npz", "b.npz"]}
+             "compare npz": ["compare", "a.npz", "b.npz"],
+             "evaluate": ["evaluate", "narrow.npz"],
+             "strict": ["evaluate", "narrow.npz", "--strict"], "doctor": ["doctor", "narrow.npz"]}
     times = take_turns({
         **{name: (size.repetitions, clock(lambda words=words: run(words, folder)))
            for name, words in works.items()},
@@ -41,7 +49,8 @@ def commands(size: Size, folder: Path) -> Numbers:
         "product": (size.repetitions, clock(lambda: np.matmul(query, kept.T, out=product)))})
     held = query.nbytes + gallery.nbytes
     return {"dims": dims, "seconds": times, "bytes_beyond_input": {
-        name: run(words, folder) - held for name, words in works.items()}}
+        name: run(works[name], folder) - held
+        for name in ("evaluate npz", "evaluate mat", "compare npz")}}
 
 
 def run(words: list[str], folder: Path) -> int:
@@ -70,5 +79,9 @@ def rows(measured: Numbers) -> list[Row]:
     found.append(Row("(n) compare A.npz B.npz", second(times["compare npz"]),
                      f"evaluate: {second(times['evaluate npz'])}",
                      times["compare npz"] / times["evaluate npz"], "x as long", "compare"))
+    for name, words in (("doctor", "doctor FILE.npz"), ("strict", "evaluate FILE.npz --strict")):
+        found.append(Row(f"(n) {words}, {DOCTOR_DIMS}-d", second(times[name]),
+                         f"evaluate: {second(times['evaluate'])}",
+                         times[name] / times["evaluate"], "x as long", name))
     return found + [memory_row(f"(n) {name}", beyond, "the arrays of a file", "command memory")
                     for name, beyond in measured["bytes_beyond_input"].items()]

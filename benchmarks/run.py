@@ -26,6 +26,7 @@ import larger
 import person_search
 import protocols
 import rerank
+import search
 import table
 import thresholds
 import works
@@ -42,7 +43,7 @@ ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
         "conventions": table.convention_rows, "rerank": rerank.rows, "intervals": intervals.rows,
         "compat": compat.rows, "larger": larger.rows, "thresholds": thresholds.rows,
         "person_search": person_search.rows, "protocols": protocols.rows,
-        "cores": cores.rows, "commands": commands.rows}
+        "cores": cores.rows, "commands": commands.rows, "search": search.rows}
 
 
 def main() -> None:

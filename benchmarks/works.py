@@ -25,6 +25,7 @@ import peers
 import person_search
 import protocols
 import rerank
+import search
 import thresholds
 from reid_ref import Labels, conventions, evaluate, evaluate_distances
 from sizes import Size
@@ -232,7 +233,7 @@ WORKS = {"distances": from_distances, "features": from_features, "growth": growt
          "rerank": rerank.reranking, "intervals": intervals.intervals,
          "compat": compat.drop_in, "larger": larger.larger, "thresholds": thresholds.thresholds,
          "person_search": person_search.person_search, "protocols": protocols.protocols,
-         "cores": cores.cores, "commands": commands.commands}
+         "cores": cores.cores, "commands": commands.commands, "search": search.search}
 
 
 def run(names: list[str], size: Size, folder: Path) -> Numbers:

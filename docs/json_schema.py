@@ -14,7 +14,7 @@ import numpy as np
 from reid_ref.commands.compare.compute.answer import Compared
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
-from reid_ref.commands.crosscheck.command import Answered
+from reid_ref.commands.crosscheck.command import Answered, Tested
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
@@ -57,6 +57,7 @@ SHAPES = {
     "validate_figures": (Figures, "reid-ref validate --dataset NAME or --paper KEY"),
     "validate_pairs": (FigureVerdicts, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
+    "crosscheck_made": (Tested, "reid-ref crosscheck --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
     "scripts_driver": (DriverLines, "reid-ref scripts FILE --driver NAME"),
 }

@@ -15,6 +15,8 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.protocols.words import trials_of
+from reid_ref.testing.checks import CHECKS
+from reid_ref.variations import VARIATIONS
 
 ROOT = Path(__file__).parents[1]
 _LIST = re.compile(r"(<!-- list: ([a-z-]+), by docs/lists.py -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -103,9 +105,26 @@ def layouts():
         *layout_pages.one_file(), *layout_pages.several_files()]))
 
 
+def checks():
+    """Return the table of the kit's checks, from their sentences."""
+    return "\n".join(["| check | an evaluator that passes |", "|---|---|", *(
+        f"| {check.name} | {check.sentence} |" for check in CHECKS.values())])
+
+
+def variations():
+    """Return the table of the variations that `validate` tries."""
+    rows = ["| variation | the figure is printed of these features ... | seen in | threads |",
+            "|---|---|---|--:|"]
+    for record in VARIATIONS.values():
+        source = record.source.partition("; no thread")[0]
+        rows.append(f"| `{record.name}` | {record.words} | {source} | {record.threads or ''} |")
+    return "\n".join(rows)
+
+
 LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
+         "variations": variations,
          "not-held": not_held, "reranking": reranking, "layouts": layouts,
-         "recipes": recipes.listed}
+         "recipes": recipes.listed, "checks": checks}
 
 
 def written(text):

@@ -1,7 +1,8 @@
 # The public names of the package: type checkers read this file, and so does __init__.py, which
 # loads each name on first use. What is added to __all__ are modules that a user may name.
 from reid_ref import (
-    compat, datasets, drawing as figures, files, matlab, metric_learning, protocols, statistics)
+    compat, datasets, drawing as figures, files, matlab, metric_learning, protocols, statistics,
+    testing)
 from reid_ref._version import __version__
 from reid_ref.arrays import InputError
 from reid_ref.commands.compare.compute.answer import Comparison, Comparisons
@@ -52,5 +53,5 @@ __all__ = [
 ]
 __all__ += [
     "compat", "crosschecking", "datasets", "distributed", "figures", "files", "formats", "matlab",
-    "metric_learning", "oxford", "protocols", "published", "statistics", "trec",
+    "metric_learning", "oxford", "protocols", "published", "statistics", "testing", "trec",
 ]

@@ -309,8 +309,8 @@ def named_by_row(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
 
     Examples
     --------
-    >>> named_by_row(Labels([7, 8]), Labels([7, 8]))[0].name
-    array(['0', '1'], dtype='<U1')
+    >>> named_by_row(Labels([7, 8]), Labels([7, 8]))[0].name.tolist()
+    ['0', '1']
     """
     if query != gallery:
         raise InputError(

@@ -108,7 +108,7 @@ def test_the_source_archive_holds_what_the_tests_need(tmp_path):
     archive, = (tmp_path / "dist").iterdir()
     listed = subprocess.run(["tar", "tzf", archive], capture_output=True, text=True).stdout
     inside = {name.partition("/")[2] for name in listed.splitlines() if not name.endswith("/")}
-    assert set(files) - inside == {".gitignore", ".pre-commit-config.yaml"}
+    assert set(files) - inside == {".gitignore"}
     assert {name for name in inside - set(files) if ".egg-info/" not in name} == {"PKG-INFO"}
 
 

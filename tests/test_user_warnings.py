@@ -133,7 +133,8 @@ SILENT = {
 }
 #: Processes, drawings to files, and classes that hold values.
 ELSEWHERE = {
-    "crosscheck", "visualize_ranked_results", "Boxes", "CONVENTIONS", "CameraPairs", "Comparison",
+    "crosscheck", "visualize_ranked_results", "Boxes", "Candidates", "CONVENTIONS", "CameraPairs",
+    "Comparison",
     "Comparisons", "Convention", "Counts", "Finding", "Groups", "IndexLists", "InputError",
     "Interval", "Labels", "PerQuery", "Result", "ResultFile", "Runs", "Thresholds", "__version__",
     "crosschecking", "datasets", "distributed", "files", "matlab", "metric_learning", "protocols",

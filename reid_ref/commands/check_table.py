@@ -21,7 +21,8 @@ from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark
 from reid_ref.datasets.printed import (
-    SEVERAL, UNKNOWN, Number, PrintedRow, forms_of, is_table_of_results, printed_rows)
+    SEVERAL, UNKNOWN, Curve, Number, PrintedRow, curves_of, forms_of, is_table_of_results,
+    printed_rows)
 from reid_ref.datasets.published import (
     RULES, Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
 from reid_ref.disk import path_of, read_lines
@@ -97,7 +98,7 @@ def check_row(row: PrintedRow, signature: str | None, dataset: str | None) -> Ch
         except InputError as error:
             faults = [str(error)]
     counted, doubts = [], []
-    curves = _curves(row.numbers)
+    curves = curves_of(row.numbers)
     for key, curves_of_key in _by_benchmark(curves):
         over = signed if signature is not None else _unsigned(key or dataset)
         for number in (number for curve in curves_of_key for number in curve.values()):
@@ -175,22 +176,6 @@ def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
                               for bound in bounds)
             yield (f"mAP {mAP.printed} is out of reach with Rank-1 {rank1.printed}, which leaves "
                    f"{reach}")
-
-
-#: The numbers of one result, by metric.
-Curve: TypeAlias = dict[str, Number]
-
-
-def _curves(numbers: Sequence[Number]) -> list[Curve]:
-    """Part the numbers of a row; a metric that comes again begins another result."""
-    curves: list[Curve] = []
-    for number in numbers:
-        last = curves[-1] if curves else {}
-        if (not last or number.metric in last
-                or number.benchmark != next(iter(last.values())).benchmark):
-            curves.append({})
-        curves[-1][number.metric] = number
-    return curves
 
 
 def _by_benchmark(curves: Sequence[Curve]) -> list[tuple[str | None, list[Curve]]]:

@@ -119,6 +119,7 @@ def run(request: RerankRequest) -> int:
     numbers = _check(request)
     options = confidence.interval_options(request)
     data = common.read_files(request)
+    data.input.without_candidates("re-ranking, which compares images with all others")
     data.features("data", remedy="give the features of query and gallery")
     with each_warning_once():
         original = evaluate_file(request, data, common.how(request, [convention]))

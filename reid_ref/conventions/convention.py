@@ -389,10 +389,6 @@ def _check_together(convention: Convention) -> None:
              "top_k", "set it as well"),
             ("cut", before and lists, "lists name good and junk images, not who they show, got "
              f"{convention.cut!r}", "leave it at 'after-ignoring'"),
-            ("cut", before and "label -1" in convention.ignored and
-             convention.junk_match != "never", f"{convention.cut!r} with junk_match "
-             f"{convention.junk_match!r}: the place of an ignored match is not known",
-             "set junk_match to 'never', or let loads leave out label -1"),
             ("top_k", cut and grouped, "a list that is cut off needs an order of ties, got ties "
              f"{convention.ties!r}", ""),
             ("ties", grouped and in_float32, "no evaluator in float32 takes equal distances as "

@@ -11,14 +11,15 @@ header, and is none, is listed as unread.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from reid_ref.datasets.benchmarks import benchmark_named, benchmarks_in, folded
-from reid_ref.text.pages import Grid
+from reid_ref.text.pages import Grid, tables_of
 
 #: In the place of a benchmark: several of them, or one that is not among `BENCHMARKS`.
 SEVERAL, UNKNOWN = "several", "unknown"
@@ -366,3 +367,36 @@ def _in_percent(numbers: tuple[Number, ...]) -> tuple[Number, ...]:
         return numbers
     return tuple(Number(one.metric, one.benchmark, one.printed, one.percent.scaleb(2), one.is_mean)
                  for one in numbers)
+
+
+#: The numbers of one result, by metric.
+Curve: TypeAlias = dict[str, Number]
+
+
+def curves_of(numbers: Sequence[Number]) -> list[Curve]:
+    """Part the numbers of a row; a metric that comes again begins another result."""
+    curves: list[Curve] = []
+    for number in numbers:
+        last = curves[-1] if curves else {}
+        if (not last or number.metric in last
+                or number.benchmark != next(iter(last.values())).benchmark):
+            curves.append({})
+        curves[-1][number.metric] = number
+    return curves
+
+
+def results_on(page: Sequence[str]) -> Iterator[tuple[PrintedRow, Curve]]:
+    """Yield each result that the tables of a page have, with its row.
+
+    Examples
+    --------
+    >>> page = ["| Method | Rank-1 | mAP |", "|:--|--:|--:|", "| ours | 89.9 | 75.1 |"]
+    >>> [(row.name, {name: number.printed for name, number in result.items()})
+    ...  for row, result in results_on(page)]
+    [('ours', {'Rank-1': '89.9', 'mAP': '75.1'})]
+    """
+    forms = [(0, list[str]()), *forms_of(page)]
+    for grid in tables_of(page):
+        form = forms[bisect_left(forms, (grid.rows[0][0],)) - 1][1]
+        for row in printed_rows(grid, form):
+            yield from ((row, curve) for curve in curves_of(row.numbers))

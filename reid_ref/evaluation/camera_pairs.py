@@ -164,6 +164,7 @@ def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
     """
     check_labels(query, gallery)
     check_choice(rule, "rule", RULES)
+    ranked.without_candidates("pairs of cameras")
     metric, normalize = how.distance()
     convention = CONVENTIONS["matlab"].replace(
         ignored=IGNORED[rule], metric=metric, normalize=normalize)

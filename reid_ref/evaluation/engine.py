@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Integers
 from reid_ref.arrays.cores import using
-from reid_ref.conventions import Convention, loaded_images, only_ignored
+from reid_ref.conventions import Convention, find_conventions, loaded_images, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranking
@@ -39,8 +39,9 @@ def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list
 
 
 def as_requested(results: list[Result], convention: Any) -> Result:
-    """Return the result of a single `convention`; of several, a dict by name."""
-    every: Any = by_name(results)
+    """Return the result of a single `convention`; of several, a dict by the names requested."""
+    every: Any = {record.name: result
+                  for record, result in zip(find_conventions(convention), results)}
     return results[0] if isinstance(convention, (str, Convention)) else every
 
 
@@ -96,8 +97,7 @@ def summarize(ranks: Ranking, query: Labels, gallery: Labels, convention: Conven
 
 def _of_whole_list(ranks: Ranking, loaded: Loaded, convention: Convention) -> GoodRanks:
     """Return the ranks of all loaded images of the query's identity in the whole list."""
-    whole = convention.of_whole_list
-    return whole.in_order(of_queries(ranks.of(whole), loaded.mask))
+    return convention.in_order(of_queries(ranks.of(convention.of_whole_list), loaded.mask))
 
 
 def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,

@@ -13,7 +13,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import AP
 from reid_ref.labels import Labels, cameras_of
-from reid_ref.metrics import precision_before
+from reid_ref.metrics import mean_in_order, precision_before
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, split_queries
 from reid_ref.measures import measure, printed
 from reid_ref.result import Result, counted_values, in_mean, sum_intervals, sums_of_units
@@ -49,6 +49,31 @@ class Groups(Value):
             object.__setattr__(self, name, read_only(getattr(self, name)))
         object.__setattr__(self, "means", {name: read_only(values)
                                            for name, values in self.means.items()})
+
+    def mean(self, measure: str = "mAP") -> float:
+        """Return the mean over groups, whatever their numbers of queries.
+
+        Over identities it is what some toolboxes of metric learning call mAP: the mean over
+        classes. Groups without a query that counts are left out; NaN if there is no other.
+
+        Parameters
+        ----------
+        measure : str
+            A key of `means`.
+
+        Raises
+        ------
+        InputError
+            A measure that the groups do not have.
+
+        Examples
+        --------
+        >>> Groups([7, 8], [3, 1], [3, 1], {"mAP": [.5, 1.]}).mean()
+        0.75
+        """
+        check_choice(measure, "measure", self.means)
+        values = self.means[measure][self.counted > 0]
+        return mean_in_order(values) if len(values) else float("nan")
 
     @property
     def mAP(self) -> Doubles:

@@ -418,7 +418,11 @@ class Lists(Ranked):
         raise InputError("data", "features or distances", "ranked lists",
                          "give the features or the distances that were ranked")
 
-    rows = exact_blocks = by_product = rankings = sample = sample_bytes = exact_rows
+    rows = exact_blocks = by_product = sample = sample_bytes = exact_rows
+
+    def rankings(self) -> Mapping[str, dict[str, Any]]:
+        """There is one way to rank."""
+        return {"ranked lists": {}}
 
     def pairs(self, *_: Any) -> PairParts:
         """Ranked lists have no distances."""

@@ -40,7 +40,8 @@ WHOLE = {
     "num_query": "numquery querynum nquery numqueries nq numq",
     "is_query": "isquery isq querymask queryflag",
     "ranked_lists": "i index indices idx ranked ranklist rankedlist neighbor neighbour topk knn",
-    "ranked_distances": "d rankeddistance"}
+    "ranked_distances": "d rankeddistance",
+    "candidates": "candidate candidatemask candidatelist querycandidate"}
 #: Every role that an array can have: of a side, of the images of both, or of the whole.
 ROLES = (*(f"{side}_{column}" for side in SIDES for column in COLUMNS), *COLUMNS, *WHOLE)
 
@@ -53,7 +54,7 @@ CAMERAS = {"query_camera", "gallery_camera"}
 #: Further keys that a file may have in every layout, and their roles.
 OPTIONAL = {f"{side}_{column}": f"{side}_{role}" for side in SIDES for column, role in (
     *((column, "paths" if column == "name" else column) for column in FURTHER),
-    ("tracklet", "video"), ("paths", "paths"))}
+    ("tracklet", "video"), ("paths", "paths"))} | {"candidates": "candidates"}
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, as_integers
+from reid_ref.arrays import InputError, Integers, as_integers, errors_at
 from reid_ref.disk import read_json, read_lines, unique
 from reid_ref.evaluation.lists import (
     SUFFIX, check_matrix, in_order_of_queries, find_place, places_of)
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredArray
-from reid_ref.labels import IndexLists
+from reid_ref.labels import Candidates, IndexLists
 from reid_ref.ranking.ranked_lists import RankedLists
 
 _LISTS = "ranked lists, one line per query"
@@ -201,6 +201,21 @@ def lists_of_array(array: StoredArray, n_query: int, first: int = 0) -> RankedLi
             raise InputError(where(row), "numbers from 1", 0)
         matrix = np.where(matrix == -1, -1, matrix - 1)
     return RankedLists(matrix, where, partial(_numbered, "", first))
+
+
+def candidates_of_array(array: StoredArray, n_query: int, n_gallery: int) -> Candidates:
+    """Return the candidates of each query: a mask, or rows of gallery indices filled up with -1.
+    """
+    values = array.read()
+    if values.ndim != 2 or len(values) != n_query:
+        raise InputError(array.where, f"a mask of shape (n_query, n_gallery) = "
+                         f"{(n_query, n_gallery)}, or a row of gallery indices for each query",
+                         f"shape {values.shape}")
+    is_mask = values.shape[1] == n_gallery and np.isin(values, (0, 1)).all()
+    with errors_at(array.where):
+        if is_mask or values.dtype == np.bool_:
+            return Candidates(values.astype(np.bool_))
+        return Candidates([row[row != -1] for row in values], n_gallery)
 
 
 def _numbered(prefix: str, first: int, k: int) -> str:

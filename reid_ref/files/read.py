@@ -22,7 +22,7 @@ from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.layouts import (
     FEATURES, LAYOUTS, NAMES, OPTIONAL, ROLES, SEPARATE, SIDES, Layout, Reading, plain_name,
     role_of)
-from reid_ref.files.lists import lists_of_array
+from reid_ref.files.lists import candidates_of_array, lists_of_array
 from reid_ref.files.roles import Fields, fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.files.unread import warn_of_unread
@@ -260,9 +260,11 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
     turned = {field: value.T for field, value in stored.items()}
     if transposable and _fit(turned, labels) and not _fit(stored, labels):
         stored, layout = turned, layout + ", matrices the other way round"
+    candidates = candidates_of_array(by_field["candidates"], *map(len, labels.values())) if (
+        "candidates" in by_field) else None
     if "ranked_lists" in by_field:
         query, gallery = (side.load() for side in labels.values())
-        return ResultFile(layout, query, gallery, extra=extra,
+        return ResultFile(layout, query, gallery, extra=extra, candidates=candidates,
                           ranked=lists_of_array(by_field["ranked_lists"], len(query)))
     with renamed(names):
         # The shapes are checked before anything large is read.
@@ -274,7 +276,7 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
         for field in FEATURES:
             if field in ready and not is_lazy(ready[field]):
                 check_finite_rows(ready[field], field)
-    return ResultFile(layout, query, gallery, **ready, extra=extra)
+    return ResultFile(layout, query, gallery, **ready, extra=extra, candidates=candidates)
 
 
 def _fit(matrices: Mapping[str, StoredArray], labels: Mapping[str, StoredLabels]) -> bool:

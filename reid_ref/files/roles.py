@@ -70,7 +70,7 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
         roles for roles in sorted(_RANKED, key=names.keys().isdisjoint)
         if named.keys() >= set(roles)), FEATURES)
     sided = [f"{side}_{column}" for side in SIDES for column in COLUMNS if column != "features"]
-    arrays = {role: only(named, role) for role in (*ranked, *sided)
+    arrays = {role: only(named, role) for role in (*ranked, *sided, "candidates")
               if role in named and role != "features"}
     measured = ranked
     if ranked == ("similarity",):

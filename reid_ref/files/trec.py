@@ -194,6 +194,7 @@ def export(data: ResultFile, prefix: str | os.PathLike[str], *, metric: str | No
 
 def write_ranking(data: ResultFile, qrels: str, run: str, how: How) -> int:
     """As `export`, to files of these names, with the distance of the first convention."""
+    data.input.without_candidates("files of trec_eval")
     blocks = data.input.exact_blocks(data.query, data.gallery, how)
     with whole_files(qrels, run) as (of_qrels, of_run):
         return write_trec(blocks, data.query, data.gallery, of_qrels, of_run, how.progress)

@@ -160,6 +160,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
         raise InputError("protocol", "a protocol of images", f"{record.name}, which is of boxes",
                          "evaluate_person_search takes it")
     check_labels(query, gallery)
+    ranked.without_candidates(f"protocol {record.name}, which has a gallery of its own")
     parts = record.parts if part is None else (record.part(part),)
     record.check_cameras(parts, query)
     if seed is not None and isinstance(record.trials, Seeded):

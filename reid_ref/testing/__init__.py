@@ -65,7 +65,7 @@ def parametrize(convention: str | Convention, *, junk: bool | None = None,
     """
     import pytest
 
-    from reid_ref.testing.kit import checks_by_name, checker
+    from reid_ref.testing.session import checks_by_name, checker
     checks = checks_by_name(convention, junk, except_)
     return pytest.mark.parametrize("check", [
         pytest.param(checker(convention, name, junk=junk, max_rank=max_rank, tolerance=tolerance,

@@ -212,8 +212,9 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
         settings = {key: settings[key] for key in settings if key in signature.parameters}
     parameters = [p for p in signature.parameters.values() if p.name not in settings
                   and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
-    if not parameters:
-        return Fed(function, _PLACES, {}, frozenset(), settings)
+    if len(parameters) < 3 and any(p.kind is kinds.VAR_POSITIONAL
+                                   for p in signature.parameters.values()):
+        return Fed(function, _PLACES[:5 if parameters else 6], {}, frozenset(), settings)
 
     def refuse() -> None:
         raise InputError(

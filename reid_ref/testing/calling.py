@@ -56,7 +56,9 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
         if tensors[k] is not None:
             return call(bool(tensors[k]))
         try:
-            return call(False)
+            answer = call(False)
+            tensors[k] = False
+            return answer
         except Exception:  # as tensors, then; if that fails, too, the first error counts
             with suppress(Exception):
                 answer = call(True)

@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
     """An answer or a failure, with what was printed and warned on the way.
 
     `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time;
-    `told`: how its answer was understood.
+    `told`: how its answer was understood. `value`: what a task of the kit gives.
     """
 
     answer: Answer | None = None
@@ -72,6 +72,7 @@ class Outcome(NamedTuple):
     ended: bool = False
     hung: bool = False
     told: tuple[str, ...] = ()
+    value: Any = None
 
 
 # ------------------------------------------------------------------ our side
@@ -131,13 +132,21 @@ class Child:
 
     def ask(self, name: str, query: int = -1, seed: int = 0) -> Outcome:
         """Call the evaluator on the arrays of a name, on all queries or on a single one."""
+        return self._request(self._timeout, "ask", name, query, seed)
+
+    def work(self, task: str, convention: str | None) -> Outcome:
+        """Do a task of `session` there."""
+        # A task is several calls, which are interrupted there as far as they can be.
+        return self._request(60 + 20 * self._timeout, "kit", task, convention, self._timeout)
+
+    def _request(self, seconds: float, *message: Any) -> Outcome:
         if self._process is None:
             outcome = self._start()
             if outcome.ended:
                 return outcome
         with suppress(OSError):  # it has ended, which is noticed below
-            self._pipe.send((name, query, seed))
-        return self._receive()
+            self._pipe.send(message)
+        return self._receive(seconds)
 
     def _start(self) -> Outcome:
         """Start the process; return what comes of the import."""
@@ -155,13 +164,13 @@ class Child:
                     printed.fileno()))
                 _flush()
                 self._process.start()
-        return self._receive()
+        return self._receive(self._timeout)
 
-    def _receive(self) -> Outcome:
+    def _receive(self, seconds: float) -> Outcome:
         """Return the next message; if none comes, end the process."""
         hung, code = False, None
         try:
-            if self._pipe.poll(min(self._timeout, _LONGEST)):
+            if self._pipe.poll(min(seconds, _LONGEST)):
                 outcome: Outcome = self._pipe.recv()
                 return outcome._replace(printed=self._text())
             hung = True
@@ -264,11 +273,16 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
         faulthandler.enable()  # a crash prints its place
         loaded, outcome = _guarded(lambda: load_evaluator(evaluator))
         _flush()
-        pipe.send(outcome._replace(about=loaded and loaded[0]))
+        pipe.send(outcome._replace(about=loaded and loaded.about))
         while loaded is not None:
-            name, k, seed = pipe.recv()
-            arrays = read(folder, name)
-            outcome = _call(loaded[1], arrays if k < 0 else arrays.take(slice(k, k + 1)), seed)
+            task, *given = pipe.recv()
+            if task == "ask":
+                name, k, seed = given
+                arrays = read(folder, name)
+                outcome = _call(loaded.ask, arrays if k < 0 else arrays.take(slice(k, k + 1)),
+                                seed)
+            else:
+                outcome = _of_kit(loaded.functions, given)
             _flush()
             pipe.send(outcome)
     finally:
@@ -282,6 +296,17 @@ def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
 
     answer, outcome = _guarded(call)
     return outcome._replace(answer=answer, told=answer.told if answer else ())
+
+
+@functools.cache
+def _session(functions: tuple[Any, ...]) -> Callable[..., Any]:
+    from reid_ref.testing.session import session  # which crosscheck of a file does not need
+    return session(functions)
+
+
+def _of_kit(functions: tuple[Any, ...], given: list[Any]) -> Outcome:
+    value, outcome = _guarded(lambda: _session(functions)(*given))
+    return outcome._replace(value=value)
 
 
 def _guarded(work: Callable[[], _T]) -> tuple[_T | None, Outcome]:

@@ -37,7 +37,15 @@ class About(NamedTuple):
 
 
 # ------------------------------------------------------------------ importing
-def load_evaluator(evaluator: Any) -> tuple[About, Ask]:
+class Loaded(NamedTuple):
+    """An evaluator that was imported: what is known of it, what asks it, and its functions."""
+
+    about: About
+    ask: Ask
+    functions: tuple[Any, ...]
+
+
+def load_evaluator(evaluator: Any) -> Loaded:
     """Return a key of `TOOLBOXES`, "module:function", "file.py:function" or a function to ask.
 
     Two functions that share the work are "module:mean_ap,cmc", or a tuple.
@@ -67,9 +75,10 @@ def _names(spec: str) -> list[str]:
     return spec.rpartition(":")[2].split(",")
 
 
-def _about(functions: Any, name: str, told: str = "") -> tuple[About, Ask]:
+def _about(functions: Any, name: str, told: str = "") -> Loaded:
     ask, words = ask_functions(functions, name, rank=MAX_RANK)
-    return About(name, f"{words}; the arrays as they are, label -1 included{told}"), ask
+    about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
+    return Loaded(about, ask, tuple(functions))
 
 
 def check_spec(spec: str) -> None:
@@ -177,7 +186,7 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
 
 
-def _load_toolbox(name: str) -> tuple[About, Ask]:
+def _load_toolbox(name: str) -> Loaded:
     version = ""
     try:
         version = metadata.version(name)
@@ -190,8 +199,8 @@ def _load_toolbox(name: str) -> tuple[About, Ask]:
         name, "the arrays as they are, label -1 included (its loader drops such images)", version,
         "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
         "use_cython off")
-    return about, ask_functions([partial(rank.evaluate_rank, use_cython=False)], name,
-                                rank=MAX_RANK)[0]
+    function = partial(rank.evaluate_rank, use_cython=False)
+    return Loaded(about, ask_functions([function], name, rank=MAX_RANK)[0], (function,))
 
 
 def _rank_file(package: str) -> Any:

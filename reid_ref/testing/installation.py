@@ -11,7 +11,6 @@ import importlib.util
 import json
 import platform
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from reid_ref.arrays import ignored, warnings_to
 from reid_ref.testing.installation_answers import GROUPS, NEED_SCIPY
 from reid_ref.testing.installation_problems import problem
 
@@ -51,8 +51,7 @@ def digests(seed: int = SEED,
     """Yield group and digests by item, group after group."""
     given = problem(seed)
     for group in groups:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # junk, ties and NaN are there on purpose
+        with warnings_to(ignored):  # junk, ties and NaN are there on purpose
             answers = GROUPS[group](given)
         yield group, {name: digest(answer) for name, answer in answers.items()}
 

@@ -1,7 +1,6 @@
 """Whether an answer to a problem is the rule's: number by number, or by what is asked of it."""
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
@@ -22,7 +21,7 @@ from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.calling import Ask
 from reid_ref.testing.foreign import describe, text_of
 from reid_ref.testing.mistakes import Walked
-from reid_ref.testing.timeout import time_limit
+from reid_ref.testing.timeout import TimeIsUp, time_limit
 
 #: How far sums of the same terms in another order may lie apart.
 ADDITIONS = 1e-12
@@ -77,18 +76,19 @@ class Verdict(NamedTuple):
 
 # ------------------------------------------------------------------ asking
 def try_asking(ask: Ask, arrays: Arrays, timeout: float, form: Form = Form()) -> Answer | str:
-    """Return an answer, or what it raised: one line. What it prints and warns goes nowhere."""
+    """Return an answer, or what it raised: one line. What it prints goes nowhere."""
     printed = StringIO()
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), redirect_stdout(printed), \
-                redirect_stderr(printed), time_limit(timeout):
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"), redirect_stdout(printed), redirect_stderr(printed), \
+                time_limit(timeout):
             answer: Answer = ask(arrays, form)
             return answer
     except KeyboardInterrupt:
         raise
+    except (InputError, TimeIsUp) as error:
+        return str(error)
     except BaseException as error:  # SystemExit is an answer, too
-        return str(error) if isinstance(error, InputError) else describe(error)
+        return f"it ends in {describe(error)}"
 
 
 def result_of(arrays: Arrays, *conventions: Convention) -> list[Result]:

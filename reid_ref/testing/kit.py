@@ -22,6 +22,7 @@ from reid_ref.testing.old_numpy import needs
 from reid_ref.testing.report import CheckResult, Report
 from reid_ref.testing.rules import Pairs, Rule, in_choices, mistake_of, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
+from reid_ref.testing.timeout import NO_ANSWER
 
 #: The rule that an evaluator is asked about if it claims none.
 DEFAULT = "torchreid-function"
@@ -95,12 +96,12 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     InputError
         It cannot be called, or the rule is not known or takes lists.
     """
-    told = ""
+    told, name = "", evaluator
     if isinstance(evaluator, str):
         check_spec(evaluator)
         evaluator, told = _loaded(evaluator)
     functions = tuple(evaluator) if isinstance(evaluator, (tuple, list)) else (evaluator,)
-    name = ", ".join(map(name_of, functions))
+    name = name if isinstance(name, str) else ", ".join(map(name_of, functions))
     ask, words = ask_functions(functions, name, max_rank, **settings)
     plans = [fed(function, name, settings) for function in functions]
     tested = Subject(name, ask, words + told, find_rule(convention or DEFAULT),
@@ -174,7 +175,7 @@ def check_one(tested: Subject, check: Check, rules: Rules,
     if verdict.error:
         shown = ["as above"] if verdict.error in rules.told else _shown(tested, verdict)
         rules.told.add(verdict.error)
-        return CheckResult(check.name, "error", "\n".join([f"it ends in {verdict.error}", *shown]))
+        return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
     return CheckResult(check.name, "failed", "\n".join(
         [*_first_line(verdict), *_why(tested, verdict, rules)]))
 
@@ -214,7 +215,8 @@ def _gives(rule: Rule, verdict: Verdict, tested: Subject) -> bool:
 
 def _shown(tested: Subject, verdict: Verdict) -> list[str]:
     """Return the smallest problem that shows a failure, and what the rule makes of it."""
-    if verdict.arrays is None or verdict.text and verdict.difference is None:
+    if verdict.arrays is None or verdict.text and verdict.difference is None or (
+            verdict.error.startswith(NO_ANSWER)):
         return []
     fails = _raises(tested, verdict) if verdict.error else _differs(tested, verdict)
     arrays = smallest(verdict.arrays, fails, tested.square)
@@ -327,20 +329,27 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
         check_choice(name, "except_", CHECKS)
     tested = subject(evaluator, convention, max_rank=max_rank, tolerance=tolerance,
                      timeout=timeout, settings=settings)
-    if convention is None:
-        junk = True if junk is None else junk
-    rules = rules_of(tested, None if convention is None else tested.convention, junk)
-    if convention is None:
-        found = rules.of_all()
-        if found is not None and found.convention is not None:
-            tested = replace(tested, convention=found.convention)
+    tested, rules, junk = claimed_or_found(tested, convention is not None, junk)
     checks = tuple(check_one(tested, check, rules, except_)
                    for check in checks_of(tested.convention, junk))
-    return Report(tested.name, tested.convention.name, _rule_name(tested, checks, rules),
-                  _how(tested), checks)
+    return Report(tested.name, tested.convention.name, rule_name(tested, checks, rules),
+                  how_called(tested), checks)
 
 
-def _rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
+def claimed_or_found(tested: Subject, claims: bool,
+                     junk: bool | None) -> tuple[Subject, Rules, bool | None]:
+    """Return it with the rule that it claims, or else follows; its rules; if it gets -1."""
+    if claims:
+        return tested, rules_of(tested, tested.convention, junk), junk
+    junk = True if junk is None else junk
+    rules = rules_of(tested, None, junk)
+    found = rules.of_all()
+    if found is not None and found.convention is not None:
+        tested = replace(tested, convention=found.convention)
+    return tested, rules, junk
+
+
+def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
     """Return the claimed rule if its numbers were those, or the rule that was found."""
     numbers = [check for check in checks if CHECKS[check.name].of_rule
                and check.status != "error" and not check.message.startswith(_NOT_ASKED)]
@@ -350,7 +359,7 @@ def _rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> 
     return str(found) if found is not None and found.mistakes else found and found.name
 
 
-def _how(tested: Subject) -> str:
+def how_called(tested: Subject) -> str:
     """Return how it was called, and how its answer was understood."""
     answer = try_asking(tested.ask, tested.problem, tested.timeout)
     if isinstance(answer, str):
@@ -361,26 +370,3 @@ def _how(tested: Subject) -> str:
     told = [*answer.told, *["its numbers are percent"] * answer.percent]
     return "; ".join([tested.words, f"it gives {', '.join(given)}", *told,
                       *in_choices(tested.convention)])
-
-
-# ------------------------------------------------------------------ for pytest
-def checks_by_name(convention: str | Convention, junk: bool | None,
-                   except_: Mapping[str, str]) -> list[str]:
-    """Return the names of a rule's checks; refuse unknown ones in `except_`."""
-    for name in except_:
-        check_choice(name, "except_", CHECKS)
-    return [check.name for check in checks_of(find_rule(convention), junk)]
-
-
-def checker(convention: str | Convention, name: str, *, junk: bool | None = None,
-            except_: Mapping[str, str] = MappingProxyType({}),
-            **options: Any) -> Callable[..., None]:
-    """Return what a test calls with an evaluator; it raises `AssertionError` where it fails."""
-    def check(evaluator: Any, **settings: Any) -> None:
-        __tracebackhide__ = True
-        tested = subject(evaluator, convention, settings=settings, **options)
-        rules = rules_of(tested, tested.convention, junk)
-        outcome = check_one(tested, CHECKS[name], rules, except_)
-        if outcome.status != "passed":
-            raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
-    return check

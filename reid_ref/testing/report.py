@@ -3,6 +3,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from reid_ref.testing.checks import CHECKS
+from reid_ref.text import wrap
+from reid_ref.text.table import WIDTH
+
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -60,19 +64,32 @@ _WORDS = {"passed": "passed", "failed": "FAILED", "error": "ERROR"}
 def _text(report: Report) -> str:
     """Return the rule first, then a line per check, then what shows each failure."""
     passed = sum(check.status == "passed" for check in report.checks)
-    lines = [f"{report.evaluator}: {_verdict(report)}", f"  {report.how}",
+    lines = [*wrap(f"{report.evaluator}: {_verdict(report)}", rest="  "),
+             *wrap(report.how, "  ", "  "),
              f"  {passed} of {len(report.checks)} checks pass", ""]
     width = max(len(check.name) for check in report.checks)
     for check in report.checks:
-        first = check.message.partition("\n")[0]
-        lines.append(f"{_WORDS[check.status]}  {check.name:<{width}}  {first}".rstrip())
+        first = f"{_WORDS[check.status]:<6}  {check.name:<{width}}  " + check.message.partition(
+            "\n")[0]
+        lines.append(first.rstrip() if len(first) <= WIDTH else f"{first[:WIDTH - 4]} ...")
+    told = set()
     for check in report.checks:
-        if check.status != "passed" and "\nas above" not in check.message:
-            lines += ["", f"{check.name}:", *(f"  {line}" for line in check.message.split("\n"))]
+        if check.status != "passed" and "\nas above" not in check.message and (
+                check.message not in told):
+            told.add(check.message)
+            lines += ["", *wrap(f"{check.name}: {CHECKS[check.name].sentence}"), *(
+                part for line in check.message.split("\n") for part in _lines(line))]
     return "\n".join(lines)
 
 
+def _lines(line: str) -> list[str]:
+    """Return a line of a message, wrapped unless it is code to paste."""
+    return [f"  {line}"] if line.startswith(" ") else wrap(line, "  ", "  ")
+
+
 def _verdict(report: Report) -> str:
+    if all(check.status == "error" for check in report.checks):
+        return "it ends in an error on every problem"
     if report.rule == report.convention:
         return f"its numbers are those of {report.rule}, wherever it answers"
     if report.rule is None and report.checks[0].status == "error":

@@ -43,6 +43,11 @@ class Rule(NamedTuple):
     convention: Convention | None = None
     mistakes: tuple[Mistake, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """The name, with the mistakes."""
+        return f"{self.name}: {self.words}" if self.mistakes else self.name
+
     def gives(self, arrays: Arrays, answer: Answer, tolerance: float) -> bool:
         """Return whether an answer to a problem is this rule's."""
         if self.convention is None:
@@ -52,10 +57,8 @@ class Rule(NamedTuple):
         return not differences(answer, numbers, tolerance)[0]
 
     def __str__(self) -> str:
-        if self.mistakes:
-            return f"{self.name}: {self.words}; {LEVELS[self.level]}"
-        words = f" ({self.words})" if self.words else ""
-        return f"{self.name}{words}, {LEVELS[self.level]}"
+        words = f" ({self.words})" if self.words and not self.mistakes else ""
+        return f"{self.title}{words}, {LEVELS[self.level]}"
 
 
 def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,

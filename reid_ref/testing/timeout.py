@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 
+#: How the message of a call begins that takes too long.
+NO_ANSWER = "it gave no answer"
+
+
 class TimeIsUp(BaseException):
     """No `Exception`, which foreign code may catch."""
 
@@ -21,7 +25,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(*_: Any) -> None:
-        raise TimeIsUp(f"it gave no answer within {seconds:g} seconds")
+        raise TimeIsUp(f"{NO_ANSWER} within {seconds:g} seconds")
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:

@@ -116,6 +116,31 @@ def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable
                        for chain, convention, other in tried]
 
 
+def varied(data: ResultFile, variation: Variation, convention: Convention, how: How) -> Result:
+    """Return the result of a convention under one variation, ranked as `how` has it.
+
+    Re-ranking takes its own toolbox's scaling of features; float32-cosine has distances.
+
+    Raises
+    ------
+    InputError
+        It does not apply to the file, or to the convention.
+    """
+    if reason := variation.lacks(data):
+        raise InputError("target", f"a variation that applies to {data.input.noun}",
+                         f"{variation.name!r}, which does not: {reason}")
+    changed = _chosen((variation,), convention)
+    if changed is None or not variation.conventions(convention):
+        raise InputError("target", f"a variation that changes {convention.name}",
+                         f"{variation.name!r}, under which it is the same, or has no meaning",
+                         "take another convention as origin")
+    data = data if variation.data is None else variation.data(data)
+    if variation.rank is not None and variation.rankings:
+        how = replace(how, **data.input.rankings()[variation.rankings[0]])
+    rank = variation.rank or _by_distances
+    return _finished((variation,), rank(data, replace(how, conventions=(changed,)))[0])
+
+
 def _by_distances(data: ResultFile, how: How) -> list[Result]:
     return results_of(data.input, data.query, data.gallery, how)
 

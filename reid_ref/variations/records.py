@@ -1,6 +1,7 @@
 """The variations by name, in the order of how often threads report them."""
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -190,3 +191,10 @@ def find_variation(name: str, argument: str = "variation") -> Variation:
         check_choice(name, argument, [*VARIATIONS, *extensions.declared_names("variation")])
         raise InputError(argument, got=repr(name))
     return record
+
+
+def _by_name(record: Variation) -> tuple[Any, tuple[str]]:
+    return find_variation, (record.name,)
+
+
+copyreg.pickle(Variation, _by_name)  # its functions cannot be pickled; a record is found again

@@ -17,7 +17,7 @@ from reid_ref.variations.labels import needs_features, sides_of
 from reid_ref.variations.variation import Variation
 
 #: Threads that ask whether a printed number is after re-ranking.
-_THREADS = ("fast-reid #3, #357; layumi #74, #233; IDKL #4; RPTM_reid #6; AlignedReID #4; "
+_THREADS = ("fast-reid #3, #357; layumi #74, #233; IDKL #4; RPTM_reid #6; "
             "Ranked_Person_ReID #13; cvlab-yonsei/projects #7; person-re-ranking #15")
 
 
@@ -49,7 +49,7 @@ def reranked() -> Iterator[Variation]:
             name, f"after re-ranking ({settings.variant}, k1 {settings.k1}, k2 {settings.k2}, "
             f"lambda {settings.lambda_:g})",
             f"{_THREADS}; {', '.join(each.name for each in records[:4])}: {reranking.source}",
-            threads=10, kind="re-ranking", lacks=_needs_images(settings), rank=_ranks(settings),
+            threads=9, kind="re-ranking", lacks=_needs_images(settings), rank=_ranks(settings),
             rankings=("normalised" if settings.normalize else "Euclidean",),
             conventions=_loads_alike(settings), pairs=True,
             options=f"--variant {settings.variant} --k1 {settings.k1} --k2 {settings.k2} "

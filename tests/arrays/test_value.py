@@ -16,8 +16,10 @@ import pytest
 import reid_ref
 from reid_ref import datasets, files, statistics
 from reid_ref.arrays.stored import is_lazy
+from reid_ref.evaluation.how import How
 from reid_ref.files import RankedLists, read_ranked_lists
 from reid_ref.files.image_places import GivenLabels, Order
+from reid_ref.variations import VARIATIONS
 
 RNG = np.random.default_rng(0)
 QUERY, GALLERY = (reid_ref.Labels(
@@ -61,6 +63,7 @@ def public_classes():
 
 
 PUBLIC = public_classes()
+del PUBLIC["Variation"]  # a record of functions, which is pickled by its name
 
 
 def answers():
@@ -69,7 +72,12 @@ def answers():
     result = reid_ref.evaluate_distances(DISTANCES, QUERY, GALLERY)
     two = {"a": result, "b": reid_ref.evaluate_distances(DISTANCES**2 * RNG.random((12, 40)),
                                                          QUERY, GALLERY)}
-    yield reid_ref.IndexLists([[0, 1]], [[2]]), result
+    yield reid_ref.IndexLists([[0, 1]], [[2]]), result, reid_ref.Candidates(DISTANCES < .5)
+    yield reid_ref.testing.check_evaluator(
+        lambda distances, query, gallery: reid_ref.evaluate_distances(distances, query, gallery),
+        "matlab")
+    yield How(tuple(reid_ref.CONVENTIONS.values())[:1])
+    yield reid_ref.explain(data, "matlab", VARIATIONS["same-camera-kept"])
     yield result.at(3), result.interval("mAP")
     other_seeds = [reid_ref.evaluate_distances(DISTANCES * RNG.random((12, 40)), QUERY, GALLERY)
                    for _ in range(2)]

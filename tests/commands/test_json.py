@@ -70,6 +70,7 @@ COMMANDS = [
       for name in cases(["matlab", "veri", "sysu-mm01"], CONVENTIONS)),
     ("crosscheck", f"crosscheck {MARKET} --evaluator {{}}/mine.py:good", 1),
     ("crosscheck", f"crosscheck {MARKET} --evaluator {{}}/mine.py:failing", 1),
+    ("crosscheck_made", "crosscheck --evaluator {}/mine.py:failing", 1),
     ("doctor", "doctor {}/cuhk03.npz", 1),  # with a finding, and counts that are off
     ("doctor", f"doctor {MARKET}", 0),
     ("explain", f"explain {MARKET}", 0),

@@ -86,6 +86,7 @@ class TestTorchmetrics:
             assert numbers(each.compute()) == expected(evaluated(convention="torchreid"))
         assert {state.device.type for state in metric.to("meta").features} == {"meta"}
 
+    @pytest.mark.nightly
     def test_two_processes(self, tmp_path):
         """Both have a third of the images, as where a sampler repeats some."""
         version_of("torchmetrics")

@@ -41,7 +41,7 @@ class TestRecord:
 def test_every_other_value_tells_its_difference(choice):
     """Whatever matlab has not, a difference tells, and none is told twice."""
     # A cut counts something only where there is one.
-    changes = {"top_k": 5, "junk_match": "never"} if choice == "cut" else {}
+    changes = {"top_k": 5} if choice == "cut" else {}
     matlab = CONVENTIONS["matlab"].replace(**changes)
     for value in tables.CHOICES[choice]:
         chosen = (value,) if choice == "ignored" else value

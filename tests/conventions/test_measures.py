@@ -16,6 +16,7 @@ from reid_ref.conventions import ALIASES, CONVENTIONS, FUNCTIONS
 from reid_ref.conventions.records import COPIES, TOOLBOX_RECORDS
 from tests.compat.test_live import load
 from tests.installed import version_of
+from tests.nightly import cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -57,7 +58,7 @@ def formula(name, query, gallery):
     return eval(FORMULAS[name], {"unit": unit, "squared": squared, "q": query, "g": gallery})
 
 
-@pytest.mark.parametrize("name", TOOLBOXES)
+@pytest.mark.parametrize("name", cases([*TOOLBOXES][::4], [*TOOLBOXES]))
 def test_features_are_measured_as_the_toolbox_does(name):
     convention, differs = CONVENTIONS[name], False
     for seed in range(20):

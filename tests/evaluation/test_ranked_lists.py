@@ -330,8 +330,7 @@ def test_options_that_lists_refuse(options, message):
                                    "plot rank-lists lists.npz -o x.svg",
                                    "plot distances lists.npz -o x.svg",
                                    "explain lists.npz", "report lists.npz -o x.svg",
-                                   "thresholds lists.npz",
-                                   "validate --published 50/40 lists.npz"])
+                                   "thresholds lists.npz"])
 def test_what_needs_distances_says_what_to_give(words, tmp_path):
     np.savez(tmp_path / "lists.npz", I=[[1, 0]], q_pids=[7], q_camids=[0], g_pids=[7, 8],
              g_camids=[1, 1])

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, Candidates, Labels
+from reid_ref import CONVENTIONS, Candidates, IndexLists, Labels
+from reid_ref.cli import main
+from reid_ref.evaluation.camera_pairs import camera_pairs_of
+from reid_ref.evaluation.how import How
 from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -183,10 +186,40 @@ def test_a_cut_by_hand():
     assert ap(cut="before-ignoring", recall="found") == 1 / 2
 
 
+def test_a_query_labelled_junk_has_no_match_in_a_cut_list():
+    """Its images are ignored by their label; matlab lets the first of them raise the curve."""
+    query, gallery = Labels([-1], [1]), Labels([8, -1, 7], [2, 2, 2])
+    options = {"convention": [CONVENTIONS["matlab"].replace(name=cut, top_k=3, cut=cut)
+                              for cut in ("after-ignoring", "before-ignoring")]}
+    results = reid_ref.evaluate_distances([[1, 2, 3]], query, gallery, **options)
+    assert [result.rank(2) for result in results.values()] == [1, 0]
+
+
+def test_cuts_are_explained_in_both_directions():
+    distances, query, gallery = problem(3)
+    data = reid_ref.ResultFile("arrays", query, gallery, distances=distances)
+    cut = CONVENTIONS["torchreid"].replace(top_k=20, cut="before-ignoring", recall="found",
+                                           ignored=("itself", "other video"))
+    for ends in (("matlab", cut), (cut, "matlab")):
+        walk = reid_ref.explain(data, *ends)
+        assert {"top_k", "cut", "ignored"} <= {step.choice for step in walk.steps}
+        for end, result in zip(ends, (walk.start, walk.end)):
+            assert result == reid_ref.evaluate_distances(distances, query, gallery, convention=end)
+
+
+def test_a_saved_result_is_read_again(tmp_path):
+    distances, query, gallery = problem(3)
+    for options in ({"convention": STEP.replace(top_k=20, cut="before-ignoring", recall="found")},
+                    {"convention": STEP.replace(ignored=("itself", "other camera"))},
+                    {"lists": Candidates(distances < 2)}):
+        result = reid_ref.evaluate_distances(distances, query, gallery, **options)
+        result.save(tmp_path / "result.json")
+        assert reid_ref.load(tmp_path / "result.json") == result
+
+
 @pytest.mark.parametrize("changes, noun", [
     ({}, "got no top_k"),
     ({"top_k": 5, "ignored": ("listed as junk",)}, "lists name good and junk images"),
-    ({"top_k": 5, "ignored": ("label -1",)}, "junk_match"),
 ])
 def test_cuts_that_are_refused(changes, noun):
     refused("cut", noun, STEP.replace, cut="before-ignoring", **changes)
@@ -282,3 +315,102 @@ def test_candidates_that_are_refused(lists, noun):
 ])
 def test_masks_that_are_refused(argument, noun, arguments):
     refused(argument, noun, Candidates, *arguments)
+
+
+def in_file(tmp_path, name="result.npz", **arrays):
+    distances, query, gallery = problem(3)
+    path = tmp_path / name
+    np.savez(path, distmat=distances, q_pids=query.identity, g_pids=gallery.identity,
+             q_camids=query.camera, g_camids=gallery.camera, **arrays)
+    return path
+
+
+def test_candidates_in_a_file(tmp_path):
+    """A mask, true or false or 1 and 0, and rows of indices are the same candidates."""
+    distances, query, gallery = problem(3)
+    mask = np.random.default_rng(3).random(distances.shape) < .5
+    rows = np.full((14, 60), -1)
+    for k, row in enumerate(mask):
+        rows[k, :row.sum()] = np.flatnonzero(row)
+    conventions = ["matlab", "torchreid"]
+    expected = reid_ref.evaluate_distances(distances, query, gallery, convention=conventions,
+                                           lists=Candidates(mask))
+    assert list(expected) == conventions
+    for values in (mask, mask.astype(np.uint8), rows, rows.astype(float)):
+        data = reid_ref.read(in_file(tmp_path, candidates=values))
+        assert data.candidates == Candidates(mask)
+        walk = reid_ref.explain(data, "matlab", "torchreid")
+        assert (walk.start, walk.end) == tuple(expected.values())
+    data = reid_ref.read(in_file(tmp_path, mine=mask), names={"candidates": "mine"})
+    assert data.candidates == Candidates(mask)
+    assert reid_ref.read(in_file(tmp_path)).candidates is None
+
+
+@pytest.mark.parametrize("values", [np.ones((3, 60), bool), np.ones((14, 60, 1)),
+                                    np.full((14, 2), 60)])
+def test_candidates_in_a_file_that_are_refused(tmp_path, values):
+    with pytest.raises(reid_ref.InputError, match="result.npz: candidates"):
+        reid_ref.read(in_file(tmp_path, candidates=values))
+
+
+def test_what_has_no_place_for_candidates(tmp_path):
+    path = in_file(tmp_path, candidates=np.ones((14, 60), bool))
+    data = reid_ref.read(path)
+    refused("data", "crosschecks", reid_ref.crosscheck, data, "torchreid")
+    refused("data", "trec_eval", reid_ref.export, data, tmp_path / "out")
+    refused("data", "pairs of cameras", camera_pairs_of, data.input, data.query, data.gallery,
+            "plain", How())
+    refused("lists", "candidates", data.input.among, How(lists=IndexLists([[]], [[]])))
+    part = data.input.between("query", np.array([3, 1]), "gallery", np.arange(4, 9))
+    assert part.candidates == Candidates(data.candidates.mask[[3, 1], 4:9])
+    refused("data", "found for others", data.input.between, "gallery", np.arange(2), "gallery",
+            np.arange(60))
+
+
+def test_candidates_on_the_command_line(tmp_path, capsys):
+    mask = np.random.default_rng(3).random((14, 60)) < .5
+    path = str(in_file(tmp_path, candidates=mask))
+    plain = str(in_file(tmp_path, "plain.npz"))
+    for command, code in ((["evaluate", path], 0), (["ties", path], 0), (["thresholds", path], 0),
+                          (["explain", path, "--query", "3"], 0), (["compare", path, path], 0),
+                          (["evaluate", path, "--protocol", "market1501"], 2),
+                          (["report", path, "-o", str(tmp_path / "r.html")], 2),
+                          (["evaluate", plain, "--set", "ignored=not a candidate"], 2),
+                          (["evaluate", plain, "--set", "ignored=itself"], 2)):
+        assert main(command) == code, command
+        out, err = capsys.readouterr()
+        errors = [line for line in err.splitlines() if "error:" in line]
+        assert len(errors) == (code > 0), err
+        assert ("lists:" + Candidates(mask).fingerprint()[:2] in out) == (code == 0), out
+
+
+def test_the_mean_over_identities():
+    """Of each identity the mean over its queries that count, then the mean of these."""
+    distances, query, gallery = problem(6)
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention=STEP)
+    answers = by_loops(distances, query, gallery, lambda k, j: (
+        is_same(query, gallery, k, j) and query.camera[k] == gallery.camera[j]))
+    of_identity = {}
+    for identity, (ap, _) in zip(query.identity.tolist(), answers):
+        of_identity.setdefault(identity, []).extend([] if ap is None else [ap])
+    means = [sum(aps) / len(aps) for _, aps in sorted(of_identity.items()) if aps]
+    assert len(means) < len(of_identity), "an identity without a query that counts"
+    groups = reid_ref.by_group(result)
+    assert groups.mean() == sum(means) / len(means) != result.mAP
+    assert groups.mean("Rank-1") == np.cumsum(groups.rank1[groups.counted > 0])[-1] / len(means)
+    refused("measure", "mAP", groups.mean, "P@3")
+
+
+def test_shards_give_the_same_numbers():
+    array = pytest.importorskip("dask.array")
+    pytest.importorskip("distributed")
+    distributed = reid_ref.distributed
+    rng = np.random.default_rng(7)
+    features, labels = rng.standard_normal((80, 6)), Labels(
+        rng.integers(0, 9, 80), rng.integers(0, 4, 80))
+    shards = array.from_array(features, chunks=(17, 6))
+    for options in ({"lists": Candidates(rng.random((80, 80)) < .5)},
+                    {"convention": STEP.replace(ignored=("itself", "other camera"))},
+                    {"convention": STEP.replace(top_k=20, cut="before-ignoring")}):
+        assert distributed.evaluate(features, shards, labels, labels, **options) == (
+            reid_ref.evaluate(features, features, labels, labels, **options))

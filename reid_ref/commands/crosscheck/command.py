@@ -5,14 +5,18 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reid_ref.arrays import InputError
 from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
-from reid_ref.testing.matching import LEVELS
-from reid_ref.testing.foreign import shorten
+from reid_ref.commands.crosscheck.compute.made import crosscheck_made
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
-from reid_ref.console.request import Request, option
+from reid_ref.console.request import LISTS, NO_FILES, SAVED, Request, narrowed, option
 from reid_ref.conventions import find_conventions
 from reid_ref.measures import RANKS
+from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.foreign import shorten
+from reid_ref.testing.matching import LEVELS
+from reid_ref.testing.report import CheckResult
 from reid_ref.text import named_rows, with_reasons
 from reid_ref.text.table import lines as table_lines
 
@@ -31,8 +35,24 @@ class Answered(CrossCheck):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A test by made problems, as JSON has it."""
+
+    evaluator: str
+    convention: str
+    rule: str | None
+    how: str
+    passed: bool
+    checks: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class CrosscheckRequest(Request):
     """What the command line requests."""
+
+    convention: list[str] | None = narrowed("--convention", not_of=(SAVED,))
+    metric: str | None = narrowed("--metric", not_of=(SAVED, LISTS, NO_FILES))
+    normalize: bool | None = narrowed("--normalize", not_of=(SAVED, LISTS, NO_FILES))
 
     evaluator: str = option(
         "--evaluator", required=True, metavar="SPEC",
@@ -43,22 +63,25 @@ class CrosscheckRequest(Request):
         "--timeout", 600, type=float, metavar="SECONDS",
         help="how long importing it, or any one call, may take (default 600)")
     queries: int | None = option(
-        "--queries", type=int, metavar="N",
+        "--queries", not_of=(NO_FILES,), type=int, metavar="N",
         help="compare N queries, the same ones each time (default: all)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Run another evaluator on the same distances and labels, and name the convention it follows,
-    or the query that differs, and why.
+    or the query that differs, and why. Without a file: on made problems, each with one thing that
+    evaluators differ in.
 
     Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.
     """
-    common.add_files(command)
+    common.add_files(command, nargs="*")
     CrosscheckRequest.add(command, "--evaluator", "--timeout", "--queries", "--convention",
                           "--metric", "--normalize", formats=("table", "json"), conventions="all")
 
 
 def run(request: CrosscheckRequest) -> int:
+    if not request.files:
+        return _on_made_problems(request)
     data = common.read_files(request)
     with common.progress_bar(request.queries or len(data.query),
                              f"asking {request.evaluator}") as bar:
@@ -72,6 +95,20 @@ def run(request: CrosscheckRequest) -> int:
     show_answer(request.format, table=lambda: as_text(check, input_of(request.files, data)),
                 json=lambda: Answered(**vars(check), files=request.files, layout=data.layout))
     return 0 if check.verdict == "equal" else 1
+
+
+def _on_made_problems(request: CrosscheckRequest) -> int:
+    request.check(NO_FILES, "a result file to evaluate", "no file")
+    names = common.convention_names(request, "all")
+    if names is not None and len(names) > 1:
+        raise InputError("--convention", "one without a file", ", ".join(names))
+    with common.progress_bar(len(CHECKS), f"asking {request.evaluator}") as bar:
+        progress = {} if bar is None else {"progress": bar.update}
+        report = crosscheck_made(request.evaluator, convention=names[0] if names else None,
+                                 timeout=request.timeout, **progress)
+    show_answer(request.format, table=lambda: str(report), json=lambda: Tested(
+        **vars(report), passed=report.passed))
+    return 0 if report.passed else 1
 
 
 def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = ()) -> str:

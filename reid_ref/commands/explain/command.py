@@ -10,14 +10,15 @@ import numpy as np
 
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
-from reid_ref.commands.explain.compute import Explanation, explain
+from reid_ref.commands.explain.compute import Explanation, as_variation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
-from reid_ref.conventions import UNMATCHED, find_convention
+from reid_ref.conventions import UNMATCHED, Convention, check_known, find_convention
 from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.extensions import declared_names
 from reid_ref.labels import Labels, QueryLists, count_distractors
 from reid_ref.measures import measure
 from reid_ref.result import Means, Result, means_of, values_of
@@ -25,6 +26,7 @@ from reid_ref.result.systems import METRICS
 from reid_ref.text import named_rows, signature_rows, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
+from reid_ref.variations import VARIATIONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,8 @@ class ExplainRequest(Request):
 
     origin: str = option("--from", "matlab", metavar="NAME", help="a convention (default: matlab)")
     target: str = option(
-        "--to", "torchreid", metavar="NAME", help="a convention (default: torchreid)")
+        "--to", "torchreid", metavar="NAME",
+        help="a convention (default: torchreid), or a variation, such as same-camera-kept")
     query: int | None = option(
         "--query", type=int, metavar="N",
         help="show query N (from 0): the ranked list around its good images, with every image's "
@@ -43,7 +46,7 @@ class ExplainRequest(Request):
 def add(command: argparse.ArgumentParser) -> None:
     """Walk from one convention to another, one choice at a time: the effect of each on mAP and
     Rank-1, or the numbers of --measure, the queries affected, and those that moved most. The
-    effects add up exactly.
+    effects add up exactly. A variation, as `reid-ref validate` tries them, is one step.
     """
     common.add_files(command)
     ExplainRequest.add(command, "--from", "--to", "--set", "--metric", "--normalize",
@@ -52,17 +55,25 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: ExplainRequest) -> None:
-    origin, target = common.with_choices(request, [
-        find_convention(request.origin, "--from"), find_convention(request.target, "--to")])
+    variation = as_variation(request.target)
+    if variation is not None and request.query is not None:
+        raise InputError("--query", "two conventions", f"--to {variation.name}", "leave it out")
+    conventions = common.with_choices(request, [find_convention(request.origin, "--from"), *(
+        [] if variation else [_target(request.target)])])
+    origin, target = conventions[0], variation or conventions[-1]
     named = common.named(request)
     data = common.read_files(request)
     if request.query is not None and not 0 <= request.query < len(data.query):
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", request.query)
-    lists = common.read_lists(request, [origin, target])
+    lists = common.read_lists(request, conventions)
     how = common.how(request, [origin])
-    gates.examine(request, data, [origin, target], normalize=True)
-    walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize, lists=lists,
-                   max_memory=how.max_memory)
+    gates.examine(request, data, [origin] if variation else [origin, conventions[-1]],
+                  normalize=True)
+    try:
+        walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize,
+                       lists=lists, max_memory=how.max_memory)
+    except InputError as error:
+        raise error.renamed({"target": "--to"}) from None
     common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
     listed = [] if request.query is None else _listed(data, request.query, how, walk, lists)
     show_answer(
@@ -84,6 +95,12 @@ def _listed(data: ResultFile, query: int, how: How, walk: Explanation,
         next(data.input.exact_rows(np.array([query]), how)), asks[one], gallery,
         list(both.conventions), lists=both.lists_of(one),
         distractors=count_distractors(data.query, data.gallery) > 0)
+
+
+def _target(name: str) -> Convention:
+    """Return the convention of a name; the error lists variations, too."""
+    check_known(name, "--to", [*VARIATIONS, *declared_names("variation")])
+    return find_convention(name, "--to")
 
 
 def as_text(walk: Explanation, given: Iterable[tuple[str, str]], query: Labels,
@@ -137,7 +154,8 @@ def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
     moved = walk.most_moved()
     if not moved:
-        return "\nThe AP of no query changed."
+        return ("\nThe AP of no query changed." if len(walk.start.per_query.n_good) ==
+                len(walk.end.per_query.n_good) else "\nThe queries are not the same.")
     n_good = walk.start.per_query.n_good
     aps = [result.of_query("mAP") for result in (walk.start, walk.end)]
     of_camera = [] if query.camera is None else ["camera"]

@@ -18,8 +18,10 @@ from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_conve
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
+from reid_ref.extensions import canonical, declared_names
 from reid_ref.labels import QueryLists
 from reid_ref.result import Result
+from reid_ref.variations import VARIATIONS, Variation, find_variation, varied
 
 #: The choices in the order in which they are changed.
 ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cut", "cmc",
@@ -59,7 +61,8 @@ class Explanation(Value):
 
     Parameters
     ----------
-    origin, target : Convention
+    origin : Convention
+    target : Convention or Variation
     start : Result
         The numbers under `origin`.
     steps : tuple of Step
@@ -67,7 +70,7 @@ class Explanation(Value):
     """
 
     origin: Convention
-    target: Convention
+    target: Convention | Variation
     start: Result
     steps: tuple[Step, ...]
 
@@ -79,8 +82,11 @@ class Explanation(Value):
     def most_moved(self, count: int = 5) -> list[int]:
         """Return the queries whose AP changed most from `start` to `end`, largest first.
 
-        A query that one side gives no AP counts as 0 there.
+        A query that one side gives no AP counts as 0 there. None of a variation that changes
+        the queries.
         """
+        if _other_queries(self.start, self.end):
+            return []
         before, after = (np.nan_to_num(result.of_query("mAP"))
                          for result in (self.start, self.end))
         change = np.abs(after - before)
@@ -146,7 +152,14 @@ def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) ->
     raise InputError(f"{now.name} to {target.name}", got="no order of single changes leads there")
 
 
+def _other_queries(before: Result, after: Result) -> bool:
+    """Return whether two results are not of the same queries."""
+    return before.fingerprints.query != after.fingerprints.query
+
+
 def _affected(before: Result, after: Result) -> int:
+    if _other_queries(before, after):
+        return len(after.per_query.status)
     old, new = before.per_query, after.per_query
     ap, other = before.of_query("mAP"), after.of_query("mAP")
     same_ap = (ap == other) | (np.isnan(ap) & np.isnan(other))
@@ -169,11 +182,33 @@ def _that_apply(data: ResultFile, *conventions: Convention) -> Iterable[Conventi
     return kept
 
 
+def as_variation(target: str | Convention | Variation) -> Variation | None:
+    """Return the variation that a name is, or the record; None of a convention."""
+    if isinstance(target, str):
+        known = {*VARIATIONS, *map(canonical, declared_names("variation"))}
+        return find_variation(target) if canonical(target) in known else None
+    return target if isinstance(target, Variation) else None
+
+
+def _of_variation(data: ResultFile, origin: Convention, variation: Variation,
+                  how: How) -> Explanation:
+    """Return one step: the convention, and the same under the variation."""
+    origin, = _that_apply(data, origin)
+    how = replace(how, conventions=(origin,))
+    start, = results_of(data.input, data.query, data.gallery, how)
+    end = varied(data, variation, origin, how)
+    step = Step("variation", variation.name, f"{variation.words} ({variation.source})", end,
+                _affected(start, end))
+    return Explanation(origin, variation, start, (step,))
+
+
 def explain(data: ResultFile, origin: str | Convention = "matlab",
-            target: str | Convention = "torchreid", *, metric: str | None = None,
+            target: str | Convention | Variation = "torchreid", *, metric: str | None = None,
             normalize: bool | None = None, lists: QueryLists | None = None,
             max_memory: int | str | None = None, progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
+
+    Or what a variation changes, such as re-ranking: one step.
 
     If the labels have no cameras, rules that look at them are left out of both conventions.
 
@@ -182,8 +217,10 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     data : ResultFile
         What `reid_ref.read` returns, or arrays:
         ``ResultFile("arrays", query, gallery, distances=distances)``.
-    origin, target : str or Convention
+    origin : str or Convention
         As the option `convention` of `reid_ref.evaluate`.
+    target : str or Convention or Variation
+        The same, or a variation or its name (`reid_ref.variations.VARIATIONS`).
     metric, normalize, lists, max_memory, progress
         As for `reid_ref.evaluate`. The first two are for features, which are ranked by exact
         distances; if they are given, they hold for every step.
@@ -214,8 +251,13 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     [('loads', 'without label -1', 0.7917), ('ap', 'step', 0.8333)]
     """
     check_result_file(data)
+    how = How((), metric, normalize, lists, max_memory, progress)
+    variation = as_variation(target)
+    if variation is not None:
+        return _of_variation(data, find_convention(origin), variation, how)
+    assert not isinstance(target, Variation)
     origin, target = _that_apply(data, find_convention(origin), find_convention(target))
-    how, chain = How((), metric, normalize, lists, max_memory, progress), _chain(origin, target)
+    chain = _chain(origin, target)
     if len(data.input.rankings()) > 1 and how.scaling(origin) != how.scaling(target):
         chain = _measured(origin, target, how, chain)
     changes = list(chain)

@@ -236,6 +236,7 @@ def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str
         convention for name, convention in CONVENTIONS.items()
         if name not in {*NOT_IN_ALL, *lacking})))
     how = replace(how, conventions=(*conventions, _OF_PAIRS), progress=progress)
+    data.input.without_candidates("a page, which has pairs of cameras and every convention")
     return by_name(results_of(data.input, data.query, data.gallery, how))
 
 

@@ -22,9 +22,11 @@ from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
+from reid_ref.datasets.printed import results_on
 from reid_ref.datasets.published import (
     Figure, Published, by_key, find, is_figure, paper_figure, parse_figure, read_figures)
 from reid_ref.datasets.pooling import read_multi_query
+from reid_ref.disk import read_lines
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS
 
@@ -47,6 +49,10 @@ class ValidateRequest(Request):
         "--paper", metavar="KEY",
         help="take the figure from the built-in table, whose keys --dataset lists, and compare "
              "with its protocol alone; without a file: show it in full")
+    page: str | None = option(
+        "--table", not_of=(NO_FILES,), metavar="FILE",
+        help="take the figures from the tables of results in a Markdown, HTML or LaTeX file, and "
+             "compare all of them with the result file in one search")
     search: bool | None = option(
         "--search", not_of=(NO_FILES,), action=argparse.BooleanOptionalAction,
         help="try what people did besides: re-ranking, lists without distractors, half of the "
@@ -66,13 +72,15 @@ def add(command: argparse.ArgumentParser) -> None:
     holds for all.
     """
     common.add_files(command, nargs="*")
-    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--search",
+    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--table", "--search",
                         "--search-depth", "--convention", "--set", "--max-memory",
                         formats=("table", "json"),
                         conventions="all that are quick")
 
 
 def run(request: ValidateRequest) -> int:
+    if request.page is not None:
+        return _of_page(request, Path(request.page))
     without_file = not request.files and request.published is None
     if without_file and (request.paper is None) != (request.dataset is None):
         return _of_built_in(request)
@@ -134,6 +142,24 @@ def _of_table(request: ValidateRequest, path: Path) -> int:
         answer = validate_dataset(dataset, figure)
         pairs.append(figure_verdict(answer, name, FINGERPRINTS[dataset].name))
     return _show_pairs(request, pairs, all(pair.possible for pair in pairs))
+
+
+def _of_page(request: ValidateRequest, path: Path) -> int:
+    """Compare each result in the tables of a page with one file, in one search."""
+    others = request.given("--published", "--paper", "--dataset")
+    if others or not request.files:
+        raise InputError("--table", "a result file and no other figure", ", ".join(others) or
+                         "no file", "write reid-ref validate FILE --table PAGE")
+    named: list[tuple[str, Figure]] = []
+    for row, result in results_on(read_lines(path, "Markdown, HTML or LaTeX")):
+        numbers = {name: number.percent for name, number in result.items()}
+        named.append((row.name, Figure(numbers.pop("Rank-1", None), numbers.pop("mAP", None),
+                                       tuple(numbers.items()))))
+    if not named:
+        raise InputError(path, "a table with Rank-k, mAP or mINP in its header", "none")
+    answers, _ = _of_file(request, request.files, [figure for _, figure in named], None)
+    return _show_pairs(request, [figure_verdict(answer, name, None) for answer, (name, _) in zip(
+        answers, named)], all(answer.reproduced for answer in answers))
 
 
 def _show_pairs(request: ValidateRequest, pairs: list[FigureVerdict], good: bool) -> int:

@@ -223,6 +223,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     if lists := [record.name for record in requested or () if record.needs_lists]:
         raise InputError("convention", "conventions that take no lists", lists[0], "no lists are "
                          "handed to another evaluator")
+    data.input.without_candidates("crosschecks, since no candidates are handed to an evaluator")
     given = applying(data.query, data.gallery, requested)
     data.input.check_sizes(data.query, data.gallery)
     every = np.arange(len(data.query))

@@ -57,10 +57,19 @@ def copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> It
 
 
 def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
-    """Return one number a row, equal for equal rows."""
-    codes: dict[bytes, int] = {}
-    return np.array([codes.setdefault((row + 0).tobytes(), len(codes))  # -0 and 0 are one number
-                     for row in rows], dtype=np.intp)
+    """Return one number a row, equal for equal rows. Few columns tell most rows apart."""
+    columns = np.unique(np.linspace(0, rows.shape[1] - 1, COLUMNS).astype(int))
+    # -0 and 0 are one number.
+    bits = (rows[:, columns].astype(np.float64) + 0).view(np.uint64)
+    odd = 2 * np.random.RandomState(0).randint(0, 2**62, len(columns), np.int64) + 1
+    _, group, n = np.unique((bits * odd.astype(np.uint64)).sum(axis=1), return_inverse=True,
+                            return_counts=True)
+    codes: npt.NDArray[np.intp] = group.reshape(-1).astype(np.intp)
+    alike = np.flatnonzero(n[codes] > 1)
+    known: dict[bytes, int] = {}
+    codes[alike] = [known.setdefault((row + 0).tobytes(), len(n) + len(known))
+                    for row in rows[alike]]
+    return codes
 
 
 def copied_rows(data: ResultFile) -> Iterator[Finding]:
@@ -72,7 +81,8 @@ def copied_rows(data: ResultFile) -> Iterator[Finding]:
     for side, features in zip(n, (data.query_features, data.gallery_features)):
         rows = np.asarray(features)
         labels = getattr(data, side)
-        codes = _equal_rows(rows)
+        codes = _row_codes(rows)
+        codes[np.bincount(codes)[codes] == 1] = -1
         is_zero = np.zeros(len(rows), bool)
         some = np.flatnonzero(rows[:, 0] == 0)
         is_zero[some] = ~rows[some].any(axis=1)
@@ -85,20 +95,6 @@ def copied_rows(data: ResultFile) -> Iterator[Finding]:
     yield from _zero_rows(zero, n)
     yield from _repeated_rows(repeated, n)
     yield from _shared_features(shared, n)
-
-
-def _equal_rows(rows: Array) -> npt.NDArray[np.intp]:
-    """Return one number per row, the same for equal rows, and -1 for a row without an equal."""
-    codes = np.full(len(rows), -1, np.intp)
-    columns = np.unique(np.linspace(0, rows.shape[1] - 1, COLUMNS).astype(int))
-    bits = (rows[:, columns].astype(np.float64) + 0).view(np.uint64)
-    odd = np.random.RandomState(0).randint(0, 2**63, len(columns), np.int64).astype(np.uint64)
-    _, group, n = np.unique((bits * (2 * odd + np.uint64(1))).sum(axis=1), return_inverse=True,
-                            return_counts=True)
-    alike = np.flatnonzero(n[group] > 1)
-    found = _row_codes(rows[alike])
-    codes[alike] = np.where(np.bincount(found)[found] > 1, found, -1) if len(found) else found
-    return codes
 
 
 def _repeated(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import Integers
 from reid_ref.commands.doctor.compute.counts import counts_differ
 from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.names import names_differ
+from reid_ref.commands.doctor.compute.names import (
+    NumbersOfNames, names_differ, numbers_of_names)
 from reid_ref.datasets.fingerprints import Recognised, recognise
-from reid_ref.files.image_names import form_of, parse_names
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of, is_single_shot
 
 #: Below so many images, a pattern in camera numbers may be chance.
@@ -24,6 +24,7 @@ def label_findings(query: Labels, gallery: Labels) -> Iterator[Finding]:
     """Yield what the labels show, the most serious reason for missing matches first."""
     unmatched, benchmark = ~has_match(query, gallery), recognise(query, gallery)
     one_digit: list[Finding] = []
+    numbers = numbers_of_names(query, gallery)
     if query.camera is None:
         yield _no_cameras(query, gallery)
         cameras = np.zeros(0, np.int64)
@@ -35,10 +36,10 @@ def label_findings(query: Labels, gallery: Labels) -> Iterator[Finding]:
         yield from _no_match(query, gallery, unmatched)
     if len(cameras) > 1:
         yield from _made_up_cameras(query, gallery)
-        one_digit = list(_last_digit(query, gallery, cameras, benchmark))
+        one_digit = list(_last_digit(query, gallery, numbers, benchmark))
         yield from one_digit
     yield from counts_differ(query, gallery, benchmark)
-    yield from names_differ(query, gallery, with_cameras=not one_digit)
+    yield from names_differ(query, gallery, numbers, with_cameras=not one_digit)
     yield from _few_good(query, gallery)
 
 
@@ -52,14 +53,15 @@ def has_match(query: Labels, gallery: Labels) -> npt.NDArray[np.bool_]:
     real = gallery.identity != JUNK
     if query.camera is None:
         return np.isin(query.identity, gallery.identity[real])
-    cameras = _cameras(gallery)[0][real]
-    pairs = np.unique(np.stack([gallery.identity[real], cameras], axis=1), axis=0)
-    identity, first, n_cameras = np.unique(pairs[:, 0], return_index=True, return_counts=True)
+    identity, of_image = np.unique(gallery.identity[real], return_inverse=True)
     if not len(identity):
         return np.zeros(len(query), dtype=bool)
+    cameras, camera = np.unique(_cameras(gallery)[0][real], return_inverse=True)
+    pairs = np.unique(of_image * len(cameras) + camera)  # sorting numbers is faster than rows
+    _, first, n_cameras = np.unique(pairs // len(cameras), return_index=True, return_counts=True)
     place = np.minimum(np.searchsorted(identity, query.identity), len(identity) - 1)
     in_gallery = identity[place] == query.identity
-    only_camera = pairs[first[place], 1]
+    only_camera = cameras[pairs[first[place]] % len(cameras)]
     matched: npt.NDArray[np.bool_] = in_gallery & (
         (n_cameras[place] > 1) | (only_camera != query.camera))
     return matched
@@ -181,16 +183,17 @@ def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
                 "and visible); wrong where cameras were made up.")
 
 
-def _last_digit(query: Labels, gallery: Labels, cameras: Integers,
+def _last_digit(query: Labels, gallery: Labels, numbers: NumbersOfNames,
                 benchmark: Recognised | None) -> Iterator[Finding]:
     """Cameras 0 to 9 of data that has more: one digit was read of each number."""
+    cameras = np.union1d(*_cameras(query, gallery))
     if cameras[0] < 0 or cameras[-1] > 9:
         return
     expected = benchmark.fingerprint.counts.cameras if benchmark and len(cameras) == 10 else None
     if benchmark is not None and expected and expected > 10:
         n_cameras, origin = expected, benchmark.fingerprint.name
     else:
-        n_cameras, origin = _cameras_in_names(query, gallery), "the names of the images"
+        n_cameras, origin = _cameras_in_names(query, gallery, numbers), "the names of the images"
     if n_cameras > 10:
         yield Finding(
             "doctor:camera-digit", "warning",
@@ -201,20 +204,14 @@ def _last_digit(query: Labels, gallery: Labels, cameras: Integers,
             "Read the whole number, as in c(\\d+).")
 
 
-def _cameras_in_names(query: Labels, gallery: Labels) -> int:
+def _cameras_in_names(query: Labels, gallery: Labels, numbers: NumbersOfNames) -> int:
     """Return the number of cameras in the names, if the labels have their last digits; else 0."""
     in_names: set[int] = set()
-    for side in (query, gallery):
-        names = side.names() if side.name is not None else []
-        if not names or form_of(names[0]) is None:
+    for side, cameras in zip(("query", "gallery"), _cameras(query, gallery)):
+        of_names = numbers[side]
+        if of_names is None or not np.array_equal(of_names[1] % 10, cameras):
             return 0
-        try:
-            camera = parse_names(names)["camera"]
-        except InputError:
-            return 0
-        if not np.array_equal(camera % 10, _cameras(side)[0]):
-            return 0
-        in_names.update(camera.tolist())
+        in_names.update(of_names[1].tolist())
     return len(in_names)
 
 

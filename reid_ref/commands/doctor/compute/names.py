@@ -1,7 +1,7 @@
 """Labels that contradict the file's own image names: rows out of step, another number read."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,17 @@ from reid_ref.labels import JUNK, Labels
 Flags = npt.NDArray[np.bool_]
 
 
-def names_differ(query: Labels, gallery: Labels, with_cameras: bool = True) -> Iterator[Finding]:
+#: Side to identity and camera of each name; None if a name is of no known form.
+NumbersOfNames = Mapping[str, tuple[Integers, Integers] | None]
+
+
+def names_differ(query: Labels, gallery: Labels, named: NumbersOfNames,
+                 with_cameras: bool = True) -> Iterator[Finding]:
     """Report identities and cameras that are not those of the names; nothing if no name has any.
 
     Labels may number anew what the names number: one number for each, on both sides.
     """
     sides = {"query": query, "gallery": gallery}
-    named = {side: _numbers_of_names(labels) for side, labels in sides.items()}
     columns = ["identity", *(["camera"] if with_cameras and query.camera is not None else [])]
     for place, column in enumerate(columns):
         of_names = [numbers[place] for numbers in named.values() if numbers is not None]
@@ -59,7 +63,12 @@ def _finding(column: str, wrong: dict[str, Flags], sides: dict[str, Labels],
         "with query_paths and gallery_paths.")
 
 
-def _numbers_of_names(labels: Labels) -> tuple[Integers, Integers] | None:
+def numbers_of_names(query: Labels, gallery: Labels) -> NumbersOfNames:
+    """Return what the names of each side hold."""
+    return {"query": _numbers(query), "gallery": _numbers(gallery)}
+
+
+def _numbers(labels: Labels) -> tuple[Integers, Integers] | None:
     """Return identity and camera of each name; None if a name is of no known form."""
     names = labels.names()
     form = form_of(names[0]) if names else None

@@ -17,6 +17,14 @@ from reid_ref.text.table import lines as table_lines
 #: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
 #: that ignores most comes first.
 _MATCHES = {
+    "not a candidate": ("same identity, a candidate of the query",
+                        "{:,} pairs that are no candidates or otherwise ignored"),
+    "other camera": ("same identity, same camera",
+                     "{:,} pairs of other cameras or otherwise ignored"),
+    "other video": ("same identity, same video",
+                    "{:,} pairs of other videos or otherwise ignored"),
+    "itself": ("same identity, not the query itself", "{:,} pairs of an image with itself or "
+               "otherwise ignored"),
     "listed as junk": ("in the query's list of good images",
                        "{:,} ignored (in its list of junk images)"),
     "same location": ("same identity, other location",

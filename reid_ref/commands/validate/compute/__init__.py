@@ -483,7 +483,8 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
             raise InputError("convention", "data to evaluate", "dataset alone", "leave it out, or "
                              "pass data")
         return validate_dataset(str(dataset), parse_figure(published))
-    check_result_file(data)
+    if not isinstance(data, ResultFile) or data.ranked is None:  # lists need no distances here
+        check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention
     figure, records = parse_figure(published), None if chosen is None else find_conventions(chosen)
     check_count(search_depth, "search_depth", 1, 2, "pairs")

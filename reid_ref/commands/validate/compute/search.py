@@ -26,7 +26,7 @@ from reid_ref.variations import (
 #: Points around a figure in which another network's might lie as well.
 AROUND = 2
 #: The share of accidents above which no sentence is written: docs/check_a_paper.md.
-ACCIDENTS = .02
+ACCIDENTS = .05
 
 
 class FoundWay(NamedTuple):
@@ -116,6 +116,7 @@ class Trials:
     tried: list[_Tried] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     waiting: list[Chain] = field(default_factory=list)
+    order: dict[tuple[str, ...], int] = field(default_factory=dict)
 
     def other_than(self, plain: Mapping[tuple[str, str], Mapping[str, float]]) -> Trials:
         """Return those that differ from the numbers of conventions alone.
@@ -143,6 +144,7 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
     trials.left_out.update(reasons)
     groups = passes_of(chains)
     trials.waiting[:] = chains
+    trials.order.update((tuple(each.name for each in chain), k) for k, chain in enumerate(chains))
     how = How(max_memory=max_memory)
     for group in groups:
         try:
@@ -171,20 +173,18 @@ def searched(trials: Trials, figure: Figure, counts: Iterable[int]) -> Search:
         The numbers of queries that Rank-k may be over.
     """
     printed = figure.numbers()
-    ways = tuple(each.way for each in in_order(trials.tried)
-                 if all(agreement(each.numbers[name], digits) == "rounded"
-                        for name, digits in printed.items()))
+    in_order = sorted(trials.tried, key=lambda each: trials.order.get(each.way.variations, 0))
+    ways = tuple(each.way for each in in_order
+                 if all(_prints(each.numbers[name], digits) for name, digits in printed.items()))
     cells = {tuple(repr(each.numbers[name]) for name in printed) for each in trials.tried}
     points = np.array([list(map(float, cell)) for cell in cells]).reshape(-1, len(printed))
     return Search(len(trials.tried), len(cells), share_of_accidents(points, printed, counts),
                   ways, dict(trials.left_out), tuple(map(_name, trials.waiting)))
 
 
-def in_order(tried: Sequence[_Tried]) -> list[_Tried]:
-    """Return ways in the order of the variations, single ones first."""
-    order = {name: k for k, name in enumerate(every_variation())}
-    return sorted(tried, key=lambda each: (
-        len(each.way.variations), [order[name] for name in each.way.variations]))
+def _prints(value: float, digits: Decimal) -> bool:
+    near = abs(100 * value - float(digits)) <= float(unit_of(digits))  # most are not
+    return near and agreement(value, digits) == "rounded"
 
 
 def share_of_accidents(points: Doubles, printed: dict[str, Decimal],
@@ -207,26 +207,28 @@ def share_of_accidents(points: Doubles, printed: dict[str, Decimal],
     >>> share_of_accidents(np.array([[.5, .5]]), printed, [2])
     0.2
     """
-    units = [float(unit_of(digits)) for digits in printed.values()]
-    places = np.round(100 * points[~np.isnan(points).any(axis=1)] / units).astype(np.int64)
-    near = [{round(value / unit) for value in (
-        _counts_near(float(digits), counts) if name.startswith("Rank-") else
-        np.arange(float(digits) - AROUND, float(digits) + AROUND + unit / 2, unit))
-        if 0 <= value <= 100} for (name, digits), unit in zip(printed.items(), units)]
-    for k, (digits, unit, own) in enumerate(zip(printed.values(), units, near)):
-        # Of means over draws, and over other queries: what was met can be met.
-        own |= {int(place) for place in places[:, k]
-                if abs(place * unit - float(digits)) <= AROUND + unit / 2}
+    near = [_digits_near(name, digits, counts) for name, digits in printed.items()]
+    units = np.array([float(unit_of(digits)) for digits in printed.values()])
+    known = points[~np.isnan(points).any(axis=1)]
+    places = np.round(100 * known / units).astype(np.int64)
     met = {tuple(row) for row in places.tolist()
-           if all(place in own for place, own in zip(row, near))}
-    total = float(np.prod([len(own) for own in near]))
+           if all(place in digits for place, digits in zip(row, near))}
+    total = float(np.prod([len(digits) for digits in near]))
     return len(met) / total if total else 0.0
 
 
-def _counts_near(digits: float, counts: Iterable[int]) -> list[float]:
-    """Return k/N in percent within `AROUND` points of a figure."""
-    return [100 * k / n for n in set(counts) for k in range(n + 1)
-            if abs(100 * k / n - digits) <= AROUND]
+def _digits_near(name: str, digits: Decimal, counts: Iterable[int]) -> set[int]:
+    """Return what may have been printed near a number, in units of its last digit.
+
+    A Rank-k that is k/N stands among those that are.
+    """
+    unit = float(unit_of(digits))
+    own, reach = round(float(digits) / unit), int(AROUND / unit)
+    if name.startswith("Rank-"):
+        shares = {round(100 * k / n / unit) for n in set(counts) for k in range(n + 1)}
+        if own in shares:
+            return {place for place in shares if abs(place - own) <= reach}
+    return {place for place in range(own - reach, own + reach + 1) if 0 <= place <= 100 / unit}
 
 
 def value_of(result: Result, name: str) -> float:

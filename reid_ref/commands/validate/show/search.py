@@ -40,7 +40,9 @@ def as_search(search: Search, figure: Figure, files: Sequence[str]) -> Iterator[
     if len(groups) > MOST:
         yield from wrap(f"and {len(groups) - MOST} more variations, which --json lists")
     if len(groups) > 1:
+        yield ""
         yield from wrap("Each of them prints the figure; none is known to be the cause.")
+    yield ""
     if search.left_out:
         yield from wrap(f"Not tried: {with_reasons(search.left_out)}")
     yield from wrap(f"No file shows: {'; '.join(NOT_IN_A_FILE)}.")
@@ -83,7 +85,7 @@ def _of_variation(ways: list[FoundWay], figure: Figure, files: Sequence[str],
         f"{'+'.join(first.variations)}: {first.convention}, {first.words}")
     others = dict.fromkeys(way.convention for way in ways if way.convention != first.convention)
     yield ""
-    yield from wrap(title + (f" (so do {listed(others)})" if others else "") + ".", rest="  ")
+    yield from wrap(title + (f" (also: {listed(others)})" if others else "") + ".", rest="  ")
     if first.features not in ("distances", "ranked lists"):
         features = dict.fromkeys(way.features for way in ways)
         yield from wrap(f"  ranked by: {', '.join(features)}", rest="    ")

@@ -1,0 +1,53 @@
+"""An evaluator on the made problems of `reid_ref.testing`, in a process of its own."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from reid_ref.testing.child import Child
+from reid_ref.testing.importing import check_spec
+from reid_ref.testing.kit import find_rule
+from reid_ref.testing.report import Report
+from reid_ref.testing.session import report_of
+
+
+def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: float = 600,
+                    progress: Callable[[float], object] = lambda _: None) -> Report:
+    """Test an evaluator by made problems, each with one thing that evaluators differ in.
+
+    A crash or a hang ends its process, and counts as the error of one check.
+
+    Parameters
+    ----------
+    evaluator : str
+        "module:function" or "file.py:function"; two functions are "module:mean_ap,cmc".
+    convention : str, optional
+        The rule that it claims. Default: the one that its answers follow.
+    timeout : float
+        Seconds that importing it, or any one check, may take.
+    progress : callable, optional
+        Called with 1 after each check.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InputError
+        It cannot be imported, or the rule is not known.
+    """
+    if ":" in evaluator:
+        check_spec(evaluator)
+    if convention is not None:
+        find_rule(convention)
+    with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
+            closing(Child(evaluator, timeout, folder)) as child:
+        child.load()
+
+        def run(task: str) -> Any:
+            outcome = child.work(task, convention)
+            return outcome.failure if outcome.value is None else outcome.value
+        return report_of(evaluator, run, progress)

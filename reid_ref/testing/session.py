@@ -1,0 +1,89 @@
+"""One check at a time: for pytest, and for a process of its own."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from reid_ref.arrays import check_choice
+from reid_ref.conventions import Convention
+from reid_ref.testing.checks import CHECKS, checks_of
+from reid_ref.testing.kit import (
+    DEFAULT, Rules, Subject, check_one, claimed_or_found, find_rule, how_called, rule_name,
+    rules_of, subject)
+from reid_ref.testing.report import CheckResult, Report
+
+
+def checks_by_name(convention: str | Convention, junk: bool | None,
+                   except_: Mapping[str, str]) -> list[str]:
+    """Return the names of a rule's checks; refuse unknown ones in `except_`."""
+    for name in except_:
+        check_choice(name, "except_", CHECKS)
+    return [check.name for check in checks_of(find_rule(convention), junk)]
+
+
+def checker(convention: str | Convention, name: str, *, junk: bool | None = None,
+            except_: Mapping[str, str] = MappingProxyType({}),
+            **options: Any) -> Callable[..., None]:
+    """Return what a test calls with an evaluator; it raises `AssertionError` where it fails."""
+    def check(evaluator: Any, **settings: Any) -> None:
+        __tracebackhide__ = True
+        tested = subject(evaluator, convention, settings=settings, **options)
+        rules = rules_of(tested, tested.convention, junk)
+        outcome = check_one(tested, CHECKS[name], rules, except_)
+        if outcome.status != "passed":
+            raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
+    return check
+
+
+def session(functions: Any, **options: Any) -> Callable[..., Any]:
+    """Return what does one task after another with an evaluator, for `report_of`.
+
+    It takes a task, the rule that is claimed, or None, and the seconds that a call may take: the
+    name of a check gives its `CheckResult`; "checks" the rule and the names of its checks; "rule"
+    the rule that is followed, and how the evaluator was called.
+
+    Parameters
+    ----------
+    functions, options
+        As for `subject`.
+    """
+    done: list[CheckResult] = []
+
+    @cache
+    def start(convention: str | None, timeout: float) -> tuple[Subject, Rules, bool | None]:
+        tested = subject(functions, convention, timeout=timeout, **options)
+        return claimed_or_found(tested, convention is not None, None)
+
+    def run(task: str, convention: str | None, timeout: float) -> Any:
+        tested, rules, junk = start(convention, timeout)
+        if task == "checks":
+            return tested.convention.name, [
+                check.name for check in checks_of(tested.convention, junk)]
+        if task == "rule":
+            return rule_name(tested, done, rules), how_called(tested)
+        done.append(check_one(tested, CHECKS[task], rules))
+        return done[-1]
+    return run
+
+
+def report_of(name: str, run: Callable[[str], Any],
+              progress: Callable[[float], object] = lambda _: None) -> Report:
+    """Return the report of a session.
+
+    `run`: from a task to what it gives, or to a text if the evaluator's process failed.
+    """
+    started = run("checks")
+    if isinstance(started, str):
+        return Report(name, DEFAULT, None, "", (CheckResult("plain", "error", started),))
+    convention, names = started
+    results = []
+    for check in names:
+        outcome = run(check)
+        results.append(CheckResult(check, "error", outcome) if isinstance(outcome, str)
+                       else outcome)
+        progress(1)
+    found = run("rule")
+    rule, how = (None, found) if isinstance(found, str) else found
+    return Report(name, convention, rule, how, tuple(results))

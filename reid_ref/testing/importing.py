@@ -105,8 +105,9 @@ def _imported(spec: str) -> tuple[Any, str]:
             failures.append(error)
             if isinstance(error, (SyntaxError, KeyboardInterrupt)):
                 break
-    first = failures[-1] if type(failures[-1]) is LookupError else failures[0]
-    raise InputError("evaluator", got=f"{spec} cannot be imported: {describe(first)}") from None
+    causes = [failures[0], *(each for each in failures[-1:] if type(each) is LookupError)]
+    raise InputError("evaluator", got=f"{spec} cannot be imported: "
+                     f"{'; '.join(map(describe, causes))}") from None
 
 
 def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str]]]:

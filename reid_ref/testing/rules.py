@@ -25,6 +25,8 @@ from reid_ref.testing.judging import LEVELS, differences, is_drawn, result_of
 from reid_ref.testing.mistakes import MISTAKES, OTHER_CURVE, Mistake, mistaken_numbers
 
 Pairs = list[tuple[Arrays, Answer]]
+#: With what an evaluator raised.
+Asked = list[tuple[Arrays, Answer | str]]
 
 #: Conventions from which other rules are one or two choices away.
 _BASES = ("torchreid-function", "matlab")
@@ -61,16 +63,21 @@ class Rule(NamedTuple):
         return f"{self.title}{words}, {LEVELS[self.level]}"
 
 
-def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
+def answered(asked: Asked) -> Pairs:
+    """Return the problems that an evaluator answered."""
+    return [(arrays, answer) for arrays, answer in asked if isinstance(answer, Answer)]
+
+
+def rule_of(asked: Asked, convention: Convention | None, tolerance: float,
             located: Callable[[], Pairs] = list) -> Rule | None:
     """Return the rule that gives all of the answers, or None.
 
     `convention`: the rule that it claims, from which mistakes are sought. `located`: the same
     problems on the cameras of SYSU-MM01, for evaluators that are written for these.
     """
-    if not pairs:
+    if not (pairs := _in_one_unit(answered(asked))):
         return None
-    pairs = _in_one_unit(pairs)
+    raised = [arrays for arrays, answer in asked if isinstance(answer, str)]
     claimed = [convention] if convention is not None else []
     named = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
                    key=place)
@@ -78,7 +85,7 @@ def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
     bases = [*claimed, *(CONVENTIONS[name] for name in _BASES if CONVENTIONS[name] not in claimed)]
     found = _agreeing(claimed, pairs, tolerance) or (
         _changed(_by_means(claimed, 1, pairs, tolerance), 1, pairs, tolerance)
-        or _agreeing(named, pairs, tolerance))
+        or _agreeing(named, pairs, tolerance, raised))
     if found is not None:
         return _named(found)
     near = _by_means(bases, 2, pairs, tolerance)
@@ -136,10 +143,18 @@ def _curve_away(answer: Answer, result: Result) -> float:
     return float(np.abs(np.mean(answer.curve[:len(at)] - result.cmc[at - 1]))) if len(at) else 0.0
 
 
-def _agreeing(ways: Iterable[Convention], pairs: Pairs,
-              tolerance: float) -> tuple[Convention, int] | None:
-    """Return the first of the conventions that agree with all answers, and how near it is."""
+def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
+              raised: Sequence[Arrays] = ()) -> tuple[Convention, int] | None:
+    """Return the first of the conventions that agree with all answers, and how near it is.
+
+    Those first that have no number where the evaluator raised an exception.
+    """
     left, level = _filtered(ways, pairs, tolerance)
+    if len(left) > 1:
+        numbers = [[not np.isnan(result.mAP) for result in result_of(arrays, *left)]
+                   for arrays in raised]
+        left = [left[k] for k in np.argsort(np.sum(numbers, axis=0), kind="stable")] \
+            if numbers else left
     return (left[0], level[left[0].name]) if left else None
 
 

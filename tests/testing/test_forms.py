@@ -175,6 +175,15 @@ def test_an_evaluator_that_always_fails_has_no_numbers():
     assert str(report).count("the smallest problem that shows it") == 1
 
 
+@pytest.mark.parametrize("raises, rule", [(True, "veri-wild-2019"), (False, "cuhk-pedes")])
+def test_an_exception_where_a_rule_has_no_number(raises, rule):
+    def evaluate(distmat, q_pids, g_pids):
+        if raises and not np.isin(q_pids, g_pids).all():
+            raise IndexError("a query has no match")
+        return one_place(distmat, q_pids, g_pids, np.zeros(distmat.shape, bool))[1]
+    assert rule_of(evaluate).startswith(f"{rule};")
+
+
 def test_a_deviation_beside_a_rule_is_no_other_rule():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
         kept = (g_pids != q_pids[:, None]) | (g_camids != q_camids[:, None])

@@ -5,4 +5,4 @@ from reid_ref import testing
 @testing.parametrize("torchreid", except_={
     "small gallery": "ValueError where a query keeps fewer images than max_rank"})
 def test_eval_func(check):
-    check("utils/reid_metric.py:eval_func")
+    check("data/datasets/eval_reid.py:eval_func")

@@ -75,7 +75,8 @@ class Fed(NamedTuple):
     def words(self, rank: int | None) -> str:
         """Return what it is given, in words."""
         def named(key: str, part: str) -> str:
-            return f"{key}={MAX_RANK if rank is None else rank}" if part == "rank" else key
+            value = {"rank": MAX_RANK if rank is None else rank, "nothing": None}
+            return f"{key}={value[part]}" if part in value else key
         return ", ".join([*(_WORDS.get(part, part) for part in self.places), *(
             named(key, part) for key, part in self._given(rank))])
 
@@ -102,6 +103,8 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     """Return one thing that is handed over, as a copy of its own."""
     if part in ("query", "gallery"):
         return getattr(arrays, part)
+    if part == "nothing":
+        return None
     if part == "rank":
         return MAX_RANK if rank is None else rank
     if part in ("distances", "similarity"):
@@ -175,8 +178,10 @@ def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Paramete
             named[name] = f"{side}_features"
     known = set(named.values())
     if known & {"distances", "similarity", "q_features", "ranked"} and known & {
-            "q_identity", "identity"} and all(named[p.name] for p in needed):
-        return named
+            "q_identity", "identity"}:
+        unknown = [p.name for p in needed if not named[p.name]]
+        if not unknown or {"q_camera", "g_camera"} <= known:  # the rest can hardly matter
+            return {**named, **dict.fromkeys(unknown, "nothing")}
     free = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY][:len(_PLACES)]
     ranks = {name: part for name, part in named.items() if part == "rank"}
     if len(free) < 3 or any(p.name not in ranks and p not in free for p in needed):

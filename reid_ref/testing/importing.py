@@ -105,8 +105,9 @@ def _imported(spec: str) -> tuple[Any, str]:
             failures.append(error)
             if isinstance(error, (SyntaxError, KeyboardInterrupt)):
                 break
+    causes = [failures[0], *(each for each in failures[-1:] if type(each) is LookupError)]
     raise InputError("evaluator", got=f"{spec} cannot be imported: "
-                     f"{describe(failures[0])}") from None
+                     f"{'; '.join(map(describe, causes))}") from None
 
 
 def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str]]]:

@@ -20,7 +20,7 @@ from reid_ref.testing.judging import (
     JUDGES, LEVELS, Verdict, differences, result_of, try_asking)
 from reid_ref.testing.old_numpy import needs
 from reid_ref.testing.report import CheckResult, Report
-from reid_ref.testing.rules import Pairs, Rule, in_choices, mistake_of, rule_of
+from reid_ref.testing.rules import Asked, Rule, answered, in_choices, mistake_of, rule_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.timeout import NO_ANSWER
 
@@ -64,22 +64,20 @@ class Subject:
             return Verdict("; ".join(map(needs, gone)))
         return verdict
 
-    def pairs(self, junk: bool | None) -> Pairs:
-        """Return the problems that tell rules apart, with its answers, as far as it answers."""
-        found: Pairs = []
+    def pairs(self, junk: bool | None) -> Asked:
+        """Return the problems that tell rules apart, with its answers, or what it raised."""
+        found: Asked = []
         for check in checks_of(self.convention, junk):
             if check.of_rule and not (self.square and check.takes_sides):
                 for arrays in check.problems(self.convention, self.square):
-                    answer = try_asking(self.ask, arrays, self.timeout)
-                    if isinstance(answer, Answer):
-                        found.append((arrays, answer))
+                    found.append((arrays, try_asking(self.ask, arrays, self.timeout)))
         return found
 
-    def rule(self, pairs: Pairs, claimed: Convention | None, junk: bool | None) -> Rule | None:
+    def rule(self, pairs: Asked, claimed: Convention | None, junk: bool | None) -> Rule | None:
         """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
         located = replace(self, convention=CONVENTIONS["sysu-mm01"])
         return rule_of(pairs, claimed, self.tolerance,
-                       lambda: [] if self.square else located.pairs(junk))
+                       lambda: [] if self.square else answered(located.pairs(junk)))
 
 
 #: Each evaluator that is given by name is imported once.
@@ -119,7 +117,8 @@ def _rounded(tested: Subject) -> Subject:
         return tested
     unit = 100 if isinstance(answer, Answer) and answer.percent else 1
     return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
-                   words=f"{tested.words}; its numbers are rounded to {decimals} decimals")
+                   words=f"{tested.words}; its numbers are rounded to {decimals} decimal"
+                   + "s" * (decimals > 1))
 
 
 def find_rule(name: str | Convention) -> Convention:
@@ -146,7 +145,7 @@ class Rules(NamedTuple):
     `told`: the rules that were told of already.
     """
 
-    pairs: Callable[[], Pairs]
+    pairs: Callable[[], Asked]
     of_all: Callable[[], Rule | None]
     told: set[str]
 
@@ -193,7 +192,8 @@ def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
         return _shown(tested, verdict)
     rule = elsewhere = rules.of_all()
     if elsewhere is not None and not _gives(elsewhere, verdict, tested):
-        rule = mistake_of([*rules.pairs(), *verdict.answers], elsewhere, tested.tolerance)
+        rule = mistake_of([*answered(rules.pairs()), *verdict.answers], elsewhere,
+                          tested.tolerance)
         if rule is None:
             return [*_shown(tested, verdict), f"elsewhere it follows {elsewhere}"]
     if rule is None or rule.name == claimed:

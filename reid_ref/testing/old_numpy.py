@@ -1,6 +1,7 @@
 """Names that numpy had before, put back for code that still asks for them."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -13,14 +14,22 @@ _GONE: Mapping[str, Any] = MappingProxyType({
     "product": np.prod, "alltrue": np.all, "sometrue": np.any, "row_stack": np.vstack,
     "Inf": np.inf, "NaN": np.nan, "float_": np.float64, "int0": np.intp})
 
+#: What numpy tells of names that it had.
+_TOLD = r"module 'numpy' has no attribute '(\w+)'|`np\.(\w+)` was removed"
+
 _T = TypeVar("_T")
 
 
 def put_back(error: BaseException) -> str:
     """Put back what numpy had before, if an error misses it; return its name, or ""."""
     name = getattr(error, "name", None) or ""
-    if not isinstance(error, AttributeError) or getattr(error, "obj", None) is not np or (
-            name not in _GONE):
+    if not isinstance(error, AttributeError):
+        return ""
+    if told := re.match(_TOLD, str(error)):
+        name = told[1] or told[2]
+    elif getattr(error, "obj", None) is not np:
+        return ""
+    if name not in _GONE:
         return ""
     setattr(np, name, _GONE[name])
     return name

@@ -96,4 +96,6 @@ def _verdict(report: Report) -> str:
         return "it gives no numbers that could be compared"
     if report.rule is None:
         return f"its numbers are not those of {report.convention}, and no rule gives them"
+    if report.rule.startswith(f"{report.convention}, "):
+        return f"its numbers are those of {report.rule}"
     return f"its numbers are not those of {report.convention} but those of {report.rule}"

@@ -17,6 +17,7 @@ from reid_ref.arrays import InputError
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import columns_of
+from reid_ref.result import Result
 from reid_ref.testing.answers import Answer
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.candidates import place, rules_of_protocols
@@ -24,9 +25,13 @@ from reid_ref.testing.judging import LEVELS, differences, is_drawn, result_of
 from reid_ref.testing.mistakes import MISTAKES, OTHER_CURVE, Mistake, mistaken_numbers
 
 Pairs = list[tuple[Arrays, Answer]]
+#: With what an evaluator raised.
+Asked = list[tuple[Arrays, Answer | str]]
 
 #: Conventions from which other rules are one or two choices away.
 _BASES = ("torchreid-function", "matlab")
+#: How far the mean of a drawn curve may be from its expectation.
+_DRAWN = 0.1
 #: Where lists are cut: those of every problem, and long ones.
 _CUTS, _LONG_CUTS = (5, 10, 20, 50), (100, 200, 500, 1000)
 
@@ -58,16 +63,21 @@ class Rule(NamedTuple):
         return f"{self.title}{words}, {LEVELS[self.level]}"
 
 
-def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
+def answered(asked: Asked) -> Pairs:
+    """Return the problems that an evaluator answered."""
+    return [(arrays, answer) for arrays, answer in asked if isinstance(answer, Answer)]
+
+
+def rule_of(asked: Asked, convention: Convention | None, tolerance: float,
             located: Callable[[], Pairs] = list) -> Rule | None:
     """Return the rule that gives all of the answers, or None.
 
     `convention`: the rule that it claims, from which mistakes are sought. `located`: the same
     problems on the cameras of SYSU-MM01, for evaluators that are written for these.
     """
-    if not pairs:
+    if not (pairs := _in_one_unit(answered(asked))):
         return None
-    pairs = _in_one_unit(pairs)
+    raised = [arrays for arrays, answer in asked if isinstance(answer, str)]
     claimed = [convention] if convention is not None else []
     named = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
                    key=place)
@@ -75,7 +85,7 @@ def rule_of(pairs: Pairs, convention: Convention | None, tolerance: float,
     bases = [*claimed, *(CONVENTIONS[name] for name in _BASES if CONVENTIONS[name] not in claimed)]
     found = _agreeing(claimed, pairs, tolerance) or (
         _changed(_by_means(claimed, 1, pairs, tolerance), 1, pairs, tolerance)
-        or _agreeing(named, pairs, tolerance))
+        or _agreeing(named, pairs, tolerance, raised))
     if found is not None:
         return _named(found)
     near = _by_means(bases, 2, pairs, tolerance)
@@ -112,14 +122,39 @@ def _but_for_the_curve(near: list[Convention], pairs: Pairs, tolerance: float) -
         return None
     way = _in_one_step(near[0])
     rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES if each.of == "CMC"])
-    return rule or Rule(f"{way.name}, but for its CMC", "which follows no rule that was tried",
-                        0, way, (OTHER_CURVE,))
+    return rule or _drawn(way, pairs, tolerance) or Rule(
+        f"{way.name}, but for its CMC", "which follows no rule that was tried", 0, way,
+        (OTHER_CURVE,))
 
 
-def _agreeing(ways: Iterable[Convention], pairs: Pairs,
-              tolerance: float) -> tuple[Convention, int] | None:
-    """Return the first of the conventions that agree with all answers, and how near it is."""
+def _drawn(near: Convention, pairs: Pairs, tolerance: float) -> Rule | None:
+    """Return a rule that draws for CMC, if theirs is about what it expects."""
+    ways = sorted(filter(is_drawn, CONVENTIONS.values()), key=place)
+    for way in _filtered([each for each in ways if each.ap == near.ap], pairs, tolerance)[0]:
+        away = [_curve_away(answer, result_of(arrays, way)[0]) for arrays, answer in pairs]
+        if max(away) < _DRAWN:
+            return Rule(way.name, "its CMC is drawn, and near what is expected", 0, way)
+    return None
+
+
+def _curve_away(answer: Answer, result: Result) -> float:
+    """Return how far a curve is from ours, on average."""
+    at = answer.at[answer.at <= len(result.cmc)]
+    return float(np.abs(np.mean(answer.curve[:len(at)] - result.cmc[at - 1]))) if len(at) else 0.0
+
+
+def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
+              raised: Sequence[Arrays] = ()) -> tuple[Convention, int] | None:
+    """Return the first of the conventions that agree with all answers, and how near it is.
+
+    Those first that have no number where the evaluator raised an exception.
+    """
     left, level = _filtered(ways, pairs, tolerance)
+    if len(left) > 1:
+        numbers = [[not np.isnan(result.mAP) for result in result_of(arrays, *left)]
+                   for arrays in raised]
+        left = [left[k] for k in np.argsort(np.sum(numbers, axis=0), kind="stable")] \
+            if numbers else left
     return (left[0], level[left[0].name]) if left else None
 
 
@@ -296,14 +331,15 @@ def _choice_words(name: str, value: Any) -> str:
 
 # ------------------------------------------------------------------ mistakes
 def mistake_of(pairs: Pairs, rule: Rule, tolerance: float) -> Rule | None:
-    """Return a rule with the mistakes that turn its numbers into theirs."""
-    return None if rule.convention is None else _mistake(pairs, rule.convention, tolerance)
+    """Return a rule with the one mistake that turns its numbers into theirs."""
+    return None if rule.convention is None else _mistake(pairs, rule.convention, tolerance,
+                                                         most=1)
 
 
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
-             among: Sequence[Mistake] = MISTAKES) -> Rule | None:
+             among: Sequence[Mistake] = MISTAKES, most: int = 2) -> Rule | None:
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
-    for count in (1, 2):
+    for count in range(1, most + 1):
         for chosen in itertools.combinations(among, count):
             if len({mistake.of for mistake in chosen}) < count:
                 continue

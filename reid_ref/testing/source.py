@@ -56,11 +56,14 @@ def from_source(file: Path, names: list[str]) -> tuple[Any, list[str]]:
 
     Raises
     ------
-    AttributeError
+    LookupError
         The file defines no such name.
     """
     missing: list[str] = []
     found = _run(file.absolute(), {name.partition(".")[0] for name in names}, missing, ())
+    for name in names:
+        if name.partition(".")[0] not in found:
+            raise LookupError(f"{file.name} defines no {name}")
     return SimpleNamespace(**{name: value for name, value in found.items()
                               if not name.startswith("__")}), list(dict.fromkeys(missing))
 

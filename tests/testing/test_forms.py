@@ -1,0 +1,288 @@
+"""What evaluators take and return, and how they are imported: each form is understood."""
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from reid_ref import testing
+from reid_ref.arrays import InputError
+from reid_ref.testing.answers import decimals_of, read_answer
+from reid_ref.testing.arguments import fed
+from reid_ref.testing.importing import load_functions
+from reid_ref.testing.kit import subject
+from tests.documents import ROOT
+from tests.testing.wrong import evaluator
+
+LOOP = evaluator(junk="kept")
+
+
+def rule_of(function, **settings):
+    """Return the name of the rule that is found, and what is told of it."""
+    tested = subject(function, settings=settings)
+    rule = tested.rule(tested.pairs(True), None, True)
+    return rule and f"{rule.name}; {rule.words}"
+
+
+def one_place(distmat, q_pids, g_pids, removed):
+    """Return CMC of 50 ranks and mAP, whatever is removed."""
+    curves, aps = [], []
+    for row, pid, out in zip(distmat, q_pids, removed):
+        order = np.argsort(row, kind="stable")
+        hits = (g_pids == pid)[order][~out[order]]
+        if hits.any():
+            curves.append(hits.cumsum() > 0)
+            places = np.flatnonzero(hits)
+            aps.append(np.mean(np.arange(1, len(places) + 1) / (places + 1)))
+    fewest = min(map(len, curves))
+    filled = [np.append(curve[:fewest], np.zeros(max(50 - fewest, 0)))[:50] for curve in curves]
+    return np.mean(filled, axis=0), np.mean(aps)
+
+
+# ------------------------------------------------------------------ arguments
+def test_one_set_against_itself_is_the_image_itself():
+    def evaluate(distmat, pids):
+        return one_place(distmat, pids, pids, np.eye(len(pids), dtype=bool))[1]
+    assert rule_of(evaluate).startswith("torchreid-function[ignored=itself];")
+
+
+def test_features_by_the_names_of_the_sides():
+    def evaluate(query, query_labels, reference=None, reference_labels=None):
+        nothing = np.zeros((len(query), len(reference)), bool)
+        return {"mAP": one_place(-query @ reference.T, query_labels, reference_labels, nothing)[1]}
+    assert rule_of(evaluate).startswith("cuhk-pedes;")
+
+
+def test_videos_and_a_curve_that_is_filled_with_zeros():
+    def evaluate(distmat, q_pids, g_pids, q_action_indices, g_action_indices, max_rank):
+        return one_place(distmat, q_pids, g_pids, q_action_indices[:, None] != g_action_indices)
+    assert rule_of(evaluate) == (
+        "torchreid-function[ignored=other video], but for a mistake; CMC is cut to the fewest "
+        "images that a query keeps and filled with zeros")
+
+
+def test_cameras_of_one_benchmark():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        return one_place(distmat, q_pids, g_pids, (q_camids == 3)[:, None] & (g_camids == 2))[1]
+    assert rule_of(evaluate).startswith("sysu-mm01;")
+
+
+def test_similarities_as_tensors_with_the_gallery_first():
+    torch = pytest.importorskip("torch")
+
+    def evaluate(scores_t2i: torch.Tensor, img2person: torch.Tensor, txt2person: torch.Tensor):
+        nothing = np.zeros(scores_t2i.shape, bool)
+        cmc, mAP = one_place(-scores_t2i.numpy(), txt2person.numpy(), img2person.numpy(), nothing)
+        return {"r1": 100 * cmc[0], "mAP": torch.tensor(100 * mAP)}
+    assert rule_of(evaluate).startswith("cuhk-pedes;")
+
+
+def test_settings_are_not_fed():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, *, gallery_junk_pids=frozenset({-1}),
+                 exclude_same_pid_camid=True, ids=()):
+        return distmat
+    assert [*fed(evaluate).names] == ["distmat", "q_pids", "g_pids", "q_camids", "g_camids"]
+
+
+def test_settings_go_to_the_functions_that_take_them():
+    def mean_ap(distmat, q_ids, g_ids, q_cams, g_cams):
+        return LOOP(distmat, q_ids, g_ids, q_cams, g_cams)[1]
+
+    def cmc(distmat, q_ids, g_ids, q_cams, g_cams, late):
+        return LOOP(distmat, q_ids, g_ids, q_cams, g_cams)[0][late:]
+    assert rule_of((mean_ap, cmc), late=0).startswith("torchreid")
+    assert "CMC is one rank late" in rule_of((mean_ap, cmc), late=1)
+    with pytest.raises(InputError, match="settings: expected arguments of mean_ap, cmc, got lat"):
+        subject((mean_ap, cmc), settings={"lat": 1})
+
+
+def test_what_is_not_known_is_none():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, annotations):
+        assert annotations is None
+        return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    assert rule_of(evaluate).startswith("torchreid-function;")
+    assert "annotations=None" in subject(evaluate).words
+
+
+# ------------------------------------------------------------------ answers
+def test_percent_beside_a_share():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+        return cmc, 100 * mAP
+    assert rule_of(evaluate).startswith("torchreid-function;")
+
+
+def test_percent_with_rank_1_of_zero():
+    assert read_answer({"R1": 0.0, "mAP": 4.2}).percent
+    assert not read_answer({"R1": 1.0, "mAP": 0.42}).percent
+
+
+def test_rounded_numbers():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+        return {"mAP": np.around(100 * mAP, 1), "R1": np.around(100 * cmc[0], 1)}
+    assert rule_of(evaluate).startswith("torchreid-function;")
+    assert "its numbers are rounded to 1 decimal" in subject(evaluate).words
+
+
+@pytest.mark.parametrize("answer, decimals", [
+    ({"mAP": 0.612, "R1": 0.8}, 3), ({"mAP": 61.25, "R1": 80.0}, 2), ({"mAP": 0.5}, 3),
+    ({"mAP": 0.6125123, "R1": 0.8}, None), ({"mAP": np.nan}, None)])
+def test_decimals(answer, decimals):
+    assert decimals_of(read_answer(answer)) == decimals
+
+
+def test_two_numbers_keep_their_order_if_one_is_missing():
+    answer = read_answer((np.float64(0), np.float64("nan")))
+    assert answer.curve.tolist() == [0] and np.isnan(answer.mAP)
+
+
+def test_a_matrix_of_curves_is_not_the_curve():
+    answer = read_answer({"cmc": [.5, 1.], "mAP": .75, "all_cmc": np.ones((9, 2))})
+    assert answer.curve.tolist() == [.5, 1]
+    assert read_answer({"all_cmc": np.ones((9, 2)), "cmc": [.5, 1.]}).curve.tolist() == [.5, 1]
+
+
+def test_a_cut_of_ap_beside_a_whole_curve():
+    rule = rule_of(evaluator(junk="kept", top=5, n="found"))
+    assert rule == ("torchreid-function[recall=found,top_k=5], but for a mistake; CMC is that of "
+                    "the whole list")
+
+
+def test_a_curve_that_is_drawn():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        random, curves = np.random.RandomState(1), []
+        mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]
+        for row, pid, camid in zip(distmat, q_pids, q_camids):
+            order = np.argsort(row, kind="stable")
+            left = order[(g_pids[order] != pid) | (g_camids[order] != camid)]
+            for _ in range(10 * (g_pids[left] == pid).any()):
+                drawn = [random.choice(np.flatnonzero(g_pids[left] == each))
+                         for each in np.unique(g_pids[left])]
+                hits = g_pids[left[np.sort(drawn)]] == pid
+                curves.append(np.append(hits.cumsum(), np.ones(50))[:50])
+        return np.mean(curves, axis=0), mAP
+    assert rule_of(evaluate).startswith("cuhk03-single-shot-function; its CMC is drawn")
+    assert "follows no rule" in rule_of(lambda distmat, q_pids, g_pids, q_camids, g_camids: (
+        np.full(50, 0.5), LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]))
+
+
+def test_an_evaluator_that_always_fails_has_no_numbers():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        raise RuntimeError("no CUDA")
+    report = testing.check_evaluator(evaluate)
+    assert "it gives no numbers that could be compared" in str(report)
+    assert str(report).count("the smallest problem that shows it") == 1
+
+
+@pytest.mark.parametrize("raises, rule", [(True, "veri-wild-2019"), (False, "cuhk-pedes")])
+def test_an_exception_where_a_rule_has_no_number(raises, rule):
+    def evaluate(distmat, q_pids, g_pids):
+        if raises and not np.isin(q_pids, g_pids).all():
+            raise IndexError("a query has no match")
+        return one_place(distmat, q_pids, g_pids, np.zeros(distmat.shape, bool))[1]
+    assert rule_of(evaluate).startswith(f"{rule};")
+
+
+def test_a_deviation_beside_a_rule_is_no_other_rule():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        kept = (g_pids != q_pids[:, None]) | (g_camids != q_camids[:, None])
+        if not kept.any():
+            return SimpleNamespace(mAP=1.0)
+        return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    report = testing.check_evaluator(evaluate, "torchreid")
+    failed = {check.name: check.message for check in report.checks if check.status != "passed"}
+    assert [*failed] == ["nothing kept"]
+    assert "elsewhere it follows torchreid" in failed["nothing kept"]
+
+
+# ------------------------------------------------------------------ imports
+SOURCE = """
+import argparse
+from . import no_such_module
+from .helpers import ordered
+from no_such_package import Table, register
+import no_such_package.plots as plots
+
+OPTIONS = argparse.ArgumentParser().parse_args(["--no-such-option"])
+RANKS = 50
+
+
+@register("metric")
+def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, table=None):
+    curves, aps = [], []
+    for row, pid, camid in zip(distmat, q_pids, q_camids):
+        hits = ordered(row, (g_pids == pid), (g_pids != pid) | (g_camids != camid))
+        if hits.any():
+            curves.append(np.arange(RANKS) >= np.argmax(hits))
+            places = np.flatnonzero(hits)
+            aps.append(np.mean(np.arange(1, len(places) + 1) / (places + 1)))
+    table = table or Table(["mAP"])
+    table.formats["mAP"] = str
+    table.add_row([np.mean(aps)])
+    print(table)
+    return np.mean(curves, axis=0), np.mean(aps)
+
+
+if __name__ == "__main__":
+    evaluate()
+"""
+HELPERS = """
+import numpy
+from no_such_package import anything
+
+
+def ordered(row, hits, kept):
+    order = numpy.argsort(row, kind="stable")
+    return hits[order][kept[order]]
+"""
+
+
+def test_a_file_that_cannot_be_imported(tmp_path, monkeypatch):
+    (tmp_path / "metrics.py").write_text(SOURCE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    report = testing.check_evaluator(f"{tmp_path}/metrics.py:evaluate", "torchreid")
+    assert report.rule == "torchreid" and report.passed, str(report)
+    assert ("run from its own source, without the rest of its file; nothing stands in for "
+            "no_such_package, which cannot be imported") in report.how
+
+
+def test_a_module_that_cannot_be_imported(tmp_path, monkeypatch):
+    (tmp_path / "unimportable_metrics.py").write_text(SOURCE)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (function,), told = load_functions("unimportable_metrics:evaluate")
+    assert callable(function) and told.startswith("; run from its own source")
+
+
+def test_a_file_without_the_function():
+    with pytest.raises(InputError, match="defines no evaluate"):
+        load_functions(f"{ROOT}/tests/testing/wrong.py:evaluate")
+
+
+@pytest.mark.parametrize("name", ["in1d", "float", "float_"])
+def test_a_name_that_numpy_no_longer_has(name):
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        getattr(np, name)
+        return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    if hasattr(np, name):
+        pytest.skip("numpy has it")
+    report = testing.check_evaluator(evaluate, "torchreid")
+    failed = {check.name: check.message for check in report.checks if check.status != "passed"}
+    assert failed == {"plain": f"it needs np.{name}, which numpy {np.__version__} no longer has: "
+                      "put back here"}
+    assert report.rule == "torchreid" and not hasattr(np, name)
+
+
+# ------------------------------------------------------------------ adopters
+@pytest.mark.parametrize("test", sorted((ROOT / "docs" / "adopters").glob("*_test.py")),
+                         ids=lambda test: test.stem)
+def test_the_tests_of_others_are_short(test: Path):
+    lines = [line for line in test.read_text().splitlines() if line]
+    name = test.stem.removesuffix("_test")
+    page = test.with_name(f"{name}.md").read_text()
+    assert len(lines) <= 10
+    assert f"literalinclude}} {test.name}" in page
+    assert f"\n{name}\n" in test.with_name("index.md").read_text()

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -29,12 +29,24 @@ def checker(convention: str | Convention, name: str, *, junk: bool | None = None
     """Return what a test calls with an evaluator; it raises `AssertionError` where it fails."""
     def check(evaluator: Any, **settings: Any) -> None:
         __tracebackhide__ = True
-        tested = subject(evaluator, convention, settings=settings, **options)
-        rules = rules_of(tested, tested.convention, junk)
-        outcome = check_one(tested, CHECKS[name], rules, except_)
+        given = evaluator, convention, junk, tuple(options.items()), tuple(settings.items())
+        try:
+            tested, rules = _tested(*given)
+        except TypeError:  # a setting that cannot be hashed, such as a list
+            tested, rules = _tested.__wrapped__(*given)
+        outcome = check_one(tested, CHECKS[name], rules._replace(told=set()), except_)
         if outcome.status != "passed":
             raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
     return check
+
+
+@lru_cache(4)
+def _tested(evaluator: Any, convention: str | Convention, junk: bool | None,
+            options: tuple[tuple[str, Any], ...],
+            settings: tuple[tuple[str, Any], ...]) -> tuple[Subject, Rules]:
+    """Return an evaluator under test, and its rules, which the checks that fail share."""
+    tested = subject(evaluator, convention, settings=dict(settings), **dict(options))
+    return tested, rules_of(tested, tested.convention, junk)
 
 
 def session(functions: Any, **options: Any) -> Callable[..., Any]:

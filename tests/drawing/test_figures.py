@@ -451,6 +451,7 @@ def test_captions_count_what_each_result_loads(tmp_path):
             in " ".join(done.stdout.split()))
 
 
+@pytest.mark.nightly
 def test_captions_say_bands_only_where_there_are_some(tmp_path):
     _, query, gallery = market_like(0, n_query=20, n_gallery=90)
     save(tmp_path / "one.npz", np.arange(90.)[np.newaxis], query[:1], gallery)

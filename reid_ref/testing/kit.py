@@ -220,8 +220,9 @@ def _shown(tested: Subject, verdict: Verdict) -> list[str]:
     fails = _raises(tested, verdict) if verdict.error else _differs(tested, verdict)
     arrays = smallest(verdict.arrays, fails, tested.square)
     if len(arrays.gallery) > _PRINTED:
+        n = len(arrays.query)
         return [f"it takes a gallery of {len(arrays.gallery)} images or more to show it, and "
-                f"{len(arrays.query)} queries"]
+                f"{n} {'query' if n == 1 else 'queries'}"]
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention))]
     if verdict.error:
@@ -274,10 +275,9 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
     evaluator : callable, tuple of callables, or str
         Functions that share the work, such as ``mean_ap`` and ``cmc``, are a tuple. A string is
         "module:function" or "file.py:function", from the current folder: a file need not be
-        importable with all that it imports. Arguments are
-        fed by the names of the parameters: distances (or similarities, or features), identities,
-        cameras, clothes, views, videos. What it returns is understood by its names first, by its
-        values second.
+        importable with all that it imports. Arguments are fed by the names of the parameters:
+        distances (or similarities, or features), identities, cameras, clothes, views, videos.
+        What it returns is understood by its names first, by its values second.
     convention : str or Convention, optional
         The rule that it claims. Default: the one that its answers follow.
     junk : bool, optional
@@ -287,7 +287,7 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
         The longest rank that is asked for. Default: its own, or 50 if it has none.
     tolerance : float, optional
         How far a number may be off. Default: 1e-12, what another order of additions may cost;
-        numbers of single precision may be off by 2^-20.
+        half of the last decimal, if all numbers are rounded to few; 2^-20 in single precision.
     timeout : float
         Seconds that one call may take, where calls can be interrupted (not on Windows, and in the
         main thread only).

@@ -1,4 +1,7 @@
 """The kit on evaluators that are right and on those with one mistake each."""
+import ast
+import re
+
 import pytest
 
 from reid_ref import testing
@@ -20,3 +23,6 @@ def test_a_mistake_is_caught_and_named(name):
     assert caught in failed, str(report)
     assert next(iter(failed)) == caught, str(report)
     assert told in failed[caught].message, failed[caught].message
+    for problem in re.findall(r"g_pids = np.array\(.*?\), np.array\((.*?)\)",
+                              failed[caught].message):
+        assert len(ast.literal_eval(problem)) <= 5

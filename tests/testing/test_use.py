@@ -15,7 +15,7 @@ from reid_ref.testing.checks import CHECKS
 from tests.commands.common import command, refusal
 from tests.documents import ROOT
 from tests.refusals import refused
-from tests.testing.wrong import RIGHT, crashing, evaluator
+from tests.testing.wrong import crashing, evaluator
 
 sound = evaluator(junk="kept")
 WRONG = "tests.testing.wrong"
@@ -197,7 +197,3 @@ def test_importing_the_kit_loads_nothing_but_numpy():
             "print(len([name for name in set(sys.modules) - before if 'reid_ref' not in name]))")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert int(done.stdout) <= 3, done
-
-
-def test_every_right_style_is_here():
-    assert len(RIGHT) >= 5

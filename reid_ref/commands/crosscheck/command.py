@@ -56,9 +56,9 @@ class CrosscheckRequest(Request):
 
     evaluator: str = option(
         "--evaluator", required=True, metavar="SPEC",
-        help="your module:function or file.py:function, called as torchreid's (distmat, q_pids, "
-             "g_pids, q_camids, g_camids, max_rank) or as (distances, query, gallery), which "
-             "returns (cmc, mAP); or fastreid or torchreid, if installed")
+        help="your module:function or file.py:function, fed by the names of its arguments, or in "
+             "torchreid's order (distmat, q_pids, g_pids, q_camids, g_camids, max_rank), which "
+             "returns (cmc, mAP) or names its numbers; or fastreid or torchreid, if installed")
     timeout: float = option(
         "--timeout", 600, type=float, metavar="SECONDS",
         help="how long importing it, or any one call, may take (default 600)")

@@ -166,11 +166,11 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         As for `reid_ref.explain`. The evaluator is fed a distance matrix: the file's own, in its
         dtype, or that of the features in double, in which every order is the exact one.
     evaluator : str or callable
-        A key of `TOOLBOXES`; or "module:function", "file.py:function" or the function itself,
-        with torchreid's signature (distmat, q_pids, g_pids, q_camids, g_camids, max_rank) or
-        ours (distances, query, gallery), returning (cmc, mAP), (cmc, mAP, mINP), (all_cmc,
-        all_AP, all_INP) or a `Result`. What takes clothes, by names such as q_clothids, gets
-        those of the labels.
+        A key of `TOOLBOXES`; or "module:function", "file.py:function" or the function itself. It
+        is fed by the names of its parameters, such as q_pids or q_clothids, or in torchreid's
+        order (distmat, q_pids, g_pids, q_camids, g_camids, max_rank), or gets (distances, query,
+        gallery). It returns (cmc, mAP), (cmc, mAP, mINP), (all_cmc, all_AP, all_INP), a `Result`,
+        or anything that names its numbers.
     convention : str or Convention, or several of them, optional
         Compare with these alone. Default: all that the labels suffice for and that are quick,
         and the rules of protocols.

@@ -59,6 +59,17 @@ def test_no_link_is_dead(page):
     assert dead_links(page, FILES) == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(ROOT / "docs")],
+                         ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_of_the_site_leads_to_no_page_outside(page):
+    """Sphinx stops there."""
+    found = TARGET.findall(CODE.sub("", page.read_text()))
+    targets = [max(groups).partition("#")[0] for groups in found]
+    outside = [target for target in targets if target.endswith(".md") and ":" not in target
+               and not (page.parent / target).resolve().is_relative_to(ROOT / "docs")]
+    assert outside == []
+
+
 def test_the_pages_are_checked():
     names = {str(page.relative_to(ROOT)) for page in PAGES}
     assert {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/index.md", "docs/recipes.md",

@@ -9,12 +9,10 @@ counts depend only on exact distances, not on the shape of tiles, and those of p
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import local
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -23,6 +21,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, Integers, blocks_of
 from reid_ref.arrays.cores import blas_threads, cores, in_threads
 from reid_ref.ranking.gates import Gate, Mask, every_gate
+from reid_ref.ranking.ranges import among_good, scratch
 
 Array = npt.NDArray[Any]
 
@@ -68,7 +67,12 @@ class Tile:
         """
         row, (n_rows, width) = sought.row, self.values.shape
         near, values, _ = self._near(images, counting, farthest)
-        start = np.searchsorted(near, width * np.arange(n_rows + 1))
+        ends = width * np.arange(n_rows + 1)
+        start = np.searchsorted(near, ends)
+        some = among_good(values, np.diff(start), row, sought.low, sought.high)
+        if some:
+            near, values = near[some[0]], values[some[0]]
+            start = np.searchsorted(near, ends)
         bits, size = width.bit_length(), np.diff(start)
         centre = farthest  # finite where an image is near
         key = scratch("key", near.shape, np.dtype(np.int64))
@@ -76,8 +80,9 @@ class Tile:
         key += near
         rows = np.arange(n_rows, dtype=np.int64)
         key += np.repeat((rows << 32 + bits) - width * rows, size)
-        for first, last in zip(start.tolist(), start[1:].tolist()):
-            key[first:last].sort()  # row by row is faster than all at once
+        # Many are sorted faster row by row, some all at once.
+        for first, last in [(0, len(key))] if some else zip(start.tolist(), start[1:].tolist()):
+            key[first:last].sort()
         row_key = row << 32 + bits
         lowest, highest = (_ordinal(side.copy(), centre[row], 1).astype(np.int64)
                            for side in (sought.low, sought.high))
@@ -89,8 +94,8 @@ class Tile:
 
         itself = by_itself(first, last, sought.image - images.start, columns)
         nearer, place = outside(first, last, start[row], itself)
-        return nearer_alone(nearer), (np.searchsorted(start, place, side="right") - 1,
-                                      columns(place))
+        return nearer_alone(nearer + some[1] if some else nearer), (
+            np.searchsorted(start, place, side="right") - 1, columns(place))
 
     def _near(self, images: slice, counting: Counting,
               farthest: Array) -> tuple[Integers, Array, Mask]:
@@ -446,21 +451,6 @@ def _ordinal(values: Array, centre: Any, times: Any) -> npt.NDArray[np.int32]:
     return number
 
 
-#: Memory of each thread; to take and return it tile by tile takes longer than to sort in it.
-_room = local()
-
-
-def scratch(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Return an array in the memory of this thread, which the next call for `name` takes again."""
-    size = math.prod(shape) * dtype.itemsize
-    room = getattr(_room, name, None)
-    if room is None or len(room) < size:
-        room = np.empty(size, np.uint8)
-        setattr(_room, name, room)
-    array: Array = room[:size].view(dtype).reshape(shape)
-    return array
-
-
 def places(images: Integers, columns: Integers) -> Integers:
     """Return the position of each image in `columns`, which ascend; -1 if it is not in them."""
     place = np.searchsorted(columns, images)
@@ -633,7 +623,7 @@ def outside(first: Integers, last: Integers, row_start: Integers,
     """
     order = np.argsort(first, kind="stable")
     reach = np.maximum.accumulate(last[order])
-    is_new = np.append(True, first[order][1:] > reach[:-1])[:len(first)]
+    is_new = np.append(True, first[order][1:] >= reach[:-1])[:len(first)]
     is_end = np.append(is_new[1:], True)[:len(first)]
     is_range = ~(is_new & is_end & itself[order])
     begin, end = first[order][is_new & is_range], reach[is_end & is_range]

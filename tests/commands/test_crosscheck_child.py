@@ -19,6 +19,7 @@ from tests.commands import faulty
 from tests.commands.common import assert_one_line_error, command
 from tests.commands.test_crosscheck import crosscheck, data, made, raising
 from tests.installed import version_of
+from tests.nightly import cases
 from tests.refusals import refused
 
 resource = pytest.importorskip("resource")
@@ -87,7 +88,7 @@ def children():
             for child in (task / "children").read_text().split()}
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@pytest.mark.parametrize("name", cases(list(FAULTY)[::2], FAULTY))
 def test_faulty(name, capfd):
     evaluator, verdict, sentence = FAULTY[name]
     before = children()

@@ -147,8 +147,11 @@ def objects(value, key=""):
         yield from objects(inner)
 
 
-@pytest.mark.parametrize(("shape", "words", "status"), COMMANDS,
-                         ids=[words for _, words, _ in COMMANDS])
+SOME = cases(COMMANDS[::2], COMMANDS)
+
+
+@pytest.mark.parametrize(("shape", "words", "status"), SOME,
+                         ids=[words for _, words, _ in SOME])
 def test_every_command_prints_what_the_schema_says(shape, words, status, folder, capsys):
     value, err = answer(words, folder, capsys, status)
     hold(shape, value)

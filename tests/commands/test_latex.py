@@ -16,6 +16,12 @@ CLASSES = [r"\documentclass[twocolumn]{article}", r"\documentclass[10pt,conferen
            r"\documentclass[sigconf,nonacm]{acmart}"]
 
 
+@pytest.fixture(autouse=True)
+def _pdflatex():
+    if shutil.which("pdflatex") is None:
+        absent("pdflatex is not installed", "REID_REF_LATEX")
+
+
 def tables(folder):
     """Every kind of table by the command that prints it; single ones are a column wide."""
     for name, wrong in (("ours", 2), ("baseline", 12)):
@@ -33,8 +39,6 @@ def tables(folder):
 
 def pdflatex(folder, text):
     """Set a text; return the log."""
-    if shutil.which("pdflatex") is None:
-        absent("pdflatex is not installed", "REID_REF_LATEX")
     (folder / "paper.tex").write_text(text)
     subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
                    cwd=folder, capture_output=True, check=False, timeout=300)

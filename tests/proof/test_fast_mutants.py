@@ -403,9 +403,10 @@ def check_open_pairs():
     counting = afresh("ranking.counting")
     rng, none = np.random.default_rng(1), np.zeros(0, np.int64)
     columns = np.arange(60)
+    ranges = afresh("ranking.ranges")
     for scale, slack, farthest, few in itertools.product(
             (1., 1e9), (.3, 2.6), (12, 12, 12, 1), (32, 6, 0)):
-        counting.FEW = few
+        counting.FEW, ranges.OF_RANGE, ranges.LEAST = few, 1, few
         every = scale * rng.integers(0, 12, (5, 80))
         query, image = np.nonzero((rng.random((5, 80)) < .1) & (every < scale * farthest))
         goods = counting.Goods(query, image, every[query, image])
@@ -493,6 +494,42 @@ def check_counting():
     same(counting.count_before(part_of, few, 1, everything), [[3], [0], [0]])
     same(list(counting.in_threads(abs, range(9))), range(9))
     counting.OPEN_AT_ONCE = 2**17
+
+
+def check_ranges_of_distance():
+    """What is chosen has all that may be at a good image's distance; the others are counted."""
+    ranges = afresh("ranking.ranges")
+    ranges.OF_RANGE, ranges.LEAST = 2, 1
+    rng = np.random.default_rng(0)
+    for dtype, most, off in itertools.product((np.float32, np.float64), (1024, 5), (0, .004)):
+        ranges.MOST = most
+        size = rng.integers(30, 90, 8)
+        starts = np.cumsum(size) - size
+        values = rng.standard_normal(size.sum()).astype(dtype)
+        values[starts] = -np.inf, -7, 0., -0., 7, 8, 9, 9
+        row = np.sort(rng.choice([0, 1, 2, 4, 5, 7], 20))
+        middle = values[starts[row] + rng.integers(1, 30, 20)]
+        low, high = (middle - off).astype(dtype), (middle + off).astype(dtype)
+        farthest = [max(high[row == k], default=-np.inf) for k in range(8)]
+        rows = np.repeat(np.arange(8), size)
+        is_near = values <= np.take(farthest, rows)
+        values, rows = values[is_near], rows[is_near]
+        size = np.bincount(rows, minlength=8)
+        found = ranges.among_good(values, size, row, low, high)
+        assert found is not None
+        chosen, before = found
+        same(chosen, np.unique(chosen))
+        assert len(chosen) < len(values) * (.5 if most > 5 else .8)
+        for k in range(20):
+            of_row = np.flatnonzero(rows == row[k])
+            among = np.intersect1d(chosen, of_row)
+            is_open = (values[of_row] >= low[k]) & (values[of_row] <= high[k])
+            assert set(of_row[is_open]) <= {*among}
+            same(before[k] + (values[among] < low[k]).sum(), (values[of_row] < low[k]).sum())
+    assert ranges.among_good(values, size, row, low, high + np.inf) is None
+    assert ranges.among_good(values, size, row, low - np.inf, high) is None
+    ranges.LEAST = 99
+    assert ranges.among_good(values, size, row, low, high) is None
 
 
 def check_ranges():
@@ -956,6 +993,20 @@ MUTANTS = {
         "np.{{minimum => maximum}}.reduceat(ranks, first)", "[place[good]]{{ + ~kept[good] => }}",
         "order = by_image{{[by_new_rank] => }}",
     ]),
+    "ranking.ranges": ((check_ranges_of_distance, check_open_pairs), [
+        "{{np.minimum => np.maximum}}.at(lowest", "{{np.maximum => np.minimum}}.at(np",
+        "np.isfinite({{width => lowest}}[row])",
+        "np.isfinite({{width => highest}}[row])", "np.isinf(per_range)] = {{1 => np.inf}}", "number *= {{of_rows(per_range) => 1}}",
+        "number += {{2 => 1}}\n", "np.maximum(number, {{1 => -9}}, out",
+        "stride = n_ranges{{ + 4 =>  + 2}}", "np.repeat({{of_row => of_row[::-1]}}, size)",
+        "dtype=np.int32){{ * stride => }}, size)", "place[...] = number{{ =>  // 2}}",
+        "for side in ({{low, high => high, low}}))", "for side in ({{low, high => low, low}}))",
+        "astype(np.int64){{ + stride * row => }}", "(place, first, last{{ + 1 => }})",
+        "np.cumsum(begun - ended) {{> => >=}} 0", "{{    counts[has_good] = 0\n => }}",
+        "before = np.append({{0 => 9}}, np.cumsum(counts))",
+        "before[first]{{ - before[stride * row] => }}",
+        "np.flatnonzero({{has_good => ~has_good}}.take",
+        "n_ranges < {{LEAST => 0}}"]),
     "ranking.counting": ((check_counting, check_open_pairs, check_ranges, *RANKS,
                           check_features), [
         "np.{{less_equal => less}}(self.values", "slice({{block.start +  => }}inner.start",
@@ -974,7 +1025,8 @@ MUTANTS = {
         "{{key[first:last].sort() => pass}}", "row_key + (lowest {{ => + 1 }}<< bits)",
         "(highest {{+ 1  => }}<< bits))",
         "outside(first, last, {{start[row] => 0 * row}}, itself)",
-        '(nearer), (np.searchsorted(start, place, side="{{right => left}}")',
+        '            np.searchsorted(start, place, side="{{right => left}}")',
+        "nearer{{ + some[1] if some else nearer => }}",
         "- n_inside(first){{ + n_inside(row_start) => }}",
         "np.maximum.accumulate(last[order]){{ =>  - 1}}",
         "np.count_nonzero(values[:end] {{== => >=}} number)",
@@ -1006,7 +1058,6 @@ MUTANTS = {
         "{{self.columns[key[place] & (1 << bits) - 1] => (key[place] & (1 << bits) - 1)}}",
         "{{    values += np.float32(0)  # makes -0 the same as 0\n => }}",
         "{{    number ^= number >> 31 & 0x7FFFFFFF\n => }}",
-        "if room is None{{ or len(room) < size => }}:",
         "for side in ({{sought.low => sought.high}}, sought.high)",
         "counting.columns {{& => |}} band.columns", "done(share{{ * number / sum(counted) => }})",
         "(upper - lower) / {{8 => 4 => 9}}", "(middle{{ + off => }}).astype",
@@ -1262,6 +1313,6 @@ def test_the_fast_path_itself_passes(check):
 
 
 @pytest.mark.parametrize("name, snippet, replacement", nightly.cases(
-    each(MUTANTS)[::5], each(MUTANTS)))
+    each(MUTANTS)[::8], each(MUTANTS)))
 def test_mutant_is_caught(name, snippet, replacement):
     assert is_caught(ROOMS, MUTANTS[name][0], name, snippet, replacement)

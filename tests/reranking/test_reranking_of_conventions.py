@@ -5,8 +5,6 @@ whose norms vary; made_rerank.py made the features.
 """
 import json
 import re
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -106,10 +104,6 @@ def test_every_re_ranking_is_recorded_and_every_toolbox_decided():
     used = {CONVENTIONS[name].reranking.variant for name in recorded}
     assert used == set(VARIANTS)
     assert {record.base for record in map(CONVENTIONS.get, FUNCTIONS)} > {"torchreid"}
-
-
-def test_recorded_problem_is_made_again():
-    subprocess.run([sys.executable, str(SCRIPTS / "made_rerank.py"), "--check"], check=True)
 
 
 def test_norms_of_the_problem_vary_by_15_percent():

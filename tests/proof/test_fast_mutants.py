@@ -996,7 +996,8 @@ MUTANTS = {
     "ranking.ranges": ((check_ranges_of_distance, check_open_pairs), [
         "{{np.minimum => np.maximum}}.at(lowest", "{{np.maximum => np.minimum}}.at(np",
         "np.isfinite({{width => lowest}}[row])",
-        "np.isfinite({{width => highest}}[row])", "np.isinf(per_range)] = {{1 => np.inf}}", "number *= {{of_rows(per_range) => 1}}",
+        "np.isfinite({{width => highest}}[row])", "np.isinf(per_range)] = {{1 => np.inf}}",
+        "number *= {{of_rows(per_range) => 1}}",
         "number += {{2 => 1}}\n", "np.maximum(number, {{1 => -9}}, out",
         "stride = n_ranges{{ + 4 =>  + 2}}", "np.repeat({{of_row => of_row[::-1]}}, size)",
         "dtype=np.int32){{ * stride => }}, size)", "place[...] = number{{ =>  // 2}}",

@@ -62,8 +62,9 @@ class Tile:
               sought: Sought) -> tuple[Before, Open]:
         """Count the images before each good image, but for those that the error leaves open.
 
-        The candidates, images of a part up to the row's farthest good image, are put in order as
-        whole numbers of row, value and column: few long calls, which release Python's lock.
+        The candidates, images of a part up to the row's farthest good image (if these are many,
+        those that `among_good` chooses), are put in order as whole numbers of row, value and
+        column: few long calls, which release Python's lock.
         """
         row, (n_rows, width) = sought.row, self.values.shape
         near, values, _ = self._near(images, counting, farthest)

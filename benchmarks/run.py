@@ -62,6 +62,8 @@ def main() -> None:
     output = options.output or (RESULTS / f"{name}.json" if whole else None)
     if output is not None:
         write(report, output)
+    if failed := [name for name in names if name not in numbers]:
+        raise SystemExit(f"failed, and left out: {', '.join(failed)}")
 
 
 def arguments() -> argparse.Namespace:

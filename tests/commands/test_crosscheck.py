@@ -389,7 +389,17 @@ def test_the_difference_is_explained(evaluator, choice, arrays, defect):
 
 def test_what_cannot_be_explained_is_said():
     check = crosscheck(made(lambda hits, n: step(hits, n) ** 1.25), *data())
-    assert check.verdict == "different"
+    assert (check.verdict, check.closest, check.reference) == ("different", None, None)
+    assert (check.agreement, check.queries, check.first_difference) == ({}, None, None)
+    report = " ".join(as_text(check).split())
+    assert "verdict DIFFERENT: it follows no convention that was tried theirs mAP 0." in report
+    assert "no convention gives half of its APs, and none does with one or two" in report
+
+
+def test_a_convention_with_most_of_the_aps_is_the_closest():
+    check = crosscheck(made(lambda hits, n: step(hits, n) ** (1 if hits[0] else 1.25)), *data())
+    assert check.closest == "torchreid-function"
+    assert 2 * check.queries.equal > check.queries.compared > check.queries.equal
     assert check.first_difference.why == "not explained by one or two of the choices known here"
 
 

@@ -119,8 +119,8 @@ def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = ()) -> str:
              ("given", check.fed), ("verdict", verdict(check)),
              *((label, problem) for problem in check.problems)]
     lines = named_rows(first, INDENT)
-    if check.reference is not None:
-        lines += ["", *_numbers(check), "", *_per_query(check)]
+    for part in (_numbers(check), _per_query(check)):
+        lines += ["", *part] if part else []
     return "\n".join(lines + named_rows([
         *(("note", remark) for remark in check.remarks),
         *(("known fault", text) for text in check.defects.values()),
@@ -152,13 +152,14 @@ def verdict(check: CrossCheck) -> str:
 
 def _numbers(check: CrossCheck) -> list[str]:
     cells = []
+    reference = check.reference
     for field in ("mAP", "mINP", *(f"Rank_{k}" for k in RANKS)):
-        theirs, ours = getattr(check, field), getattr(check.reference, field)
-        if theirs is not None and ours is not None:
-            cells.append([field.replace("_", "-"), repr(theirs), repr(ours),
-                          f"{theirs - ours:.2g}"])
-    lines = table_lines(["", "theirs", str(check.closest), "difference"], cells,
-                        indent=10) if cells else []
+        theirs, ours = getattr(check, field), getattr(reference, field, None)
+        if theirs is not None and (reference is None or ours is not None):
+            cells.append([field.replace("_", "-"), repr(theirs), *(
+                () if ours is None else (repr(ours), f"{theirs - ours:.2g}"))])
+    heads = ["", "theirs", *(() if reference is None else (str(check.closest), "difference"))]
+    lines = table_lines(heads, cells, indent=10) if cells else []
     words = {"ap": "AP of each query", "cmc": "all of CMC"}
     return lines + named_rows([
         ("", f"{words[name]}: {LEVELS[item.level][0]} (largest difference "

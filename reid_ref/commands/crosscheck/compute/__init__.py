@@ -91,8 +91,8 @@ class CrossCheck(Value, Ranks):
         The convention that a built-in evaluator should follow.
     closest : str or None
         The convention that it follows; or else the one from which a choice or two lead to its
-        APs, or the one with the most equal APs. None if there is too little to compare, such
-        as a mean alone.
+        APs, or the one with the most equal APs. None if these are fewer than half, or if there is
+        too little to compare, such as a mean alone.
     left_out : dict of str to str
         Conventions that were not tried, with the reason.
     Rank_1, Rank_5, Rank_10, Rank_20, mAP, mINP, cmc, ap
@@ -270,6 +270,8 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: C
     reason = None
     if matches and answer.ap is not None and matches[0].level("ap") == DIFFERS:
         matches, reason = explaining_choices(arrays, matches, answer.ap)
+        if reason is None and not _is_near(answer.ap, matches[0]):
+            matches = []
     match = matches[0] if matches else None
     agrees = match is not None and match.agrees
     wrong = problems(answer, queries, len(arrays.gallery),
@@ -289,6 +291,12 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: C
         problems=tuple(wrong), failure=outcome.failure,
         printed="\n".join(filter(None, (loading.printed.strip(), outcome.printed.strip()))),
         warned=tuple(dict.fromkeys(loading.warned + outcome.warned)))
+
+
+def _is_near(theirs: Doubles, match: Match) -> bool:
+    """Return whether half of the APs that it gave, or more, are those of a convention."""
+    known = match.compared & ~np.isnan(theirs)
+    return bool(2 * match.equal.sum() >= known.sum())
 
 
 def _left_out(given: Candidates, tried: list[Match]) -> dict[str, str]:
@@ -374,15 +382,19 @@ def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP")
                        + ("" if matches else "; means alone name no convention"))
-    if not matches:
-        return remarks
-    match, n_good = matches[0], matches[0].result.per_query.n_good
+    n_good = matches[0].result.per_query.n_good if matches else np.ones(len(queries))
     if not n_good.all():
         remarks.append(f"{np.sum(n_good == 0)} of {len(n_good)} queries have no good image")
     silent = [k for k in sorted(refused) if n_good[k]]
     if answer.ap is not None and silent:
-        remarks.append(f"asked alone, it fails on {len(silent)} with a good image, first on query "
+        good = " with a good image" * bool(matches)
+        remarks.append(f"asked alone, it fails on {len(silent)}{good}, first on query "
                        f"{queries[silent[0]]}: {refused[silent[0]]}")
+    if not matches:
+        return remarks if answer.ap is None else [
+            *remarks, "no convention gives half of its APs, and none does with one or two of the "
+            "other choices known here"]
+    match = matches[0]
     if match.level("ap") < DIFFERS == match.level("mAP"):
         remarks.append(_mean_remark(answer, match))
     if match.level("cmc") == DIFFERS:

@@ -12,6 +12,7 @@ import reid_ref
 from reid_ref import Labels, compat
 from reid_ref.arrays.user_warnings import each_warning_once, warn, without_warnings
 from tests.documents import ROOT
+from tests.nightly import cases
 
 RNG = np.random.default_rng(3)
 QUERY = Labels([1, 2, 3, 9, 3, 1], [1, 1, 2, 2, 1, 2], clothes=[1] * 6)   # 9 has no good image
@@ -187,7 +188,8 @@ def state():
 
 
 def test_threads_leave_warnings_as_they_are(folder):
-    calls, barrier, failed = {**WARN, **SILENT}, threading.Barrier(8), []
+    n = cases(4, 8)
+    calls, barrier, failed = {**WARN, **SILENT}, threading.Barrier(n), []
 
     def work():
         for name, call in calls.items():
@@ -206,7 +208,7 @@ def test_threads_leave_warnings_as_they_are(folder):
         before = state()
         sys.setswitchinterval(1e-6)
         try:
-            threads = [threading.Thread(target=work) for _ in range(8)]
+            threads = [threading.Thread(target=work) for _ in range(n)]
             for thread in threads:
                 thread.start()
             for thread in threads:

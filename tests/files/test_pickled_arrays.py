@@ -13,6 +13,7 @@ from reid_ref.files.numpy_pickles import NotPlain, unwrapped
 from tests.files.test_files import assert_is_made
 from tests.files.test_names import CAMIDS, GF, PIDS, QF
 from tests.installed import version_of
+from tests.nightly import cases
 
 _RECONSTRUCT, _SCALAR = (np.zeros(0).__reduce__()[0], np.int64(0).__reduce__()[0])
 _INTEGERS = (3, "<", None, None, None, -1, -1, 0)
@@ -109,14 +110,15 @@ def save(path, pids, **further):
 
 def test_forged_arrays_and_scalars_end_in_one_line(tmp_path):
     """Every claim is refused, in a process that numpy's own reader would end."""
-    for k, attack in enumerate(ATTACKS.values()):
+    attacks = cases([*ATTACKS.values()][::3], [*ATTACKS.values()])
+    for k, attack in enumerate(attacks):
         save(tmp_path / f"{k:03}.pt", attack)
         save(tmp_path / f"{k:03}_unused.pt", PIDS, unused=attack)
     done = subprocess.run([sys.executable, "-c", _CHILD], cwd=tmp_path, capture_output=True,
                           text=True)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.replace("\n\n", "\n").splitlines()
-    assert len(lines) == 2 * len(ATTACKS)
+    assert len(lines) == 2 * len(attacks)
     assert [line for line in lines if not line.startswith("2 1 1 True")] == []
 
 

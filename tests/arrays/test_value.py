@@ -66,6 +66,16 @@ PUBLIC = public_classes()
 del PUBLIC["Variation"]  # a record of functions, which is pickled by its name
 
 
+def one_ap_otherwise(distmat, q_pids, g_pids, q_camids, g_camids):
+    """An evaluator that follows a convention on all queries but one."""
+    result = reid_ref.evaluate_distances(
+        distmat, reid_ref.Labels(q_pids, q_camids), reid_ref.Labels(g_pids, g_camids),
+        convention="torchreid-function")
+    ap = result.per_query.ap.copy()
+    ap[0] *= .9
+    return result.cmc, np.nanmean(ap), ap
+
+
 def answers():
     """What public functions return."""
     data = reid_ref.ResultFile("arrays", QUERY, GALLERY, distances=DISTANCES)
@@ -91,7 +101,7 @@ def answers():
     yield reid_ref.Finding("doctor:x", "note", "", {"share": .5})
     yield reid_ref.explain(data, "matlab", "torchreid")
     yield reid_ref.validate(data, published="50.0/30.2")
-    yield reid_ref.crosscheck(data, lambda *arrays, **options: (np.ones(40), .5))
+    yield reid_ref.crosscheck(data, one_ap_otherwise)
     yield dataclasses.replace(data, ranked=RankedLists([np.arange(3)] * 12, "list {}".format))
     yield datasets.Recognised(datasets.FINGERPRINTS["market1501"], ("x",)), datasets.FORMS
     yield files.LAYOUTS

@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/run.py [--quick] [--only WORK ...] [--output FILE.json]
 
-A full run takes about 25 minutes, 14 GiB of memory and 6 GiB of disk. It writes results/KIND.json,
+A full run takes about an hour, 14 GiB of memory and 6 GiB of disk. It writes results/KIND.json,
 the newest run of this kind of processor, a picture if matplotlib is installed, and the table of
 README.md; --quick and --only write only where --output says.
 """

@@ -20,8 +20,9 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, blocks_of
 from reid_ref.arrays.cores import blas_threads, cores, in_threads
+from reid_ref.arrays.scratch import scratch
 from reid_ref.ranking.gates import Gate, Mask, every_gate
-from reid_ref.ranking.ranges import among_good, scratch
+from reid_ref.ranking.ranges import among_good
 
 Array = npt.NDArray[Any]
 

@@ -78,7 +78,7 @@ def squares(features: Array) -> Doubles:
     sums = np.empty(len(features))
 
     def work(chunks: list[slice]) -> None:
-        room = np.empty((2, chunks[0].stop - chunks[0].start, features.shape[1]))
+        room = np.empty((chunks[0].stop - chunks[0].start, features.shape[1]))
         for chunk in chunks:
             sums[chunk] = _row_sums(features[chunk], features[chunk], room)
 
@@ -101,7 +101,7 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers,
         # Buffers, for fresh memory takes longer than the sums.
         shape = chunks[0].stop - chunks[0].start, query.shape[1]
         left, right = (np.empty(shape, side.dtype) for side in (query, gallery))
-        room = np.empty((2, *shape))
+        room = np.empty(shape)
         for chunk in chunks:
             n = chunk.stop - chunk.start
             # No index is out of range; but "raise" would copy the buffer.
@@ -114,11 +114,9 @@ def pair_products(query: Array, gallery: Array, row: Integers, image: Integers,
 
 
 def _row_sums(left: Array, right: Array, room: Array) -> Doubles:
-    product, factor = room[:, :len(left)]  # numpy's order of addition depends on strides
+    product = room[:len(left)]  # numpy's order of addition depends on strides
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # `checked_squares` checks
-        # To multiply singles into doubles at once keeps Python's lock, which threads wait for.
-        product[...], factor[...] = left, right
-        product *= factor
+        np.multiply(left, right, out=product, dtype=np.float64, casting="same_kind")
         sums: Doubles = product.sum(axis=1)
     return sums
 

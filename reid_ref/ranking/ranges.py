@@ -1,18 +1,17 @@
 """Near images that need no order: those at distances that no good image can be at.
 
-They are counted in a third of the time in which they are put in order.
+To count them takes less time than to put them in order (`benchmarks/stages.py`).
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from threading import local
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import Integers
+from reid_ref.arrays.scratch import scratch
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +26,7 @@ def among_good(values: Array, size: Integers, row: Integers, low: Array,
 
     The distances of a row, from its nearest good image to its farthest, are cut into ranges of
     one width. An image in a range that no good image can be in comes before or after each of
-    them. The number of a range, as it is rounded, never falls where the distance grows.
+    them. The number of a range, as it is rounded, never falls as the distance grows.
 
     Parameters
     ----------
@@ -44,7 +43,7 @@ def among_good(values: Array, size: Integers, row: Integers, low: Array,
         Places in `values`, ascending.
     before : int64, shape (good pairs,)
         The others that come before the good image. None instead of both: all are to be put in
-        order, which takes no longer, or a distance is infinite.
+        order, which takes no longer, or the width is not finite.
 
     Examples
     --------
@@ -91,18 +90,3 @@ def among_good(values: Array, size: Integers, row: Integers, low: Array,
     before = np.append(0, np.cumsum(counts))
     return (np.flatnonzero(has_good.take(place, mode="clip")),
             before[first] - before[stride * row])
-
-
-#: Memory of each thread; to take and return it tile by tile takes longer than to sort in it.
-_room = local()
-
-
-def scratch(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Return an array in the memory of this thread, which the next call for `name` takes again."""
-    size = math.prod(shape) * dtype.itemsize
-    room = getattr(_room, name, None)
-    if room is None or len(room) < size:
-        room = np.empty(size, np.uint8)
-        setattr(_room, name, room)
-    array: Array = room[:size].view(dtype).reshape(shape)
-    return array

@@ -14,6 +14,7 @@ import os
 import struct
 import zlib
 from dataclasses import dataclass
+from io import BufferedReader
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -29,6 +30,8 @@ _CLASSES = (
 _COMPLEX = 0x0800
 _MOST_PACKED = 1100     # zlib makes at most 1,032 bytes of one
 _WINDOW = 1 << 16     # bytes at the start of a compressed array that hold its whole header
+
+Bytes = bytes | bytearray | memoryview
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def variables(file: BinaryIO) -> list[Variable]:
     return arrays
 
 
-def _variable(header: bytes | bytearray, size: int, order: str, start: int,
+def _variable(header: Bytes, size: int, order: str, start: int,
               packed: int) -> Variable | None:
     """Return the header of an array; None for an array without one."""
     if size == 0:
@@ -102,12 +105,12 @@ def _variable(header: bytes | bytearray, size: int, order: str, start: int,
     kind, at, length, following = _element(header, following, order)
     if kind not in _NAMES or min(shape) < 0 or at + length > len(header):
         raise ValueError(f"an array without its name at byte {start}")
-    text = header[at:at + length].decode("latin1")
+    text = str(header[at:at + length], "latin1")
     return Variable(text, name, shape, bool(value & _COMPLEX), start, packed, size, following,
                     order)
 
 
-def _element(data: bytes | bytearray, at: int, order: str) -> tuple[int, int, int, int]:
+def _element(data: Bytes, at: int, order: str) -> tuple[int, int, int, int]:
     """Return an element's type, where its data begin, their length, where the next begins."""
     kind, length = struct.unpack_from(order + "II", data, at)
     if kind >> 16:     # a small element: type, length and data in eight bytes
@@ -117,7 +120,7 @@ def _element(data: bytes | bytearray, at: int, order: str) -> tuple[int, int, in
     return kind, at + 8, length, at + 8 + length + -length % 8
 
 
-def read_array(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
+def read_array(file: BufferedReader, variable: Variable) -> npt.NDArray[Any]:
     """Return an array of numbers, a sparse one in full; of a cell array one of objects.
 
     Raises
@@ -125,15 +128,17 @@ def read_array(file: BinaryIO, variable: Variable) -> npt.NDArray[Any]:
     ValueError, struct.error, zlib.error
         The array is damaged.
     """
+    data: Bytes
     file.seek(variable.start)
     if variable.packed:
         data, at = _decompress(file, variable), 8 + variable.body
     else:
-        data, at = bytearray(file.read(variable.size)), variable.body
+        room = np.empty(variable.size, np.uint8)
+        data, at = room.data[:file.readinto(room.data)], variable.body
     return (_cells if variable.kind == "cell" else _numbers)(data, at, variable)
 
 
-def _cells(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
+def _cells(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
     """Return the arrays of a cell array, in its shape."""
     order, n = variable.order, math.prod(variable.shape)
     if 8 * n > len(data):
@@ -148,7 +153,7 @@ def _cells(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
     return cells.reshape(variable.shape, order="F")
 
 
-def _numbers(data: bytearray, at: int, variable: Variable) -> npt.NDArray[Any]:
+def _numbers(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
     parts, rest = [], 2 if variable.kind == "sparse" else 0
     for _ in range(rest + 1 + variable.is_complex):
         kind, start, length, at = _element(data, at, variable.order)

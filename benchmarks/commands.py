@@ -25,13 +25,8 @@ def commands(size: Size, folder: Path) -> Numbers:
     dimensions, `doctor` and `evaluate --strict`.
     """
     market, dims = made.market(size.share), size.dims[-1]
-    query, gallery = made.both_features(market, "middle", dims)
-    arrays = {"query_f": query, "gallery_f": gallery,
-              **{f"{side}_{name}": getattr(getattr(market, side), field)
-                 for side in ("query", "gallery")
-                 for name, field in (("label", "identity"), ("cam", "camera"))}}
-    np.savez(folder / "a.npz", **arrays)
-    savemat(folder / "a.mat", arrays)
+    arrays = write_files(market, dims, folder)
+    query, gallery = arrays["query_f"], arrays["gallery_f"]
     np.savez(folder / "b.npz", **{**arrays, "query_f": query + np.float32(1e-3)})
     kept = made.kept(market, gallery)
     product = np.zeros((len(query), len(kept)), np.float32)
@@ -51,6 +46,18 @@ def commands(size: Size, folder: Path) -> Numbers:
     return {"dims": dims, "seconds": times, "bytes_beyond_input": {
         name: run(works[name], folder) - held
         for name in ("evaluate npz", "evaluate mat", "compare npz")}}
+
+
+def write_files(market: made.Market, dims: int, folder: Path) -> dict[str, Any]:
+    """Write made features to `a.npz` and `a.mat`; return the arrays."""
+    query, gallery = made.both_features(market, "middle", dims)
+    arrays = {"query_f": query, "gallery_f": gallery,
+              **{f"{side}_{name}": getattr(getattr(market, side), field)
+                 for side in ("query", "gallery")
+                 for name, field in (("label", "identity"), ("cam", "camera"))}}
+    np.savez(folder / "a.npz", **arrays)
+    savemat(folder / "a.mat", arrays)
+    return arrays
 
 
 def run(words: list[str], folder: Path) -> int:

@@ -21,7 +21,7 @@ from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
 from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.rerank import Rerank
-from reid_ref.commands.evaluate.show.means import Spread
+from reid_ref.commands.evaluate.show.means import MeanAnswer
 from reid_ref.commands.scripts.show import DriverLines, Scripts
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
@@ -43,7 +43,7 @@ SHAPES = {
     "per_query": (PerQueryFile, "the file of reid-ref evaluate FILE --per-query OUT.json"),
     "compare": (Compared, "reid-ref compare FILE FILE"),
     "compare_benchmarks": (MainTable, "reid-ref compare NAME=FILE,FILE NAME=FILE,FILE"),
-    "mean": (Spread, "reid-ref evaluate FILE FILE --mean runs|splits"),
+    "mean": (MeanAnswer, "reid-ref evaluate FILE FILE --mean runs|splits"),
     "rerank": (Rerank, "reid-ref rerank FILE"),
     "explain": (Explained, "reid-ref explain FILE"),
     "conventions": (Records, "reid-ref conventions"),

@@ -18,7 +18,7 @@ from reid_ref.arrays import InputError
 from reid_ref.cli import main
 from reid_ref.testing.installation import digest
 from reid_ref.testing.installation_answers import GROUPS
-from reid_ref.testing.installation_problems import DTYPES, problem
+from reid_ref.testing.installation_problems import DTYPES, made_problem
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 #: Of every problem; of every fiftieth one, since they take longest.
@@ -45,7 +45,7 @@ def problems(number):
         dtype = DTYPES[seed % len(DTYPES)]
         for name in [f"{kind} {dtype}" for kind in OFTEN] + SELDOM * (seed % 50 == 0):
             try:
-                answers = GROUPS[name](problem(seed, 7 + seed % 9, 30 + seed % 31))
+                answers = GROUPS[name](made_problem(seed, 7 + seed % 9, 30 + seed % 31))
             except InputError as error:  # a part without images
                 answers = str(error)
             yield f"problem {seed}, {name}", digest(answers)

@@ -201,7 +201,7 @@ class TieAnswer(OfFiles):
     signature: str
 
 
-def columns_of(bounds: TieBounds) -> dict[str, tuple[float, Doubles]]:
+def curves_of_bounds(bounds: TieBounds) -> dict[str, tuple[float, Doubles]]:
     return {"worst": bounds.worst, "expected": bounds.expected, "best": bounds.best}
 
 
@@ -209,7 +209,7 @@ def as_table(bounds: TieBounds, given: Iterable[tuple[str, str]], n_query: int,
              ranks: Sequence[int] = RANKS) -> str:
     """Return worst, expected and best numbers over the orders of ties, in percent."""
     text = [*named_rows(given), ""]
-    text += table_of_curves("percent", columns_of(bounds), ranks,
+    text += table_of_curves("percent", curves_of_bounds(bounds), ranks,
                             lambda value: f"{100 * value:.4f}")
     text += ["", *row("ties", tied_queries_text(bounds.tied, n_query)),
              *row("expected", "mean over all orders of ties, computed exactly")]
@@ -240,4 +240,4 @@ def run(request: Request) -> None:
                     bounds, input_of(request.files, data), len(data.query), ranks),
                 json=lambda: TieAnswer(
                     request.files, data.layout, convention.name, bounds.tied,
-                    curves_of(columns_of(bounds), length), str(bounds.signature)))
+                    curves_of(curves_of_bounds(bounds), length), str(bounds.signature)))

@@ -18,7 +18,7 @@ from reid_ref.evaluation.ranks import Ranking
 from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, spread_queries
-from reid_ref.result import Fingerprints, Result, fingerprint_of, spread
+from reid_ref.result import Fingerprints, Result, fingerprint_of, for_all
 from reid_ref.result.made import Asked, GalleryCounts, of_ranks
 from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import fields_of, measured_as, signature
@@ -114,5 +114,5 @@ def _statuses(ranks: GoodRanks, loaded: Loaded, gallery: Labels,
     matched = (ranks.found if can_rank is None else can_rank(ignored)[loaded.mask]) > 0
     status[~absent & ~matched] = "only junk"
     status[(ranks.n_kept == 0) & (absent | ~matched)] = "nothing kept"
-    every: npt.NDArray[np.str_] = spread(status, loaded.mask, "not loaded")
+    every: npt.NDArray[np.str_] = for_all(status, loaded.mask, "not loaded")
     return every

@@ -347,7 +347,7 @@ def _are_whole(row: str) -> bool:
     return all(_WHOLE.fullmatch(number) and -2**63 <= int(number) < 2**63 for number in numbers)
 
 
-def read_folder(folder: Path) -> Contents:
+def read_npy_folder(folder: Path) -> Contents:
     """Map the .npy files of a folder; what is wrong with one is known when it is needed."""
     values: dict[str, StoredArray] = {}
     try:

@@ -16,7 +16,7 @@ from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.disk import check_different, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
-from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_folder
+from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_npy_folder
 from reid_ref.files.given_labels import holds_ranked, lay_labels
 from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.layouts import (
@@ -179,12 +179,12 @@ def _different(paths: tuple[str | os.PathLike[str], ...]) -> list[Path]:
 def _contents(path: Path, alone: bool, names: dict[str, str]) -> Contents:
     """Return what a file holds; a single .npy file is read with those in its folder."""
     if alone and path.is_dir():
-        return read_folder(path)
+        return read_npy_folder(path)
     contents = read_contents(path)
     role = role_of(path.stem)
     if alone and contents.format == NPY and role is not None:
         names.setdefault(role, path.stem)
-        return read_folder(path.parent)
+        return read_npy_folder(path.parent)
     return contents
 
 

@@ -255,8 +255,8 @@ def fingerprint_of(labels: Labels) -> Checksums:
     return Checksums(fingerprint(labels.identity), fingerprint(labels.camera))
 
 
-def spread(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
-           absent: Any) -> npt.NDArray[Any]:
+def for_all(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
+            absent: Any) -> npt.NDArray[Any]:
     """Return one value per query, given those of the loaded queries."""
     if loaded.all():
         return values
@@ -471,7 +471,7 @@ class Result(Value):
             self.convention.mean(self.convention.counted(values, ranks.n_good))
             for values in by_name.values())
         return AtK(k, accuracy, precision, recall, mAP, per_query={
-            name: read_only(spread(values, loaded, np.nan)) for name, values in by_name.items()})
+            name: read_only(for_all(values, loaded, np.nan)) for name, values in by_name.items()})
 
     def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
         """Return the precision-recall curve of one query, over the images that it keeps.
@@ -565,7 +565,7 @@ class Result(Value):
             return self.per_query.values[which.name]
         loaded = self.per_query.status != "not loaded"
         values = which.of_queries(of_queries(self.ranks, loaded), self.convention)
-        return read_only(spread(values, loaded, np.nan))
+        return read_only(for_all(values, loaded, np.nan))
 
     def query_values(self, metric: str) -> QueryValues:
         """Return the values of each query whose mean a metric is; `interval` names the metrics.
@@ -583,12 +583,12 @@ class Result(Value):
         loaded = self.per_query.status != "not loaded"
         n_good, convention = self.per_query.n_good[loaded], self.convention
         in_mean = which.in_mean(convention, n_good)
-        values, counted = values[loaded], spread(in_mean, loaded, False)
+        values, counted = values[loaded], for_all(in_mean, loaded, False)
         values = values[in_mean] if which.of_curve else convention.counted(
             values, n_good, self.per_query.matched[loaded])
         if np.isnan(mean) or np.isnan(values).any():
             raise _no_interval(metric, convention.name, values, self.per_query.matched[counted])
-        return QueryValues(mean, spread(values, counted, 0.0), counted)
+        return QueryValues(mean, for_all(values, counted, 0.0), counted)
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
         """Return what an interval takes: values of each query, weights, and which ones count."""
@@ -792,8 +792,8 @@ class Result(Value):
 def in_mean(result: Result) -> npt.NDArray[np.bool_]:
     """Return which queries are in the mean of mAP: bool, shape (n,)."""
     loaded = result.per_query.status != "not loaded"
-    return spread(MEASURES["mAP"].in_mean(result.convention, result.per_query.n_good[loaded]),
-                  loaded, False)
+    return for_all(MEASURES["mAP"].in_mean(result.convention, result.per_query.n_good[loaded]),
+                   loaded, False)
 
 
 def counted_values(result: Result, values: Doubles, queries: Any) -> Doubles:

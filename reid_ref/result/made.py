@@ -12,7 +12,7 @@ from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, in_blocks, of_queries
-from reid_ref.result import Counts, Fingerprints, PerQuery, Result, spread
+from reid_ref.result import Counts, Fingerprints, PerQuery, Result, for_all
 from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import Signature
 
@@ -69,8 +69,8 @@ def of_ranks(ranks: GoodRanks, curve: Callable[[GoodRanks], Doubles], asked: Ask
               # Of the whole list, whatever `top_k` is.
               "mINP": once(_of_queries, metrics.inverse_negative_penalty, whole)}
     per_query = PerQuery(
-        values={name: spread(value, loaded, np.nan) for name, value in values.items()},
-        first_match=spread(cut.first_match, loaded, 0), n_good=ranks.n_good, n_junk=ranks.n_junk,
+        values={name: for_all(value, loaded, np.nan) for name, value in values.items()},
+        first_match=for_all(cut.first_match, loaded, 0), n_good=ranks.n_good, n_junk=ranks.n_junk,
         **asked._asdict())
     return Result(
         cmc=curve(cut), per_query=per_query, ranks=ranks, convention=convention,

@@ -18,7 +18,7 @@ from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import (
-    AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, Result, spread)
+    AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, Result, for_all)
 from reid_ref.result.made import Asked
 from reid_ref.result.statuses import STATUSES
 from reid_ref.signature import Signature
@@ -215,7 +215,7 @@ class Expectation(Result):
         if which.of_curve:
             check_count(which.k, "k", 1, len(self.cmc))
         counted = self.per_query.n_good > 0
-        return spread(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
+        return for_all(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
 
     def _source_values(self) -> dict[str, Any]:
         """Return what each query with a good image has on average; `match` is row after row."""
@@ -225,7 +225,7 @@ class Expectation(Result):
 
     def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
         values, counted = self._of_query(measure(metric)), self.per_query.n_good > 0
-        return np.where(counted, values, 0.0), spread(self.weight, counted, 0.0), counted
+        return np.where(counted, values, 0.0), for_all(self.weight, counted, 0.0), counted
 
 
 def of_chances(reciprocal: Doubles, weight: Doubles, match: Doubles, draws: Mapping[str, float],
@@ -247,7 +247,7 @@ def of_chances(reciprocal: Doubles, weight: Doubles, match: Doubles, draws: Mapp
     """
     matched, none = asked.status == "ok", np.zeros(len(asked.status), np.int64)
     per_query = PerQuery(
-        values={each.name: spread(each.expectation(reciprocal, match), matched, np.nan)
+        values={each.name: for_all(each.expectation(reciprocal, match), matched, np.nan)
                 for each in COLUMNS},
         first_match=none, n_good=matched.astype(np.int64), n_junk=none, **asked._asdict())
     n = len(weight)

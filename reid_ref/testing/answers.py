@@ -5,9 +5,7 @@ single number. Percent is recognised by mAP, and divided by 100.
 """
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,19 +14,11 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
 from reid_ref.testing.foreign import as_numbers, describe, short
+from reid_ref.testing.named import first_of, named_parts
+from reid_ref.testing.unnamed import by_values, refuse_part
 
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
 ROUNDING = 2.0**-20
-#: Names of what is returned, without _, - and spaces, and what it is.
-_NAMES = (
-    ("mINP", r"m(ean)?inp"),
-    ("INP", r"(all)?inps?"),
-    ("AP", r"(all|list|perquery|query)?(aps?|averageprecisions?)(s|perquery|all|list)?"),
-    ("mAP", r"(mean)?m?(ap|averageprecision)(mean|score)?|map(r|topk|all)?@?\d*"),
-    ("Rank", r"(?:cmc|r|rank|top|acc(?:uracy)?|recall|hits?)@?(\d+)"),
-    ("Rank", r"(?:precision|p)(?:at|@)?(1)"),
-    ("CMC", r"(all)?cmc(s|curve|scores?|topk)?|rankcurve"),
-    ("Rank", r"acc(?:uracy)?|topone|rankone()"))
 _EXPECTED = ("expected (cmc, mAP), (cmc, mAP, mINP), (cmc, all_AP, all_INP), a dict or an object "
              "that names its numbers, or a Result")
 
@@ -135,12 +125,11 @@ def merged(answers: list[Answer]) -> Answer:
     return first
 
 
-# ------------------------------------------------------------------ by names
 def _read(value: Any, function: str) -> Answer:
-    parts = _of_result(value) or _first_of(_named(value))
+    parts = _of_result(value) or first_of(named_parts(value))
     told: tuple[str, ...] = ()
     if not parts:
-        parts, told = _by_values(value, function)
+        parts, told = by_values(value, function)
     if not parts:
         raise InputError("", got=f"it returned {short(value)}", remedy=_EXPECTED)
     return _answer(parts, told)
@@ -155,156 +144,6 @@ def _of_result(value: Any) -> dict[Any, Any] | None:
     return {name: part for name, part in found.items() if part is not None}
 
 
-def _members(value: Any) -> Iterator[tuple[Any, Any]]:
-    if isinstance(value, Mapping):
-        yield from value.items()
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield from ((each.name, getattr(value, each.name)) for each in fields(value))
-    elif hasattr(value, "_asdict"):
-        yield from value._asdict().items()
-    elif hasattr(value, "__dict__") and as_numbers_or_none(value) is None:
-        yield from ((name, part) for name, part in vars(value).items() if name[0] != "_")
-
-
-def as_numbers_or_none(value: Any) -> npt.NDArray[Any] | None:
-    """Return numbers as an array, or None where looking at them fails."""
-    try:
-        return as_numbers(value)
-    except Exception:
-        return None
-
-
-def _named(value: Any, parent: str = "") -> Iterator[tuple[Any, Any]]:
-    """Yield what a name tells of each number, with the number: "mAP", ("Rank", 5) and so on."""
-    for name, part in _members(value):
-        kind = meaning(name, parent)
-        if isinstance(part, Mapping) or is_dataclass(part):
-            yield from _named(part, str(name))
-        elif kind is not None and as_numbers_or_none(part) is not None:
-            yield kind, part
-
-
-def _first_of(named: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return the first part of each kind, one of vectors and numbers if there is any."""
-    found: dict[Any, Any] = {}
-    for kind, part in named:
-        before = as_numbers_or_none(found.get(kind))
-        if before is None or before.ndim > 1:
-            found[kind] = part
-    return found
-
-
-def meaning(name: Any, parent: str = "") -> Any:
-    """Return what a name of a number means, or None.
-
-    Examples
-    --------
-    >>> meaning("mean_average_precision"), meaning("rank-5"), meaning(10, "cmc"), meaning("time")
-    ('mAP', ('Rank', 5), ('Rank', 10), None)
-    """
-    if isinstance(name, (int, np.integer)) or str(name).isdigit():
-        kind = meaning(parent) if parent else None
-        return ("Rank", int(name)) if kind == "CMC" or isinstance(kind, tuple) else kind
-    plain = re.sub(r"[^a-z0-9@]", "", str(name).lower())
-    for kind, pattern in _NAMES:
-        match = re.fullmatch(pattern, plain)
-        if match:
-            return (kind, int(match.groups()[0] or 1) if match.groups() else 1) \
-                if kind == "Rank" else kind
-    return None
-
-
-# ------------------------------------------------------------------ by values
-def _by_values(value: Any, function: str) -> tuple[dict[Any, Any], tuple[str, ...]]:
-    """Return the parts of a tuple or of one number, and how they were told apart."""
-    is_tuple = isinstance(value, (tuple, list)) and not (
-        isinstance(value, list) and len(value) > 6)
-    if not is_tuple:
-        number = as_numbers_or_none(value)
-        if number is None or number.ndim > 1 or not number.size:
-            return {}, ()
-        kind = _alone(number, function)
-        return {kind: value}, (f"its one {'vector' if number.ndim else 'number'} is taken for "
-                               f"{kind if isinstance(kind, str) else 'Rank-1'}",)
-    parts = list(value)
-    if parts and isinstance(parts[0], Mapping):
-        return _first_of(_named(parts[0])), ()
-    sizes = [None if (number := as_numbers_or_none(part)) is None else number.ndim
-             for part in parts]
-    if len(parts) < 2 or sizes[0] is None:
-        return _refuse(parts[0], "cmc", 1) if len(parts) > 1 else ({}, ())
-    if sizes[0] == 0 and 1 in sizes[1:2]:
-        return {"mAP": parts[0], "CMC": parts[1]}, ("mAP is taken to come before CMC",)
-    if sizes[0] == 0:
-        return _scalars([part for part, size in zip(parts, sizes) if size == 0])
-    return _curve_first(parts), ()
-
-
-def _refuse(part: Any, name: str, *dimensions: int) -> Any:
-    expected = "a number" if 0 in dimensions else "a vector of numbers"
-    raise InputError("", got=f"its {name} is {short(part)}", remedy=f"expected {expected}")
-
-
-def _curve_first(parts: list[Any]) -> dict[Any, Any]:
-    """Return (cmc, mAP, ...) or (all_cmc, all_AP, all_INP): the order of ReID code."""
-    cmc, second = (_checked(part, name, *dimensions) for part, name, dimensions in (
-        (parts[0], "cmc", (1,)), (parts[1], "mAP", (0, 1))))
-    found: dict[Any, Any] = {"CMC": cmc, "AP" if second.ndim else "mAP": parts[1]}
-    third = as_numbers_or_none(parts[2]) if len(parts) > 2 else None
-    if third is None or third.ndim > 1 or not third.size or third.dtype.kind not in "fiu":
-        return found
-    mean, mAP = float(np.mean(third)), float(np.mean(second))
-    if not second.ndim and abs(mean - mAP) <= 1e-6 * abs(mAP):  # the APs, or mAP again
-        return {**found, "AP": parts[2]} if third.ndim else found
-    # A mean of INP is never 0: a place filled. Whole numbers are places.
-    if (third.ndim or mean) and third.dtype.kind == "f":
-        found["INP" if third.ndim else "mINP"] = parts[2]
-    return found
-
-
-def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
-    array = as_numbers(part)
-    if array is None or array.ndim not in dimensions:
-        # What numpy makes of it is told if it has a shape.
-        made = np.asarray(part) if array is None and not isinstance(part, (str, list)) else part
-        _refuse(made if isinstance(made, np.ndarray) and made.ndim else part, name, *dimensions)
-        raise AssertionError
-    if not array.size and name == "mAP":
-        raise InputError("", got=f"its {name} is an empty vector")
-    return array
-
-
-#: Orders of unnamed numbers; the first in which ranks do not fall and mINP is below mAP is taken.
-_ORDERS: tuple[tuple[Any, ...], ...] = (
-    (("Rank", 1), "mAP"), ("mAP", ("Rank", 1)), (("Rank", 1), "mAP", "mINP"),
-    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP"),
-    ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10)),
-    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP", "mINP"),
-    ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10), "mINP"))
-
-
-def _scalars(parts: list[Any]) -> tuple[dict[Any, Any], tuple[str, ...]]:
-    for order in _ORDERS:
-        if len(order) == len(parts):
-            found = dict(zip(order, parts))
-            ranks = [float(found[key]) for key in order if key[0] == "Rank"]
-            if ranks == sorted(ranks) and not float(found.get("mINP", 0)) > float(found["mAP"]):
-                names = ", ".join(key if isinstance(key, str) else f"Rank-{key[1]}"
-                                  for key in order)
-                return found, (f"its numbers are taken for {names}",)
-    return {}, ()
-
-
-def _alone(number: npt.NDArray[Any], function: str) -> Any:
-    """Return what a single number or vector is, by the name of its function."""
-    kind = meaning(function.rpartition(":")[2].rpartition(".")[2])
-    if number.ndim:
-        falls = bool((np.diff(number) < 0).any())
-        return "AP" if falls or kind == "AP" else "CMC"
-    return ("Rank", 1) if kind == "CMC" or isinstance(kind, tuple) else "mAP"
-
-
-# ------------------------------------------------------------------ to numbers
 #: Fields of `Answer` by what is returned.
 _FIELDS = {"mAP": "mAP", "CMC": "cmc", "AP": "ap", "mINP": "mINP", "INP": "mINP"}
 
@@ -332,7 +171,7 @@ def _answer(parts: dict[Any, Any], told: tuple[str, ...]) -> Answer:
 
 def _mean(array: npt.NDArray[Any], name: str) -> float:
     if array.ndim > 1:
-        _refuse(array, name, 0)
+        refuse_part(array, name, 0)
     return float(np.mean(array))  # in its own dtype, as fast-reid's evaluator does
 
 

@@ -53,7 +53,7 @@ def place(convention: Convention) -> tuple[int, bool]:
     return _places().get(TOOLBOXES.get(name, name), len(_places())), name in TOOLBOXES
 
 
-class Candidates(NamedTuple):
+class ApplyingConventions(NamedTuple):
     """Conventions to compare with at once, those to try where the curve alone differs, and why
     neither is every convention."""
 
@@ -62,10 +62,11 @@ class Candidates(NamedTuple):
     left_out: dict[str, str]
 
 
-def applying(query: Labels, gallery: Labels, requested: list[Convention] | None) -> Candidates:
+def applying(query: Labels, gallery: Labels,
+             requested: list[Convention] | None) -> ApplyingConventions:
     """Return the conventions that apply to these labels, or those requested."""
     if requested is not None:
-        return Candidates(requested, [], {})
+        return ApplyingConventions(requested, [], {})
     # Without label -1 a toolbox and its bare function are the same.
     junk = bool((query.identity == JUNK).any() or (gallery.identity == JUNK).any())
     every = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
@@ -74,7 +75,7 @@ def applying(query: Labels, gallery: Labels, requested: list[Convention] | None)
     why_not = {c.name: reasons.get(TOOLBOXES.get(c.name, c.name), "") for c in every}
     has_clothes = query.clothes is not None and gallery.clothes is not None
     columns = {"camera", "clothes"} if has_clothes else {"camera"}
-    return Candidates(
+    return ApplyingConventions(
         [*(c for c in every if not why_not[c.name]),
          *(rule for rule, _ in rules_of_protocols().values() if _columns(rule) <= columns)],
         [c for c in every if why_not[c.name] and not c.needs_lists],

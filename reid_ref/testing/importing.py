@@ -37,7 +37,7 @@ class About(NamedTuple):
 
 
 # ------------------------------------------------------------------ importing
-class Loaded(NamedTuple):
+class ImportedEvaluator(NamedTuple):
     """An evaluator that was imported: what is known of it, what asks it, and its functions."""
 
     about: About
@@ -45,7 +45,7 @@ class Loaded(NamedTuple):
     functions: tuple[Any, ...]
 
 
-def load_evaluator(evaluator: Any) -> Loaded:
+def load_evaluator(evaluator: Any) -> ImportedEvaluator:
     """Return a key of `TOOLBOXES`, "module:function", "file.py:function" or a function to ask.
 
     Two functions that share the work are "module:mean_ap,cmc", or a tuple.
@@ -75,10 +75,10 @@ def _names(spec: str) -> list[str]:
     return spec.rpartition(":")[2].split(",")
 
 
-def _about(functions: Any, name: str, told: str = "") -> Loaded:
+def _about(functions: Any, name: str, told: str = "") -> ImportedEvaluator:
     ask, words = ask_functions(functions, name, rank=MAX_RANK)
     about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
-    return Loaded(about, ask, tuple(functions))
+    return ImportedEvaluator(about, ask, tuple(functions))
 
 
 def check_spec(spec: str) -> None:
@@ -187,7 +187,7 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
 
 
-def _load_toolbox(name: str) -> Loaded:
+def _load_toolbox(name: str) -> ImportedEvaluator:
     version = ""
     try:
         version = metadata.version(name)
@@ -201,7 +201,7 @@ def _load_toolbox(name: str) -> Loaded:
         "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
         "use_cython off")
     function = partial(rank.evaluate_rank, use_cython=False)
-    return Loaded(about, ask_functions([function], name, rank=MAX_RANK)[0], (function,))
+    return ImportedEvaluator(about, ask_functions([function], name, rank=MAX_RANK)[0], (function,))
 
 
 def _rank_file(package: str) -> Any:

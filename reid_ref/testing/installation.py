@@ -20,7 +20,7 @@ import numpy as np
 
 from reid_ref.arrays import ignored, warnings_to
 from reid_ref.testing.installation_answers import GROUPS, NEED_SCIPY
-from reid_ref.testing.installation_problems import problem
+from reid_ref.testing.installation_problems import made_problem
 
 #: The digests: by group and item.
 RECORDED = Path(__file__).with_suffix(".json")
@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
 def digests(seed: int = SEED,
             groups: Iterable[str] = GROUPS) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield group and digests by item, group after group."""
-    given = problem(seed)
+    given = made_problem(seed)
     for group in groups:
         with warnings_to(ignored):  # junk, ties and NaN are there on purpose
             answers = GROUPS[group](given)

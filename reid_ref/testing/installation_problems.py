@@ -81,7 +81,7 @@ class Problem:
         return sides[0], sides[1]
 
 
-def problem(seed: int, n_query: int = N_QUERY, n_gallery: int = N_GALLERY) -> Problem:
+def made_problem(seed: int, n_query: int = N_QUERY, n_gallery: int = N_GALLERY) -> Problem:
     """Return a problem with junk, distractors, and queries without a match."""
     sides = [_labels(seed * 32 + 16 + k, size, IDENTITIES + k)
              for k, size in enumerate((n_gallery, n_query))]

@@ -36,7 +36,7 @@ LEVELS = ("to the last bit", "but for the order of additions", "to single precis
 Numbers: TypeAlias = Result | Walked
 
 
-class Difference(NamedTuple):
+class Mismatch(NamedTuple):
     """One number that is not the rule's."""
 
     name: str
@@ -63,7 +63,7 @@ class Verdict(NamedTuple):
 
     text: str = ""
     level: int = 0
-    difference: Difference | None = None
+    difference: Mismatch | None = None
     error: str = ""
     arrays: Arrays | None = None
     answers: tuple[tuple[Arrays, Answer], ...] = ()
@@ -99,7 +99,7 @@ def result_of(arrays: Arrays, *conventions: Convention) -> list[Result]:
 
 
 # ------------------------------------------------------------------ numbers
-def differences(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[Difference], int]:
+def mismatches(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[Mismatch], int]:
     """Return which numbers are not ours, and how near the others are: a place in `LEVELS`."""
     found, level = [], 0
     for name, field, theirs, ours in _pairs(answer, result):
@@ -108,7 +108,7 @@ def differences(answer: Answer, result: Numbers, tolerance: float) -> tuple[list
         largest = float(away.max(initial=0))
         if largest > allowed:
             k = int(np.argmax(away > allowed))
-            found.append(Difference(name[k], float(theirs[k]), float(ours[k])))
+            found.append(Mismatch(name[k], float(theirs[k]), float(ours[k])))
         elif largest and field != "cmc":  # whose single precision is the rule of most copies
             level = max(level, 1 if largest <= ADDITIONS else 2 if field in answer.single else 3)
     return found, level
@@ -160,7 +160,7 @@ def judge_numbers(ask: Ask, problems: Iterable[Arrays], convention: Convention, 
                 continue
             return Verdict(error=answer, arrays=arrays)
         answers.append((arrays, answer))
-        found, near = differences(answer, result, tolerance)
+        found, near = mismatches(answer, result, tolerance)
         if found:
             return Verdict(difference=found[0], arrays=arrays, answers=tuple(answers))
         level = max(level, near)
@@ -186,9 +186,9 @@ def judge_ties(ask: Ask, problems: Iterable[Arrays], convention: Convention, tol
                                f"allow {float(low[k])!r} to {float(high[k])!r}", arrays=arrays)
         ours, sorts = result_of(arrays, convention, convention.replace(ties="numpy"))
         if _defines_order(convention) and (
-                found := differences(answer, ours, tolerance)[0]):
+                found := mismatches(answer, ours, tolerance)[0]):
             order = " (they are in numpy's default order, which is not stable)" * (
-                not differences(answer, sorts, tolerance)[0])
+                not mismatches(answer, sorts, tolerance)[0])
             return Verdict(f"equal distances are not in gallery order{order}", difference=found[0],
                            arrays=arrays)
     return Verdict()

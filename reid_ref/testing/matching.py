@@ -20,7 +20,7 @@ from reid_ref.evaluation.ranked import Distances
 from reid_ref.result import Result
 from reid_ref.testing.answers import ROUNDING, Answer
 from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.candidates import Candidates, place
+from reid_ref.testing.candidates import ApplyingConventions, place
 
 #: How near two numbers are, nearest first: the words, and the rounding error of an operation.
 LEVELS = {
@@ -91,7 +91,7 @@ class Match(Value):
                     for quantity in quantities if quantity in self.agreement), default=0)
 
 
-def best_matches(answer: Answer, arrays: Arrays, expected: str | None, given: Candidates,
+def best_matches(answer: Answer, arrays: Arrays, expected: str | None, given: ApplyingConventions,
                  among: list[Convention] | None = None) -> list[Match]:
     """Compare an answer with every candidate, or `among` some; return the matches, best first.
 

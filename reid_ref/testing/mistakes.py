@@ -66,7 +66,7 @@ OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried"
 
 @dataclass(frozen=True)
 class Walked:
-    """Numbers of a walk, as far as `judging.differences` looks at them."""
+    """Numbers of a walk, as far as `judging.mismatches` looks at them."""
 
     convention: Convention
     ap: Doubles

@@ -9,10 +9,10 @@ from typing import Any
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import Convention
 from reid_ref.testing.checks import CHECKS, checks_of
-from reid_ref.testing.kit import (
-    DEFAULT, Rules, Subject, check_one, claimed_or_found, find_rule, how_called, rule_name,
-    rules_of, subject)
+from reid_ref.testing.kit import claimed_or_found, how_called, rule_name
+from reid_ref.testing.one_check import Rules, check_one, rules_of
 from reid_ref.testing.report import CheckResult, Report
+from reid_ref.testing.subject import DEFAULT, Subject, find_rule, subject
 
 
 def checks_by_name(convention: str | Convention, junk: bool | None,

@@ -5,9 +5,9 @@ the ranking, or to a result. `validate` tries them all where no convention gives
 and `explain` shows the effect of one.
 """
 from reid_ref.variations.evaluation import (
-    Chain, Way, chains_of, outcomes_of, passes_of, chains_that_apply, varied)
+    Chain, VariedResult, chains_of, outcomes_of, passes_of, chains_that_apply, varied)
 from reid_ref.variations.records import VARIATIONS, every_variation, find_variation
 from reid_ref.variations.variation import Variation
 
-__all__ = ["Chain", "Way", "VARIATIONS", "Variation", "chains_of", "every_variation",
+__all__ = ["Chain", "VariedResult", "VARIATIONS", "Variation", "chains_of", "every_variation",
            "find_variation", "outcomes_of", "passes_of", "chains_that_apply", "varied"]

@@ -24,7 +24,7 @@ from reid_ref.variations.variation import Variation
 Chain: TypeAlias = tuple[Variation, ...]
 
 
-class Way(NamedTuple):
+class VariedResult(NamedTuple):
     """What a convention gives under a chain.
 
     Parameters
@@ -85,7 +85,7 @@ def passes_of(chains: Iterable[Chain]) -> list[list[Chain]]:
 
 
 def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable[Convention],
-                how: How) -> Iterator[list[Way]]:
+                how: How) -> Iterator[list[VariedResult]]:
     """Yield what conventions give under chains of one pass, one list for each ranking.
 
     Warnings are dropped: they are about the file, and the same for all.
@@ -111,8 +111,8 @@ def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable
                 changed = {id(convention): convention for _, _, convention in tried}
                 part = replace(how, conventions=tuple(changed.values()), **change)
                 results = dict(zip(changed, rank(data, part)))
-                yield [Way(chain, name, convention, _finished(chain, results[id(other)]),
-                           _options(chain, convention, other, change))
+                yield [VariedResult(chain, name, convention, _finished(chain, results[id(other)]),
+                                    _options(chain, convention, other, change))
                        for chain, convention, other in tried]
 
 

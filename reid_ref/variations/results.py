@@ -10,7 +10,7 @@ from reid_ref.arrays import Doubles, Integers, read_only
 from reid_ref.measures import Measure
 from reid_ref.metrics import mean_over_good, unmatched_as_nan
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries
-from reid_ref.result import Result, in_mean, spread
+from reid_ref.result import Result, in_mean, for_all
 
 
 def interpolated(ranks: GoodRanks) -> Doubles:
@@ -60,7 +60,7 @@ def with_ap(rule: Callable[[GoodRanks], Doubles]) -> Callable[[Result], Result]:
         loaded = result.per_query.status != "not loaded"
         values = rule(result.convention.cut_off(of_queries(result.ranks, loaded)))
         per_query = replace(result.per_query, values={
-            **result.per_query.values, "mAP": spread(values, loaded, np.nan)})
+            **result.per_query.values, "mAP": for_all(values, loaded, np.nan)})
         return replace(result, per_query=per_query)
     return changed
 

@@ -10,7 +10,7 @@ from reid_ref.arrays import InputError
 from reid_ref.testing.answers import decimals_of, read_answer
 from reid_ref.testing.arguments import fed
 from reid_ref.testing.importing import load_functions
-from reid_ref.testing.kit import subject
+from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.testing.wrong import evaluator
 

@@ -9,7 +9,7 @@ import pytest
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.testing import installation
 from reid_ref.testing.installation_answers import GROUPS, NEED_SCIPY
-from reid_ref.testing.installation_problems import problem
+from reid_ref.testing.installation_problems import made_problem
 from tests.documents import ROOT
 
 WORDS = json.loads(installation.RECORDED.read_text(encoding="utf-8"))
@@ -94,7 +94,7 @@ def test_a_digest_is_of_every_bit():
 
 
 def test_problems_tell_precisions_and_orders_of_ties_apart():
-    given = problem(installation.SEED)
+    given = made_problem(installation.SEED)
     assert len({WORDS[f"features {dtype}"]["matlab"] for dtype in (
         "float32", "float16", "uint8")}) == 3
     assert len(set(WORDS["distances float64"].values())) > len(CONVENTIONS) // 3

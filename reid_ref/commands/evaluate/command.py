@@ -239,7 +239,7 @@ def _print_mean(request: EvaluateRequest, plan: Plan, of: str,
     answer = MEANS[of](results, measures, **plan.intervals or {})
     signatures = {name: str(result.signature) for name, result in results.items()}
     shown = answer, signatures, means.WORDS[of]
-    show_answer(request.format, json=lambda: means.Spread(request.files, answer, signatures),
+    show_answer(request.format, json=lambda: means.MeanAnswer(request.files, answer, signatures),
                 table=lambda: means.as_text(*shown), csv=lambda: means.as_csv(*shown),
                 paper=lambda: means.as_table(*shown))
 

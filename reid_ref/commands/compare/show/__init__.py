@@ -216,13 +216,13 @@ def as_table(answer: Comparisons, signatures: Mapping[str, str],
     return Table(["System", *metrics],
                  [[label, *(cell(answer, name, metric, underline) for metric in metrics)]
                   for name, label in names.items()],
-                 [caption(answer, brackets=not letters)],
+                 [words_of_caption(answer, brackets=not letters)],
                  {label: signatures[name] for name, label in names.items()},
                  comments=[*comments(answer, underline),
                            *(f"No marks: {words}." for words in too_few(answer))])
 
 
-def caption(answer: Comparisons, brackets: bool = False) -> str:
+def words_of_caption(answer: Comparisons, brackets: bool = False) -> str:
     """Return the least that a reader of a table needs: about twenty words."""
     seeds = sorted({of.runs for by_metric in answer.spreads.values() for of in by_metric.values()})
     text = [f"Percent ± sd ({' or '.join(map(str, seeds))} seeds)." if answer.has_seeds

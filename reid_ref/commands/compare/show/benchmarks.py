@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from reid_ref.commands.compare.compute.answer import Compared, too_few
 from reid_ref.commands.compare.show import (
-    block, caption, cell, comments, legend_lines, marks_of)
+    block, cell, comments, legend_lines, marks_of, words_of_caption)
 from reid_ref.text import by_reason, row, signature_rows
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
@@ -96,7 +96,7 @@ def as_table(answer: MainTable, underline: bool = False) -> Table:
     largest = _largest(answer)
     return Table(["System", *(metric for metrics in groups.values() for metric in metrics)],
                  [[name, *_cells(answer, name, underline)] for name in _names(answer)],
-                 [caption(largest)], _signatures(answer),
+                 [words_of_caption(largest)], _signatures(answer),
                  [(name, len(metrics)) for name, metrics in groups.items()],
                  [*comments(largest, underline),
                   *(f"No marks on {words}." for words in _too_few(answer))])

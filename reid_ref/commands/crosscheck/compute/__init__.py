@@ -19,7 +19,7 @@ from reid_ref.labels import cameras_of
 from reid_ref.result import Ranks, as_fields, means_of, named_ranks
 from reid_ref.testing.answers import ROUNDING, Answer
 from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.candidates import Candidates, applying, rules_of_protocols
+from reid_ref.testing.candidates import ApplyingConventions, applying, rules_of_protocols
 from reid_ref.testing.child import Child, Outcome
 from reid_ref.testing.importing import TOOLBOXES, check_spec
 from reid_ref.testing.matching import (
@@ -255,7 +255,7 @@ class _Asked(NamedTuple):
     refused: dict[int, str]
 
 
-def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: Candidates,
+def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: ApplyingConventions,
              progress: Progress) -> CrossCheck:
     about, loading = child.load()
     few = _some(every, _FIRST)
@@ -299,7 +299,7 @@ def _is_near(theirs: Doubles, match: Match) -> bool:
     return bool(2 * match.equal.sum() >= known.sum())
 
 
-def _left_out(given: Candidates, tried: list[Match]) -> dict[str, str]:
+def _left_out(given: ApplyingConventions, tried: list[Match]) -> dict[str, str]:
     """Return what was not tried, also not for the curve alone."""
     bases = {match.result.convention.base for match in tried}
     names = {WITH_LOADER.get(base, base) for base in bases}

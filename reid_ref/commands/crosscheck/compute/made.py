@@ -8,9 +8,9 @@ from typing import Any
 
 from reid_ref.testing.child import Child
 from reid_ref.testing.importing import check_spec
-from reid_ref.testing.kit import find_rule
 from reid_ref.testing.report import Report
 from reid_ref.testing.session import report_of
+from reid_ref.testing.subject import find_rule
 
 
 def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: float = 600,

@@ -26,7 +26,7 @@ AT_CHANCE, SOUND, NO_PART = 0.58, 0.7, 0.93
 ERRORS = 4
 
 
-class Part(NamedTuple):
+class RowRange(NamedTuple):
     """Rows of the gallery, and how often a good image of them is nearer than a wrong one.
 
     `share` is a mean over identities, `error` its standard error.
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 
 def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
-                     n_gallery: int) -> list[Part]:
+                     n_gallery: int) -> list[RowRange]:
     """Return each part of the gallery's rows, good images among wrong ones of the same part.
 
     `identity`: of each query of the sample.
@@ -60,7 +60,7 @@ def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
         group, n = np.unique(identity[rows], return_inverse=True, return_counts=True)[1:]
         if len(n) >= MIN_IDENTITIES:
             shares = np.bincount(group, of_query) / n
-            parts.append(Part(start, stop, float(shares.mean()), float(
+            parts.append(RowRange(start, stop, float(shares.mean()), float(
                 shares.std(ddof=1) / np.sqrt(len(n))), len(n)))
     return parts
 
@@ -92,7 +92,7 @@ def part_at_chance(distances: Array, scores: Doubles, sample: Sample, identity: 
         "queries.")
 
 
-def _rows(parts: list[Part]) -> Iterator[str]:
+def _rows(parts: list[RowRange]) -> Iterator[str]:
     """Yield the first and the last row of each run of parts."""
     start = parts[0].start
     for part, after in zip(parts, [*parts[1:], None]):

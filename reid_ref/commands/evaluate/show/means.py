@@ -30,7 +30,7 @@ WORDS = {
         "one unit, also where they are in several splits")}
 
 
-class Spread(NamedTuple):
+class MeanAnswer(NamedTuple):
     """The answer as JSON has it, by metric."""
 
     files: list[str]

@@ -21,7 +21,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.result import Result
 from reid_ref.text.plain import Share
 from reid_ref.variations import (
-    Chain, Way, every_variation, chains_of, outcomes_of, passes_of, chains_that_apply)
+    Chain, VariedResult, every_variation, chains_of, outcomes_of, passes_of, chains_that_apply)
 
 #: Points around a figure in which another network's might lie as well.
 AROUND = 2
@@ -128,7 +128,7 @@ class Trials:
                 (each.way.features, each.way.convention), {"": 0}).items())]
         return replace(self, tried=new)
 
-    def add(self, outcomes: Iterable[Way]) -> None:
+    def add(self, outcomes: Iterable[VariedResult]) -> None:
         """Keep the numbers of some ways."""
         for outcome in outcomes:
             numbers = {name: value_of(outcome.result, name)
@@ -241,7 +241,7 @@ def value_of(result: Result, name: str) -> float:
         return float("nan")
 
 
-def _as_found(outcome: Way, numbers: dict[str, float]) -> FoundWay:
+def _as_found(outcome: VariedResult, numbers: dict[str, float]) -> FoundWay:
     chain = outcome.chain
     return FoundWay(
         tuple(each.name for each in chain), outcome.ranking, outcome.convention.name,

@@ -1,0 +1,133 @@
+"""An evaluator under test, and the rule that it claims."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from reid_ref.arrays import InputError
+from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
+from reid_ref.testing.answers import Answer, decimals_of
+from reid_ref.testing.arguments import fed
+from reid_ref.testing.arrays import Arrays
+from reid_ref.testing.calling import Ask, ask_functions, name_of
+from reid_ref.testing.candidates import rules_of_protocols
+from reid_ref.testing.checks import CHECKS, Check, checks_of
+from reid_ref.testing.importing import check_spec, load_functions
+from reid_ref.testing.judging import JUDGES, Verdict, try_asking
+from reid_ref.testing.old_numpy import needs
+from reid_ref.testing.rules import Asked, FoundRule, answered, rule_of
+
+#: The rule that an evaluator is asked about if it claims none.
+DEFAULT = "torchreid-function"
+#: How the remark begins of a check that an evaluator cannot be asked.
+NOT_ASKED = "not asked, since"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An evaluator under test: what asks it, the rule that it claims, and how strictly."""
+
+    name: str
+    ask: Ask
+    words: str
+    convention: Convention
+    tolerance: float
+    timeout: float
+    square: bool
+    takes_features: bool
+
+    @property
+    def problem(self) -> Arrays:
+        """The first problem."""
+        return CHECKS["plain"].problems(self.convention, self.square)[0]
+
+    def judge(self, check: Check) -> Verdict:
+        """Return what comes of a check."""
+        if self.square and check.takes_sides:
+            return Verdict(remark=f"{NOT_ASKED} it takes one set")
+        problems = check.problems(self.convention, self.square)
+        if self.takes_features and any(arrays.features is None for arrays in problems):
+            return Verdict(remark=f"{NOT_ASKED} it takes features")
+        verdict = JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
+                                      self.timeout)
+        gone = dict.fromkeys(name for _, answer in verdict.answers for name in answer.gone)
+        if check.name == "plain" and verdict.passed and gone:
+            return Verdict("; ".join(map(needs, gone)))
+        return verdict
+
+    def pairs(self, junk: bool | None) -> Asked:
+        """Return the problems that tell rules apart, with its answers, or what it raised."""
+        found: Asked = []
+        for check in checks_of(self.convention, junk):
+            if check.of_rule and not (self.square and check.takes_sides):
+                for arrays in check.problems(self.convention, self.square):
+                    found.append((arrays, try_asking(self.ask, arrays, self.timeout)))
+        return found
+
+    def rule(self, pairs: Asked, claimed: Convention | None,
+             junk: bool | None) -> FoundRule | None:
+        """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
+        located = replace(self, convention=CONVENTIONS["sysu-mm01"])
+        return rule_of(pairs, claimed, self.tolerance,
+                       lambda: [] if self.square else answered(located.pairs(junk)))
+
+
+#: Each evaluator that is given by name is imported once.
+_loaded = cache(load_functions)
+
+
+def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
+            tolerance: float | None = None, timeout: float = 60,
+            settings: Mapping[str, Any] = MappingProxyType({})) -> Subject:
+    """Return an evaluator under test.
+
+    Raises
+    ------
+    InputError
+        It cannot be called, or the rule is not known or takes lists.
+    """
+    told, name = "", evaluator
+    if isinstance(evaluator, str):
+        check_spec(evaluator)
+        evaluator, told = _loaded(evaluator)
+    functions = tuple(evaluator) if isinstance(evaluator, (tuple, list)) else (evaluator,)
+    name = name if isinstance(name, str) else ", ".join(map(name_of, functions))
+    ask, words = ask_functions(functions, name, max_rank, **settings)
+    plans = [fed(function, name, settings) for function in functions]
+    tested = Subject(name, ask, words + told, find_rule(convention or DEFAULT),
+                     1e-12 if tolerance is None else tolerance, timeout,
+                     any(plan.is_square for plan in plans),
+                     any("_features" in part for plan in plans for part in plan.names.values()))
+    return tested if tolerance is not None else _rounded(tested)
+
+
+def _rounded(tested: Subject) -> Subject:
+    """Return an evaluator with the tolerance that numbers of few decimals need."""
+    answer = try_asking(tested.ask, tested.problem, tested.timeout)
+    decimals = decimals_of(answer) if isinstance(answer, Answer) else None
+    if decimals is None:
+        return tested
+    unit = 100 if isinstance(answer, Answer) and answer.percent else 1
+    return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
+                   words=f"{tested.words}; its numbers are rounded to {decimals} decimal"
+                   + "s" * (decimals > 1))
+
+
+def find_rule(name: str | Convention) -> Convention:
+    """Return a convention, or a rule of protocols, by its name.
+
+    Raises
+    ------
+    InputError
+        It is not known, or takes lists, which no evaluator is handed.
+    """
+    if isinstance(name, str) and name in rules_of_protocols():
+        return rules_of_protocols()[name][0]
+    found, = find_conventions(name)
+    if found.needs_lists:
+        raise InputError("convention", "one that takes no lists", found.name,
+                         "no lists are handed to an evaluator")
+    return found

@@ -1,0 +1,102 @@
+"""What numbers without names are: by their shapes, their order and their values."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reid_ref.arrays import InputError
+from reid_ref.testing.foreign import as_numbers, short
+from reid_ref.testing.named import as_numbers_or_none, first_of, meaning, named_parts
+
+
+def by_values(value: Any, function: str) -> tuple[dict[Any, Any], tuple[str, ...]]:
+    """Return the parts of a tuple or of one number, and how they were told apart."""
+    is_tuple = isinstance(value, (tuple, list)) and not (
+        isinstance(value, list) and len(value) > 6)
+    if not is_tuple:
+        number = as_numbers_or_none(value)
+        if number is None or number.ndim > 1 or not number.size:
+            return {}, ()
+        kind = _alone(number, function)
+        return {kind: value}, (f"its one {'vector' if number.ndim else 'number'} is taken for "
+                               f"{kind if isinstance(kind, str) else 'Rank-1'}",)
+    parts = list(value)
+    if parts and isinstance(parts[0], Mapping):
+        return first_of(named_parts(parts[0])), ()
+    sizes = [None if (number := as_numbers_or_none(part)) is None else number.ndim
+             for part in parts]
+    if len(parts) < 2 or sizes[0] is None:
+        return refuse_part(parts[0], "cmc", 1) if len(parts) > 1 else ({}, ())
+    if sizes[0] == 0 and 1 in sizes[1:2]:
+        return {"mAP": parts[0], "CMC": parts[1]}, ("mAP is taken to come before CMC",)
+    if sizes[0] == 0:
+        return _scalars([part for part, size in zip(parts, sizes) if size == 0])
+    return _curve_first(parts), ()
+
+
+def refuse_part(part: Any, name: str, *dimensions: int) -> Any:
+    expected = "a number" if 0 in dimensions else "a vector of numbers"
+    raise InputError("", got=f"its {name} is {short(part)}", remedy=f"expected {expected}")
+
+
+def _curve_first(parts: list[Any]) -> dict[Any, Any]:
+    """Return (cmc, mAP, ...) or (all_cmc, all_AP, all_INP): the order of ReID code."""
+    cmc, second = (_checked(part, name, *dimensions) for part, name, dimensions in (
+        (parts[0], "cmc", (1,)), (parts[1], "mAP", (0, 1))))
+    found: dict[Any, Any] = {"CMC": cmc, "AP" if second.ndim else "mAP": parts[1]}
+    third = as_numbers_or_none(parts[2]) if len(parts) > 2 else None
+    if third is None or third.ndim > 1 or not third.size or third.dtype.kind not in "fiu":
+        return found
+    mean, mAP = float(np.mean(third)), float(np.mean(second))
+    if not second.ndim and abs(mean - mAP) <= 1e-6 * abs(mAP):  # the APs, or mAP again
+        return {**found, "AP": parts[2]} if third.ndim else found
+    # A mean of INP is never 0: a place filled. Whole numbers are places.
+    if (third.ndim or mean) and third.dtype.kind == "f":
+        found["INP" if third.ndim else "mINP"] = parts[2]
+    return found
+
+
+def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
+    array = as_numbers(part)
+    if array is None or array.ndim not in dimensions:
+        # What numpy makes of it is told if it has a shape.
+        made = np.asarray(part) if array is None and not isinstance(part, (str, list)) else part
+        refuse_part(made if isinstance(made, np.ndarray) and made.ndim else part, name,
+                    *dimensions)
+        raise AssertionError
+    if not array.size and name == "mAP":
+        raise InputError("", got=f"its {name} is an empty vector")
+    return array
+
+
+#: Orders of unnamed numbers; the first in which ranks do not fall and mINP is below mAP is taken.
+_ORDERS: tuple[tuple[Any, ...], ...] = (
+    (("Rank", 1), "mAP"), ("mAP", ("Rank", 1)), (("Rank", 1), "mAP", "mINP"),
+    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP"),
+    ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10)),
+    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP", "mINP"),
+    ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10), "mINP"))
+
+
+def _scalars(parts: list[Any]) -> tuple[dict[Any, Any], tuple[str, ...]]:
+    for order in _ORDERS:
+        if len(order) == len(parts):
+            found = dict(zip(order, parts))
+            ranks = [float(found[key]) for key in order if key[0] == "Rank"]
+            if ranks == sorted(ranks) and not float(found.get("mINP", 0)) > float(found["mAP"]):
+                names = ", ".join(key if isinstance(key, str) else f"Rank-{key[1]}"
+                                  for key in order)
+                return found, (f"its numbers are taken for {names}",)
+    return {}, ()
+
+
+def _alone(number: npt.NDArray[Any], function: str) -> Any:
+    """Return what a single number or vector is, by the name of its function."""
+    kind = meaning(function.rpartition(":")[2].rpartition(".")[2])
+    if number.ndim:
+        falls = bool((np.diff(number) < 0).any())
+        return "AP" if falls or kind == "AP" else "CMC"
+    return ("Rank", 1) if kind == "CMC" or isinstance(kind, tuple) else "mAP"

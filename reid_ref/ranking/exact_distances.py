@@ -48,6 +48,10 @@ ROUNDOFF = 2.0**-24
 #: exact distance is a rounded sum too.
 OF_DOUBLE = 2 * 2.0**-29
 
+#: Numbers of a feature that are multiplied at once: a product of longer features is the sum of
+#: those of their parts. Its error bound is smaller, so that fewer pairs are compared again.
+INNER = 1024
+
 #: Numbers in a chunk of rows, so that their products stay in the processor's cache.
 CHUNK = 2**17
 
@@ -68,6 +72,23 @@ def slack(dimension: int) -> float:
     """
     error = (dimension + 32) * ROUNDOFF
     return error / (1 - error)
+
+
+def inner_parts(dimension: int) -> list[slice]:
+    """Return the parts of features that are multiplied at once: of one size, as few as can be."""
+    return blocks_of(dimension, -(-dimension // -(-dimension // INNER)))
+
+
+def roundings(dimension: int) -> int:
+    """Return how many roundings an entry of a product of all pairs passes through at most.
+
+    Examples
+    --------
+    >>> roundings(512), roundings(2048)
+    (512, 1025)
+    """
+    first, *others = inner_parts(dimension)
+    return int(first.stop) + len(others)
 
 
 # Products of single pairs: rows are gathered into buffers chunk by chunk, by all cores.
@@ -449,14 +470,17 @@ def _ranked_by_scalings(scalings: Sequence[str], query_norm: Doubles, gallery_no
 def _blocks(query: Array, gallery: Array, query_norm: Doubles, gallery_norm: Doubles,
             max_memory: int, precision: Any, n: int, counting: Mask) -> Iterator[Block]:
     """Yield blocks of products of unit features, negative, in tiles of an `n`-th of the size."""
+    first, *others = inner_parts(query.shape[1])
     shape = tile_shape(len(query), len(gallery), query.shape[1] * np.dtype(precision).itemsize,
-                       max_memory)
+                       max_memory, 2 if others else 1)
     # The size is that of all threads: each of them has one core for itself.
     columns, size = np.flatnonzero(counting), tile_size(max_memory) // n
 
     def tiles(rows: slice, chosen: Integers, scaled: Array) -> Iterator[Tile]:
-        product = _scaled(query, np.arange(rows.start, rows.stop), -query_norm,
-                          precision) @ scaled.T
+        unit = _scaled(query, np.arange(rows.start, rows.stop), -query_norm, precision)
+        product = unit[:, first] @ scaled[:, first].T
+        for part in others:
+            product += unit[:, part] @ scaled[:, part].T
         for inner in blocks_of(len(product), size // len(chosen)):
             values = product[inner]
             yield Tile(slice(rows.start + inner.start, rows.start + inner.stop), values, chosen,
@@ -537,7 +561,7 @@ def _ranked(scaling: str, query_norm: Doubles, gallery_norm: Doubles, gallery_sq
 def scale_of(query_norm: Doubles, gallery_norm: Doubles, dimension: int, scaling: str,
              columns: Mask) -> Scale:
     """Return the scale of tiles of the images under the mask `columns`."""
-    off = np.full(len(query_norm), slack(dimension))
+    off = np.full(len(query_norm), slack(roundings(dimension)))
     if scaling == "normalized":
         return Scale(query_norm, off)
     largest = float(gallery_norm[columns].max()) or 1.0
@@ -568,9 +592,11 @@ def nearly_exact(query: Array, gallery: Array, query_norm: Doubles, gallery_squa
     return distances, OF_DOUBLE * slack(query.shape[1]) * scale
 
 
-def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
-               max_memory: int) -> tuple[int, int]:
+def tile_shape(n_query: int, n_gallery: int, row_bytes: int, max_memory: int,
+               products: int = 1) -> tuple[int, int]:
     """Return the numbers of queries and images of one product within the memory.
+
+    `products`: how many of this size are in memory for each core.
 
     Examples
     --------
@@ -584,7 +610,7 @@ def tile_shape(n_query: int, n_gallery: int, row_bytes: int,
     columns = n_gallery
     if columns * row_bytes > max_memory // 2:
         columns = min(n_gallery, max(1, max_memory // 4 // row_bytes))
-    most = max_memory // 4 // cores() // (row_bytes + 4 * columns)
+    most = max_memory // 4 // cores() // (row_bytes + 4 * products * columns)
     return min(-(-n_query // cores()), max(1, most)), columns
 
 

@@ -114,6 +114,17 @@ def test_tiny_and_huge_features(metric, normalize, dtype, scale):
     assert_ranks(query, gallery, metric, normalize)
 
 
+@of_every_kind
+@pytest.mark.parametrize("dimension", [1023, 1024, 1025, 2048, 2051, 3073])
+def test_long_features_in_parts(metric, normalize, dimension):
+    assert len(features.inner_parts(dimension)) == -(-dimension // 1024)
+    query, gallery = made("float32", dimension=dimension)
+    assert_ranks(query, gallery, metric, normalize)
+    # Many nearly tied, all of one sign, of which the sums grow.
+    near = abs(gallery[:1]) + np.float32(1e-6) * gallery
+    assert_ranks(abs(query), near, metric, normalize)
+
+
 # Near-ties: what single precision cannot tell, and what double only just can.
 
 @of_every_kind

@@ -235,6 +235,7 @@ def check_features():
         query, gallery, *labels = features(kind)
         n = len(scalings)
         expected = expected_distances(kind, scalings)
+        module.INNER = 4 if memory == 2**26 else 1024  # of nine: three parts of three
         parts = module.feature_parts(query, gallery, scalings, memory)
         part = parts[0]()
         row, image = np.indices(expected.shape).reshape(2, -1)
@@ -288,7 +289,8 @@ def check_bounds():
     assert module.slack(2048) == 2080 * unit / (1 - 2080 * unit)
     ones = np.ones((2, 9))
     square = np.array([9.0, 9.0])
-    product = module.slack(9)
+    module.INNER, product = 4, module.slack(5)  # three products of three, two additions
+    same([part.stop for part in module.inner_parts(10)], [4, 8, 10])
     for scaling, middle, room in (("normalized", -1, product), ("dot", -1, product),
                                   ("euclidean", -.5, product + module.slack(0))):
         part = module.feature_part(ones, ones, square, square, slice(0, 2), [scaling], 2**20,
@@ -318,6 +320,7 @@ def check_bounds():
         np.testing.assert_allclose(off, 2 * 2.0**-29 * 41 * unit / (1 - 41 * unit) * scale)
     module.cores = lambda: 2
     assert module.tile_shape(3368, 19732, 8192, 2**28) == (2**25 // (8192 + 4 * 8192), 8192)
+    assert module.tile_shape(3368, 8192, 8192, 2**28, 2) == (2**25 // (8192 + 8 * 8192), 8192)
     assert module.tile_shape(9, 16384, 8192, 2**28) == (5, 16384)
 
 
@@ -1115,7 +1118,11 @@ MUTANTS = {
         "{{np.where(norm == 0, np.nan, unit) => unit}}",
         "gallery_square[image] - {{2 *  => }}product if",
         'if scaling == "euclidean" else {{- => }}product', "scale * largest{{ * 2 => }}, off",
-        "off{{ + slack(0) * largest / scale => }}", "slack(dimension){{ =>  / 2}})\n    if",
+        "off{{ + slack(0) * largest / scale => }}",
+        "slack({{roundings(dimension) => dimension => 4}}))\n",
+        "int(first.stop){{ + len(others) => }}", "{{int(first.stop) => 2}} + len(",
+        "dimension // {{-(-dimension // INNER) => INNER}}))", "unit[:, {{part => first}}] @",
+        "{{product += => _ =}} unit[:, part]", "scaled[:, {{part => first}}].T",
         "return Scale(scale{{ * largest => }}, off, of_query",
         "largest / ({{2 *  => }}scale))",
         "pairs = row % n == {{k => 0}}", "query_square[row {{// => %}} n]",
@@ -1134,7 +1141,7 @@ MUTANTS = {
         "Tile(slice(rows.start{{ + inner.start => }}, ",
         "values.size / (len(query) * len({{columns => gallery}}))",
         "({{2 *  => }}query_norm + largest) * largest", "OF_DOUBLE = 2{{ * 2 => }}.0**-29",
-        "row_bytes + {{4 *  => }}columns",
+        "row_bytes + {{4 *  => }}products", "{{products *  => }}columns",
         "whole = {{len(block) == block[-1] - block[0] + 1 => True}}",
         "ROUNDOFF = 2.0**-{{24 => 34 => 23}}",
         ", right, out=product, dtype=np.{{float64 => float32}}", "blocks_of(count{{ =>  - 1}}, ",

@@ -27,8 +27,8 @@ from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresho
 Answers = Mapping[str, Any]
 #: Matrices of whole numbers and of floats.
 KINDS = ("spread", "tied"), ("spread", "tied", "special")
-#: Digits of what passes through the machine's logarithm or exponential. Student's t of scipy 1.11
-#: and 1.17 differ by 1e-10 of a number, so that nine digits can differ as well.
+#: Digits of what passes through the machine's logarithm or exponential. In Student's t, scipy 1.11
+#: and 1.17 differ by 1e-10 of a number, which can change the ninth digit.
 DIGITS = 6
 #: Queries of the statistics.
 N_VALUES = 150

@@ -76,7 +76,7 @@ CHUNKS = [(N_GALLERY, DIMENSION), (40, DIMENSION), (17, 10), (2, DIMENSION),
           ((3, 0, 100, 17), (4, 20))]
 
 
-@pytest.mark.parametrize("chunks", CHUNKS, ids=str)
+@pytest.mark.parametrize("chunks", nightly.cases(CHUNKS[2::2], CHUNKS), ids=str)
 def test_chunks(where, chunks):
     query_features, gallery_features, query, gallery = problem(1, np.float32)
     shards = da.from_array(gallery_features, chunks=chunks)

@@ -49,8 +49,8 @@ ROUNDOFF = 2.0**-24
 OF_DOUBLE = 2 * 2.0**-29
 
 #: Numbers of a feature that are multiplied at once: a product of longer features is the sum of
-#: those of their parts. Its error bound is smaller, so that fewer pairs are compared again: if all
-#: distances are nearly equal, a tenth to a half of the time less (2,048 and 12,288 numbers).
+#: those of their parts. Its error bound is smaller, so that fewer pairs are compared again. If all
+#: distances are nearly equal, this saves a tenth to a half of the time (`benchmarks/parts.py`).
 INNER = 1024
 
 #: Numbers in a chunk of rows, so that their products stay in the processor's cache.

@@ -1,6 +1,6 @@
 """Long features in parts, beside one product of their whole length: wall clock.
 
-Usage: python benchmarks/parts.py [DIMENSIONS [SHARE]]     (default 2048; of Market-1501, default 1)
+Usage: python benchmarks/parts.py [DIMENSIONS [SHARE]]   (default 2048; of Market-1501, default 1)
 
 All take turns in random order, since what runs right after the product takes longer. Without parts
 is measured twice: how far the two are apart is the noise.

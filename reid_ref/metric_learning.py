@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, as_vector, blocks_of, check_choice, check_count,
-    check_finite_rows, check_length, refuse_where, scipy_module)
+    check_finite_rows, check_length, optional_module, refuse_where)
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels, cameras_of
 
@@ -121,7 +121,7 @@ def mahalanobis_distances(query_features: Any, gallery_features: Any, M: Any) ->
 
 def solve(covariance: Array, right: Array, name: str, what: str, remedy: str) -> Array:
     """Return inv(covariance) @ right, or refuse a covariance that has no usable inverse."""
-    linalg = scipy_module("linalg", "learnt metrics")
+    linalg = optional_module("learnt metrics", "scipy.linalg")
     covariance = symmetric(covariance)
     factorise, estimate = linalg.get_lapack_funcs(("potrf", "pocon"), (covariance,))
     factor, failed = factorise(covariance)
@@ -193,7 +193,7 @@ def pca(features: Any, dimensions: int = N_COMPONENTS,
     size = min(n, d)
     check_count(dimensions, "dimensions")
     leading = (max(0, size - dimensions), size - 1)
-    linalg = scipy_module("linalg", "learnt metrics")
+    linalg = optional_module("learnt metrics", "scipy.linalg")
     values, vectors = linalg.eigh(rows.T @ rows if d <= n else rows @ rows.T,
                                   subset_by_index=leading)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -251,7 +251,7 @@ def kissme(features: Any, first: Any, second: Any, similar: Any) -> npt.NDArray[
     inverse = [_inverse_pair_covariance(features, first, second, similar, kind)
                for kind in (True, False)]
     M = symmetric(inverse[0] - inverse[1])
-    values, vectors = scipy_module("linalg", "learnt metrics").eigh(M)
+    values, vectors = optional_module("learnt metrics", "scipy.linalg").eigh(M)
     if values[0] <= 0:
         values[values <= 1e-10] = 1e-6
         M = symmetric(vectors * values @ vectors.T)
@@ -369,7 +369,7 @@ def xqda(gallery_features: Any, query_features: Any, gallery_identity: Any,
     if not np.isfinite(regularization) or regularization < 0:
         raise InputError("regularization", "a number of 0 or more", regularization)
 
-    basis, linalg = None, scipy_module("linalg", "learnt metrics")
+    basis, linalg = None, optional_module("learnt metrics", "scipy.linalg")
     n_gallery, n_query = len(galX), len(probX)
     if galX.shape[1] > n_gallery + n_query:
         basis, coordinates = linalg.qr(np.concatenate([galX, probX]).T, mode="economic")

@@ -5,6 +5,24 @@ import shutil
 
 import pytest
 
+from reid_ref.arrays import PackageError
+
+
+#: Modules that the package works without.
+OPTIONAL = ("torch", "h5py", "scipy", "matplotlib", "jinja2", "PIL", "dask", "distributed",
+            "pandas", "sklearn", "fastreid", "torchreid")
+
+
+def check_doctest(failure):
+    """Treat a doctest that ended for want of one of these as a test that needs it."""
+    error = failure.exc_info[1]
+    if isinstance(error, ModuleNotFoundError):
+        missing = str(error.name).partition(".")[0] in OPTIONAL
+    else:
+        missing = isinstance(error, PackageError) and "not installed" in error.got
+    if missing:
+        absent(str(error))
+
 
 def version_of(package):
     """The version of an installed package; without it a skip, or a failure where required."""

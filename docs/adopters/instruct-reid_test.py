@@ -1,4 +1,4 @@
-"""AP of the first 500 places, held to reid-ref (pip install reid-ref; from the root)."""
+"""AP of the first 500 places, held to reid-ref (its checkout installed; from the root)."""
 from reid_ref import CONVENTIONS, testing
 
 RULE = CONVENTIONS["torchreid"].replace(top_k=500, recall="found", cut="before-ignoring")

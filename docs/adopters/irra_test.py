@@ -1,4 +1,4 @@
-"""The evaluation of CUHK-PEDES, held to reid-ref (pip install reid-ref; from the root)."""
+"""The evaluation of CUHK-PEDES, held to reid-ref (its checkout installed; from the root)."""
 from reid_ref import testing
 
 

@@ -1,4 +1,4 @@
-"""One against all, held to reid-ref (pip install reid-ref; from the root)."""
+"""One against all, held to reid-ref (its checkout installed; from the root)."""
 from reid_ref import CONVENTIONS, testing
 
 RULE = CONVENTIONS["torchreid-function"].replace(ignored=("itself",))

@@ -1,4 +1,4 @@
-"""Market-1501's evaluation, held to reid-ref (pip install reid-ref; from the root)."""
+"""Market-1501's evaluation, held to reid-ref (its checkout installed; from the root)."""
 from reid_ref import testing
 
 

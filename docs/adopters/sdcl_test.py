@@ -1,4 +1,4 @@
-"""SYSU-MM01's evaluation, held to reid-ref (pip install reid-ref; from the root)."""
+"""SYSU-MM01's evaluation, held to reid-ref (its checkout installed; from the root)."""
 from reid_ref import testing
 
 

@@ -1,11 +1,10 @@
-"""The error of wrong input, checks of single arguments, and what needs scipy."""
+"""The error of wrong input, and checks of single arguments."""
 from __future__ import annotations
 
 import contextlib
 import difflib
 import numbers
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
 _LONGEST = 4000     # characters of each part of a message
@@ -116,15 +115,3 @@ def check_same_length(n_identity: int, n_camera: int,
             raise InputError(name, f"{other} entries, one for each image", length)
     raise InputError(
         ", ".join(names), "one of each for every image", f"{n_identity} and {n_camera}")
-
-
-def scipy_module(name: str, purpose: object) -> Any:
-    """Return a module of scipy; without scipy, refuse what it is needed for.
-
-    Few numbers need it, and it is as large as all else together.
-    """
-    try:
-        return import_module(f"scipy.{name}")
-    except ImportError as error:
-        raise InputError(purpose, got=f"needs scipy ({error})",
-                         remedy='pip install "reid-ref[scipy]"') from None

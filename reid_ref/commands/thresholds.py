@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -111,7 +112,9 @@ def _ends(interval: Interval | None) -> str:
 
 
 def _small_ends(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{_small(interval.low)} .. {_small(interval.high)}"
+    if interval is None or math.isnan(interval.low):
+        return "-"
+    return f"{_small(interval.low)} .. {_small(interval.high)}"
 
 
 def _open_set(found: OpenSet | None) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Integers, scipy_module
+from reid_ref.arrays import Integers, optional_module
 from reid_ref.compat.common import Array, Refused
 from reid_ref.protocols import Boxes
 
@@ -59,7 +59,8 @@ def with_context(boxes: Boxes, kept: Array, gallery_of: Callable[[int], Integers
 def _change(row: Array, detections: Integers, around: Array, features: Array) -> None:
     """Give the detection that matches the query the largest weight of the whole matching."""
     weights = (around.reshape(len(around), 1, -1) * features).sum(axis=-1).astype(np.float64)
-    matching = scipy_module("optimize", "cbgm=True").linear_sum_assignment(weights, maximize=True)
+    matching = optional_module("cbgm=True", "scipy.optimize").linear_sum_assignment(
+        weights, maximize=True)
     for person, detection in zip(*matching):
         if person == 0:
             row[detections[detection]] = max(-100, weights[matching].max())

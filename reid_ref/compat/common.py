@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, as_integers, check_choice, check_count, warn
+from reid_ref.arrays import (
+    InputError, PackageError, as_integers, check_choice, check_count, optional_module, warn)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import IndexLists, Labels
@@ -119,13 +120,13 @@ def class_of_module(module: str, name: str, classes: Mapping[str, type], library
                     otherwise: type | None = None) -> Any:
     """Return a class as a subclass of another library's, for a module's ``__getattr__``.
 
-    `otherwise` is the base if the library is not installed; without it that is an ImportError.
+    `otherwise` is the base if the library is not installed; without it that is a PackageError.
     """
     if name not in classes:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     try:
-        parent = getattr(import_module(library), base)
-    except ImportError:
+        parent = getattr(optional_module(f"{module}.{name}", library), base)
+    except PackageError:
         if otherwise is None:
             raise
         parent = otherwise
@@ -139,7 +140,7 @@ Array = npt.NDArray[Any]
 
 def squared_distances(query: Any, gallery: Any) -> Array:
     """Squared Euclidean distances of two tensors: q.q + g.g - 2 q.g, added in this order."""
-    torch = import_module("torch")
+    torch = optional_module("tensors", "torch")
     shape = len(query), len(gallery)
     with torch.no_grad():
         distances = (torch.pow(query, 2).sum(dim=1, keepdim=True).expand(shape)
@@ -150,7 +151,7 @@ def squared_distances(query: Any, gallery: Any) -> Array:
 
 def cosine_distances(query: Any, gallery: Any) -> Array:
     """1 - cosine of two tensors."""
-    torch = import_module("torch")
+    torch = optional_module("tensors", "torch")
     with torch.no_grad():
         unit_query, unit_gallery = (torch.nn.functional.normalize(features, p=2, dim=1)
                                     for features in (query, gallery))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import scipy_module
+from reid_ref.arrays import optional_module
 from reid_ref.compat.common import Array
 
 
@@ -21,7 +21,7 @@ class Listed(NamedTuple):
 def read_galleries(root: Any, name: str) -> list[Listed]:
     """Read a file such as TestG100.mat in the folder of CUHK-SYSU."""
     path = os.path.join(root, "annotation/test/train_test", f"{name}.mat")
-    table = scipy_module("io", "CUHK-SYSU's galleries").loadmat(path)[name].squeeze()
+    table = optional_module("CUHK-SYSU's galleries", "scipy.io").loadmat(path)[name].squeeze()
     return [Listed(str(query["imname"][0, 0][0]), corners(query["idlocate"][0, 0]),
                    [(str(item[0][0]), corners(item[1])) for item in gallery.reshape(-1)])
             for query, gallery in zip(table["Query"], table["Gallery"])]

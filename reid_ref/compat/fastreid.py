@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import optional_module
 from reid_ref.compat import torchreid
 from reid_ref.compat.common import (
     Choice, answered, both_sides, cosine_distances, last_result, squared_distances)
@@ -133,7 +133,7 @@ class ReidEvaluator:
 
     def process(self, inputs: Any, outputs: Any) -> None:
         """Take a batch: ``inputs["targets"]``, ``inputs["camids"]``, and its features."""
-        torch = import_module("torch")
+        torch = optional_module("tensors", "torch")
         self._predictions.append({
             "feats": outputs.to("cpu", torch.float32), "pids": inputs["targets"].to("cpu"),
             "camids": inputs["camids"].to("cpu")})
@@ -147,7 +147,7 @@ class ReidEvaluator:
         predictions = self._gathered()
         if predictions is None:
             return {}
-        torch = import_module("torch")
+        torch = optional_module("tensors", "torch")
         features, pids, camids = (torch.cat([batch[key] for batch in predictions])
                                   for key in ("feats", "pids", "camids"))
         n = self._num_query
@@ -175,7 +175,7 @@ class ReidEvaluator:
     def _distances(self, query: Any, gallery: Any) -> npt.NDArray[Any]:
         test = self.cfg.TEST
         if test.AQE.ENABLED:
-            expansion = import_module("fastreid.evaluation.query_expansion")
+            expansion = optional_module("TEST.AQE", "fastreid.evaluation.query_expansion")
             query, gallery = expansion.aqe(
                 query, gallery, test.AQE.QE_TIME, test.AQE.QE_K, test.AQE.ALPHA)
         cosine = test.METRIC == "cosine"
@@ -187,6 +187,7 @@ class ReidEvaluator:
 
 def _true_positive_rates(scores: Any, labels_: Any) -> dict[str, Any]:
     """Read the curve of scikit-learn at three false positive rates, as fast-reid does."""
-    false_rates, true_rates, _ = import_module("sklearn.metrics").roc_curve(labels_, scores)
+    false_rates, true_rates, _ = optional_module("TEST.ROC", "sklearn.metrics").roc_curve(
+        labels_, scores)
     return {f"TPR@FPR={rate:.0e}": true_rates[np.argmin(np.abs(false_rates - rate))]
             for rate in (1e-4, 1e-3, 1e-2)}

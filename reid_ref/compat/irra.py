@@ -1,12 +1,11 @@
 """IRRA's evaluator (anosorae/IRRA cfc2378, utils/metrics.py), and that of its copies."""
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_array, as_integers
+from reid_ref.arrays import InputError, as_array, as_integers, optional_module
 from reid_ref.compat.common import Choice, NoMatch, evaluated
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import Labels
@@ -55,7 +54,7 @@ def rank(similarity: Any, q_pids: Any, g_pids: Any, max_rank: int = 10, get_mAP:
     >>> all_cmc.tolist(), round(mAP.item(), 2), round(mINP.item(), 2), indices.tolist()
     ([0.0, 100.0], 58.33, 66.67, [[0, 1, 2]])
     """
-    torch = import_module("torch")
+    torch = optional_module("irra.rank, which returns tensors", "torch")
     values = as_array(similarity, "similarity")
     if values.ndim != 2:
         raise InputError("similarity", "shape (n_query, n_gallery)", values.shape)

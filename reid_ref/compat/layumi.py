@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_array, as_integers
+from reid_ref.arrays import InputError, as_array, as_integers, optional_module
 from reid_ref.compat.common import Choice, evaluated, keep, labels
 from reid_ref.datasets.pooling import pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate as evaluate_features, evaluate_ranked_list
@@ -80,7 +79,7 @@ def compute_mAP(index: Any, good_index: Any, junk_index: Any) -> tuple[float, An
 def _scores(query: Any, gallery: Any) -> Any:
     """Dot products in the precision and by the library of what came."""
     if hasattr(gallery, "detach"):
-        torch = import_module("torch")
+        torch = optional_module("tensors", "torch")
         return as_array(torch.mm(gallery, query.view(-1, 1)).squeeze(1).cpu(), "gf")
     return np.dot(as_array(gallery, "gf"), as_array(query, "qf"))
 
@@ -92,7 +91,7 @@ def _int_curve(length: int, first_match: int) -> Any:
         curve[first_match - 1:] = 1
     else:
         curve[0] = -1
-    return import_module("torch").from_numpy(curve)
+    return optional_module("an IntTensor", "torch").from_numpy(curve)
 
 
 def line(result: Result) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import optional_module
 from reid_ref.compat.common import (
     Choice, Refused, class_of_module, evaluated, matched, squared_distances)
 from reid_ref.conventions import CONVENTIONS
@@ -79,7 +80,7 @@ class _ReIDMetrics:
 
     def compute_metrics(self, results: list[Any]) -> dict[str, Any]:
         """Return mAP and R1, R5, ..., rounded to three decimals."""
-        torch = import_module("torch")
+        torch = optional_module("tensors", "torch")
         pids = torch.cat([sample["gt_label"] for sample in results]).numpy()
         features = torch.stack([sample["pred_feature"] for sample in results])
         distances = squared_distances(features, features)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from reid_ref.arrays import optional_module
 from reid_ref.compat.common import (
     Array, Choice, answered, both_sides, class_of_module, squared_distances)
 from reid_ref.reranking.k_reciprocal import rerank
@@ -105,7 +105,7 @@ class Collected:
 
     def sides(self) -> tuple[Any, Any]:
         """Return the features of the queries and of the gallery."""
-        torch = import_module("torch")
+        torch = optional_module("tensors", "torch")
         features = torch.cat(self.feats, dim=0)
         if self.feat_norm == self.normalized:
             features = torch.nn.functional.normalize(features, dim=1, p=2)

@@ -4,10 +4,9 @@ torchmetrics' own RetrievalMAP knows no cameras: it cannot leave out the query's
 """
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, optional_module
 from reid_ref.compat.common import class_of_module, keep
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.batches import Evaluator
@@ -57,7 +56,7 @@ class _ReIDMetric:
         `index` is the place of each image in its dataset, as in `Evaluator.update`: pass it if
         a sampler repeats images, with every batch.
         """
-        torch = import_module("torch")
+        torch = optional_module("tensors", "torch")
         n = len(features)
         device = features.device
         for name, batch in zip(_STATES, (
@@ -70,7 +69,7 @@ class _ReIDMetric:
 
     def compute(self) -> dict[str, Any]:
         """Return mAP, mINP and Rank-k, in [0, 1], as float64 tensors by these names."""
-        torch = import_module("torch")
+        torch = optional_module("tensors", "torch")
         states = [getattr(self, name) for name in _STATES]
         if not len(states[0]):
             raise InputError("compute", "a call of update() before it", "no images")

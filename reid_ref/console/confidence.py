@@ -102,7 +102,9 @@ def several(intervals: Intervals, measures: Sequence[str]) -> list[str]:
 
 
 def interval_ends(interval: Interval, between: str = " .. ") -> str:
-    """Return the ends of an interval in percent."""
+    """Return the ends of an interval in percent, a dash if they are left out."""
+    if math.isnan(interval.low):
+        return percent(interval.low)
     return f"{percent(interval.low)}{between}{percent(interval.high)}"
 
 

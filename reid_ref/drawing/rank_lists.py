@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, check_choice, check_count
+from reid_ref.arrays import InputError, check_choice, check_count, optional_module
 from reid_ref.disk import check_regular, whole_files
 from reid_ref.drawing.style import SETTINGS, as_bytes, check_matplotlib, defaults, literal
 from reid_ref.evaluation.how import How
@@ -159,8 +159,7 @@ def read_image(path: str) -> Any:
     InputError
         It is of no kind in `KINDS`, too large, or damaged.
     """
-    from PIL import Image
-
+    Image = optional_module("images", "PIL.Image")
     try:
         check_regular(path)
         # No other kind: Pillow would start Ghostscript on PostScript in a .jpg.

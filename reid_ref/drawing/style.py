@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, optional_module
 from reid_ref.disk import whole_files
 from reid_ref.result import Result
 from reid_ref.text import visible, wrap
@@ -41,11 +41,7 @@ _drawing = RLock()
 
 def check_matplotlib() -> None:
     """Refuse to draw if matplotlib is not installed."""
-    try:
-        import matplotlib  # type: ignore[import-not-found, unused-ignore]  # noqa: F401
-    except ImportError:
-        raise InputError("figures", got="drawing needs matplotlib, which is not installed",
-                         remedy='pip install "reid-ref[plot]"') from None
+    optional_module("figures", "matplotlib")
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ pair, and a rank is a count, so the result does not depend on the shards: first 
 good pairs computes their distances; then each counts its images before every good pair, and the
 counts are added. Shards stay on their workers; only labels and numbers of good pairs are sent.
 
-Needs ``pip install "reid-ref[distributed]"``.
+Needs ``pip install dask distributed``.
 """
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, as_array, blocks_of, is_stored
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, as_array, blocks_of, is_stored, optional_module)
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import (
     as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
@@ -311,8 +312,7 @@ def _mapped_rows(*place: Any) -> Array:
 
 
 def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
-    import h5py
-    with h5py.File(path, "r") as file:
+    with optional_module(path, "h5py").File(path, "r") as file:
         return read_rows(file[name], start, stop)
 
 
@@ -321,15 +321,10 @@ def _hdf5_rows(path: str, name: str, start: int, stop: int) -> Array:
 
 def _client(client: Any) -> Any:
     """Return the client to use; None for the threads of this machine."""
-    try:
-        import dask.array  # noqa: F401
-        from distributed import default_client
-    except ImportError as error:
-        raise InputError("reid_ref.distributed", got=f"needs dask and distributed ({error})",
-                         remedy='pip install "reid-ref[distributed]"') from None
+    distributed = optional_module("reid_ref.distributed", "distributed", "dask.array")
     if client is None:
         try:
-            return default_client()
+            return distributed.default_client()
         except ValueError:
             return None
     return client

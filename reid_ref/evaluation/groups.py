@@ -243,7 +243,7 @@ def rank_band(result: Result, last: int,
     """Return the intervals of Rank-1 to Rank-`last`, as far as the curve reaches.
 
     `intervals` are those of the metrics of `ranks_of_band`, if they are known. None if
-    there are none, as for a single identity.
+    some are missing, as for a single identity.
 
     Examples
     --------
@@ -261,6 +261,8 @@ def rank_band(result: Result, last: int,
     if not every or len(every) < len(metrics):
         return None
     low, high = np.array([(interval.low, interval.high) for interval in every]).T
+    if np.isnan(low).any():
+        return None
     return RankBand(np.array(list(metrics), np.int64), low, high, every[0].level, every[0].unit)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, optional_module
 from reid_ref.arrays.stored import read_rows
 from reid_ref.disk import check_regular, read_lines
 from reid_ref.files import mat
@@ -204,11 +204,8 @@ def read_hdf5(path: Path) -> Contents:
 
     The file stays open.
     """
-    try:
-        import h5py  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
-        raise InputError(path, got="this is an HDF5 file (MATLAB's v7.3), which needs h5py",
-                         remedy='pip install "reid-ref[hdf5]", or save it with -v7') from None
+    h5py = optional_module(f"{path}: an HDF5 file (MATLAB's v7.3)", "h5py",
+                           otherwise="or save it with -v7")
     with _reading(path, "an HDF5 file"), _one_gigabyte(), ExitStack() as stack:
         _check_hdf5_is_whole(_head(path))
         file = stack.enter_context(h5py.File(path, "r"))

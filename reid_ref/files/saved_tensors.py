@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_array
+from reid_ref.arrays import InputError, as_array, optional_module
 from reid_ref.arrays.convert import numpy_lacks
 from reid_ref.files.batches import named_arrays
 from reid_ref.files.numpy_pickles import STAND_INS, NotPlain, unwrapped
@@ -39,12 +39,12 @@ def read_tensors(path: Path) -> dict[str, StoredArray]:
     InputError
         torch is not installed or too old, the file holds objects that need code, or is damaged.
     """
-    try:
-        import torch
-    except ImportError:
-        raise _needs_torch(path) from None
+    otherwise = ("or, if it is a dict of arrays, on a machine with torch: "
+                 f"numpy.savez({path.stem + '.npz'!r}, **torch.load({path.name!r}))")
+    torch = optional_module(f"{path}: a file of torch.save", "torch", otherwise=otherwise)
     if tuple(map(int, re.findall("[0-9]+", torch.__version__)[:2])) < _VERSION:
-        raise _needs_torch(path)
+        raise InputError(path, got="a file of torch.save needs torch 2.6 or newer",
+                         remedy=f'pip install --upgrade torch, {otherwise}')
     load = partial(_load, torch, path)
     try:
         return named_arrays(unwrapped(load(STAND_INS)), path, path.stem, _stored)
@@ -65,13 +65,6 @@ def _load(torch: Any, path: Path, names: Mapping[str, Any]) -> Any:
         mapped = file.read(4) == b"PK\x03\x04"     # torch 1.5 and older wrote no zip archive
     with torch.serialization.safe_globals([(value, name) for name, value in names.items()]):
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
-
-
-def _needs_torch(path: Path) -> InputError:
-    return InputError(
-        path, got="this is a file of torch.save, which needs torch 2.6 or newer",
-        remedy='pip install "reid-ref[torch]", or, if it is a dict of arrays, on a machine with '
-        f"torch: numpy.savez({path.stem + '.npz'!r}, **torch.load({path.name!r}))")
 
 
 def _stored(value: Any, where: str) -> StoredArray:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, Integers, scipy_module
+from reid_ref.arrays import Doubles, Integers, optional_module
 from reid_ref.labels import Labels, cells
 from reid_ref.measures import RANKS, measure, printed
 from reid_ref.ranking.good_ranks import stable_order
@@ -255,7 +255,7 @@ def _means(batch: list[Chances], n_shares: int, tables: Tables) -> tuple[Doubles
                         for first, chances in zip(start.tolist(), batch)]), return_counts=True)
     ends = np.searchsorted(cell, np.arange(n_good.sum() + 1) * n_shares)
     shape = len(ends) - 1, n_shares
-    csr_matrix = scipy_module("sparse", "an expectation over all galleries").csr_matrix
+    csr_matrix = optional_module("an expectation over all galleries", "scipy.sparse").csr_matrix
     logs = csr_matrix((n_identities.astype(float), cell % n_shares, ends), shape) @ tables.logs
     n_nodes = len(tables.weights)
     size, angle = np.split(logs[:, n_nodes:], 2, axis=1)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import optional_module
 from reid_ref.reranking.neighbours import ImagePairs
 
 Array = npt.NDArray[Any]
@@ -118,8 +119,7 @@ def encode(pairs: ImagePairs, index: Array, scale: Array, k1: int, k2: int,
     `index` is that of `ImagePairs.nearest`, for max(k1 + 1, k2) images or more; the distances of
     each image are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
     """
-    from scipy.sparse import csr_array
-
+    csr_array = optional_module("re-ranking", "scipy.sparse").csr_array
     V = expansion(index, k1 + variant.itself, variant.window(k1))
     size = np.diff(V.indptr)
     distances = pairs.entries(V.indptr, V.indices)
@@ -169,8 +169,7 @@ def expansion(index: Array, count: int, window: int) -> Any:
 
 def _incidence(index: Array) -> Any:
     """Return the matrix that is 1 at each row's images, in their order."""
-    from scipy.sparse import csr_array
-
+    csr_array = optional_module("re-ranking", "scipy.sparse").csr_array
     size, count = index.shape
     return csr_array((np.ones(index.size, np.float32), index.ravel(),
                       np.arange(0, index.size + 1, count)), shape=(size, size))

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, as_array, blocks_of, check_count, ignored, scipy_module, warnings_to)
+    InputError, as_array, blocks_of, check_count, ignored, optional_module, warnings_to)
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_convention, find_conventions
 from reid_ref.distances import working_precision
@@ -254,7 +254,7 @@ class _Job:
 
 def _checked(query_features: Any, gallery_features: Any, settings: Settings,
              mahalanobis: Any) -> _Job:
-    scipy_module("sparse", "re-ranking")  # which `encode` needs, after long work
+    optional_module("re-ranking", "scipy.sparse")  # which `encode` needs, after long work
     record, lambda_ = VARIANTS[settings.variant], settings.lambda_
     query = as_rows(query_features, "query_features")
     gallery = as_rows(gallery_features, "gallery_features")

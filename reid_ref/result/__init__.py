@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics, statistics, text as words
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, read_only
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, check_choice, check_count, optional_module, read_only)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike
@@ -776,11 +777,8 @@ class Result(Value):
         >>> float(result.to_frame().loc[0, "ap"])
         1.0
         """
-        try:
-            import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
-        except ImportError as error:
-            raise InputError("to_frame", got=f"needs pandas ({error})", remedy="pip install "
-                             "pandas, or take the arrays of result.per_query") from None
+        pandas = optional_module("to_frame", "pandas",
+                                 otherwise="or take the arrays of result.per_query")
         names = [*(each.column for each in COLUMNS), *PerQuery.__dataclass_fields__]
         names.remove("values")
         columns = {name: getattr(self.per_query, name).copy() for name in names

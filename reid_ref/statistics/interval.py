@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, check_choice, scipy_module
+from reid_ref.arrays import (
+    Doubles, InputError, PackageError, check_choice, optional_module, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, by_unit_and_query, check_random, resampled_sums,
@@ -54,7 +55,7 @@ class Interval(Value):
     value : float
         The mean, as it is printed.
     low, high : float
-        Ends of the interval.
+        Ends of the interval; NaN where one of Student's t is left out for want of scipy.
     se, se_naive : float
         Standard error by unit, and as if queries were independent.
     design_effect : float
@@ -156,7 +157,7 @@ def mean_intervals(means: Sequence[tuple[UnitSums, UnitSums]], *, level: float =
         else:
             low, high = next(ends)
             if low < 0 or high > 1:  # the bootstrap has broken down
-                how, ((low, high),) = "analytic", logit_t([by_unit], alpha)
+                how, (low, high) = "analytic", logit_ends(by_unit, alpha, student_or_nan)
         drawn = how == "bootstrap-t"
         intervals.append(Interval(
             by_unit.mean, low, high, se, naive, (se / naive)**2 if naive else math.nan,
@@ -213,19 +214,31 @@ def _student_t(units: int, e: Doubles, n: Doubles, ee: Doubles, en: Doubles,
 
 def logit_t(means: Sequence[UnitSums], alpha: float, *_: int) -> list[tuple[float, float]]:
     """Return the ends by Student's t on the logit scale."""
-    ends = []
-    for sums in means:
-        mean, se = sums.mean, standard_error(sums)
-        middle = math.log(mean / (1 - mean))
-        half = student(len(sums.weight) - 1, alpha) * se / (mean * (1 - mean))
-        ends.append((logistic(middle - half), logistic(middle + half)))
-    return ends
+    return [logit_ends(sums, alpha, student) for sums in means]
+
+
+def logit_ends(sums: UnitSums, alpha: float,
+               quantile: Callable[[int, float], float]) -> tuple[float, float]:
+    """Return the ends of one such interval, given a function as `student`."""
+    mean, se = sums.mean, standard_error(sums)
+    middle = math.log(mean / (1 - mean))
+    half = quantile(len(sums.weight) - 1, alpha) * se / (mean * (1 - mean))
+    return logistic(middle - half), logistic(middle + half)
 
 
 def student(degrees: int, alpha: float) -> float:
     """Return the quantile 1 - alpha / 2 of Student's t."""
-    stdtrit = scipy_module("special", "an analytic interval").stdtrit
+    stdtrit = optional_module("an analytic interval", "scipy.special").stdtrit
     return float(stdtrit(degrees, 1 - alpha / 2))
+
+
+def student_or_nan(degrees: int, alpha: float) -> float:
+    """As `student`, for one number of several: without scipy NaN, with a warning."""
+    try:
+        return student(degrees, alpha)
+    except PackageError as error:
+        warn(f"{error.argument} {error.got}: left out; {error.remedy}")
+        return math.nan
 
 
 def logistic(value: float) -> float:

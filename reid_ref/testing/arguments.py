@@ -130,7 +130,7 @@ def as_tensor(array: Any) -> Any:
 
 def wants_tensors(function: Any) -> bool | None:
     """Return whether its annotations name tensors; None if they tell nothing of it."""
-    if "torch" not in sys.modules:
+    if sys.modules.get("torch") is None:
         return False
     try:
         annotations = [str(parameter.annotation) for parameter

@@ -248,9 +248,9 @@ def _serve_function(function: Any, folder: Path, parent: int, pipe: Connection,
     not_its.close()
     for stream, descriptor in enumerate((os.open(os.devnull, os.O_RDONLY), printed, printed)):
         os.dup2(descriptor, stream)
-    if "torch" in sys.modules:
+    if torch := sys.modules.get("torch"):
         # Its threads stayed in the parent; with more than one it would wait for them for ever.
-        sys.modules["torch"].set_num_threads(1)
+        torch.set_num_threads(1)
     _serve(function, folder, pipe)
 
 

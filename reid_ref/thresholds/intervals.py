@@ -20,7 +20,7 @@ from reid_ref.labels import DISTRACTOR, Labels
 from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.roles import Roles
 from reid_ref.statistics import Interval, UnitSums
-from reid_ref.statistics.interval import check_level, logistic, student
+from reid_ref.statistics.interval import check_level, logistic, student_or_nan
 from reid_ref.statistics.units import by_unit_and_query
 
 
@@ -71,7 +71,8 @@ def of_false_accepts(query: Labels, gallery: Labels, accepted: tuple[Integers, I
     if not 0 < rate < 1 or error == 0:
         return None
     identities = len(np.unique(query.identity))
-    half = student(max(identities - 1, 1), check_level(level)) * error / (rate * (1 - rate))
+    quantile = student_or_nan(max(identities - 1, 1), check_level(level))
+    half = quantile * error / (rate * (1 - rate))
     middle, naive = math.log(rate / (1 - rate)), math.sqrt(rate * (1 - rate) / total)
     return Interval(rate, logistic(middle - half), logistic(middle + half), error, naive,
                     (error / naive)**2, "identity", len(sums.weight), len(query), "analytic",

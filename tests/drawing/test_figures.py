@@ -368,7 +368,7 @@ def test_titles_are_wrapped_to_the_width(width):
 
 def test_without_matplotlib(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    refused("figures", 'pip install "reid-ref[plot]"', figures.cmc, {"ours": made()})
+    refused("figures", "pip install matplotlib", figures.cmc, {"ours": made()})
 
 
 def test_widths():

@@ -288,7 +288,8 @@ def test_blocks_of_another_shape_than_declared(change):
 
 def test_dask_is_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
-    refused("reid_ref.distributed", "needs dask and distributed", ours.evaluate, *problem(1))
+    refused("reid_ref.distributed", "needs dask, which is not installed", ours.evaluate,
+            *problem(1))
 
 
 def test_several_conventions_share_the_shards(where):

@@ -222,7 +222,8 @@ def test_v73_empty_array(tmp_path):
 def test_hdf5_without_h5py(tmp_path, monkeypatch):
     write_v73(tmp_path / "r.mat", stored("layumi"))
     monkeypatch.setitem(sys.modules, "h5py", None)
-    refuse("r.mat", 'needs h5py; pip install "reid-ref[hdf5]"', tmp_path / "r.mat")
+    refuse("r.mat: an HDF5 file (MATLAB's v7.3)", "needs h5py, which is not installed; pip "
+           "install h5py, or save it with -v7", tmp_path / "r.mat")
 
 
 # ---- several files ----------------------------------------------------------------------

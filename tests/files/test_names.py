@@ -357,7 +357,10 @@ def test_torch_that_is_missing_or_too_old(tmp_path, monkeypatch, version):
         monkeypatch.setitem(sys.modules, "torch", None)
     else:
         monkeypatch.setattr(sys.modules["torch"], "__version__", version)
-    refuse("r.pt", 'needs torch 2.6 or newer; pip install "reid-ref[torch]"', "r.pt")
+    needed = ("needs torch, which is not installed; pip install torch" if version is None else
+              "needs torch 2.6 or newer; pip install --upgrade torch")
+    argument = "r.pt: a file of torch.save" if version is None else "r.pt"
+    refuse(argument, f"{needed}, or, if it is a dict of arrays, on a machine with torch", "r.pt")
 
 
 def test_every_role_has_a_name_of_its_own():

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
-from reid_ref.arrays import InputError, ignored, warnings_to
+from reid_ref.arrays import ignored, optional_module, warnings_to
 from reid_ref.commands.compare.compute.answer import (
     HOW_METHODS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, shown_columns, too_few)
 from reid_ref.commands.evaluate import show as evaluate
@@ -43,8 +42,8 @@ from reid_ref.text.plain import json_values
 WIDTH, HEIGHT = 4.6, 2.9
 #: The folder of the template, the style and the script.
 HERE = Path(__file__).parent
-#: Modules that a page needs, and what installs them.
-NEEDS = {"jinja2": "jinja2", "matplotlib": "matplotlib", "PIL": "pillow"}
+#: Modules that a page needs.
+NEEDS = "jinja2", "matplotlib", "PIL.Image"
 #: Drawings that show all systems, besides CMC.
 OF_ALL = {"pr": figures.precision_recall, "ap": figures.average_precision,
           "good": figures.ap_by_good}
@@ -62,10 +61,7 @@ MEANINGS = {**REASONS, "gain,loss": "AP changed most from the baseline",
 
 def check_libraries() -> None:
     """Refuse, before any work, a page that cannot be made for want of a library."""
-    missing = [package for module, package in NEEDS.items() if find_spec(module) is None]
-    if missing:
-        raise InputError("report", got=f"needs {', '.join(missing)}, not installed here",
-                         remedy="pip install \"reid-ref[report]\"")
+    optional_module("report", *NEEDS)
 
 
 def page(content: Page, images: Images | None = None) -> str:

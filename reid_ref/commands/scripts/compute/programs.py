@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import matlab
-from reid_ref.arrays import Doubles, InputError, Integers, scipy_module
+from reid_ref.arrays import Doubles, InputError, Integers, optional_module
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import Labels, cameras_of
@@ -218,7 +218,7 @@ def _executable() -> str:
 
 def _write(path: Path, distances: npt.NDArray[Any], query: Labels, gallery: Labels) -> None:
     """Write what Octave loads, without rounding a number."""
-    savemat = scipy_module("io", "scripts").savemat
+    savemat = optional_module("scripts", "scipy.io").savemat
     if distances.dtype.kind in "fc" and distances.dtype.char not in "efdFD":
         raise InputError("distances", "at most double precision", distances.dtype, "Octave has no "
                          "wider numbers, convert them with .astype(float)")

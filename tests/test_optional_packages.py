@@ -12,6 +12,7 @@ import pytest
 import reid_ref
 from reid_ref.arrays import PackageError, optional_module
 from reid_ref.compat import irra
+from reid_ref.evaluation.groups import rank_band
 from tests.documents import ROOT
 from tests.installed import OPTIONAL
 from tests.refusals import refused
@@ -187,6 +188,17 @@ def test_packages_are_named_as_pip_knows_them(monkeypatch):
                     "a page", "PIL.Image", "sklearn", otherwise="or not")
     assert isinstance(error, ImportError) and str(pickle.loads(pickle.dumps(error))) == str(error)
     assert isinstance(error.at("here"), PackageError)
+
+
+def test_a_band_without_all_of_its_ends_is_not_drawn(monkeypatch):
+    made = few(1)
+    result = reid_ref.evaluate(made["query_features"], made["gallery_features"], *(
+        reid_ref.Labels(made[f"{side}_identity"], made[f"{side}_camera"])
+        for side in ("query", "gallery")))
+    assert rank_band(result, 20).low[0] < result.rank(1)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.warns(UserWarning, match=f"an analytic interval {SCIPY}: left out"):
+        assert rank_band(result, 20) is None
 
 
 @pytest.mark.parametrize(("module", "argument", "call"), [

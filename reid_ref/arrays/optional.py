@@ -54,8 +54,9 @@ def optional_module(purpose: object, *names: str, otherwise: str = "") -> Any:
                 purpose, got=f"needs {package}, which is installed but cannot be imported "
                 f"({reason})", remedy=f"pip install --force-reinstall {package}") from None
     if missing:
-        remedy = f"pip install {' '.join(missing)}"
         which = "which are" if len(missing) > 1 else "which is"
+        remedy = f"pip install {' '.join(missing)}"
         raise PackageError(
-            purpose, got=f"needs {', '.join(missing)}, {which} not installed", remedy=", ".join(filter(None, (remedy, otherwise)))) from None
+            purpose, got=f"needs {', '.join(missing)}, {which} not installed",
+            remedy=f"{remedy}, {otherwise}" if otherwise else remedy) from None
     return modules[0]

@@ -1,8 +1,11 @@
 """`.ci/run` takes README's commands, then what did not pass there, with every package."""
 import os
 import re
+import shutil
 import subprocess
 import sys
+
+import pytest
 
 from tests.documents import ROOT
 
@@ -45,10 +48,28 @@ def test_what_did_not_pass_runs_again(tmp_path):
         "whole.py::test_each[1]", "whole.py::test_each[2]"}
 
 
-def test_the_commands_that_ci_takes_from_the_page():
-    """The first is of those who use it, the second of those who change it."""
-    sed, = re.findall(r"<\((sed .*?)\)$", (ROOT / ".ci/readme").read_text(), re.MULTILINE)
-    first, second = subprocess.run(sed, shell=True, cwd=ROOT, check=True, text=True,
-                                   stdout=subprocess.PIPE).stdout.splitlines()
+@pytest.mark.skipif(os.name != "posix", reason="CI's scripts are of bash")
+def test_the_commands_of_the_page_run_in_an_environment_that_has_nothing_of_ours(tmp_path):
+    """Each is run as it stands, until one fails; for the first and the second others are put."""
+    page = (ROOT / "README.md").read_text()
+    section, = re.findall(r"^## Two commands\n(.*?)^## ", page, re.MULTILINE | re.DOTALL)
+    first, second = re.findall(r"^    (.*)$", section, re.MULTILINE)
     assert first.startswith("python3 -m venv .venv && .venv/bin/pip install ")
     assert second == "sh tests/run"
+
+    for name in (".ci", ".venv"):
+        (tmp_path / name).mkdir()
+    shutil.copy(ROOT / ".ci/readme", tmp_path / ".ci")
+
+    def run(*lines):
+        text = page.replace(f"    {first}\n", f"    {lines[0]}\n")
+        (tmp_path / "README.md").write_text(text.replace(f"    {second}\n", f"    {lines[1]}\n"))
+        done = subprocess.run(
+            [tmp_path / ".ci/readme"], stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "REID_REF_PEERS": "required", "PYTHONPATH": str(ROOT)})
+        return done.returncode, done.stdout.splitlines()
+
+    lines = "test ! -e .venv && env > seen", "sh -c 'exit 3' && echo never"
+    assert run(*lines) == (3, [f"$ {line}" for line in lines])
+    assert not re.findall("^(?:REID_REF|PYTHON).*", (tmp_path / "seen").read_text(), re.MULTILINE)
+    assert run("false && true", "echo never") == (1, ["$ false && true"])

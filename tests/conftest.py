@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 
 from tests.installed import absent
+from tests.last_run import LastRun
 from tests.octave import OWN_SCRIPTS, Octave, missing
 
 # Who starts the tests in the background may ignore signals, and what is ignored stays so in every
@@ -30,6 +31,8 @@ def pytest_addoption(parser):
         "--matlab-dir", metavar="DIR", default=os.environ.get("REID_REF_MATLAB_DIR"),
         help="folder of MATLAB scripts to compare with, e.g. your checkout of the originals "
              "(default: $REID_REF_MATLAB_DIR, else matlab_ref)")
+    parser.addoption(
+        "--not-passed", action="store_true", help="run what did not pass in the last run")
 
 
 def scripts_folder(config):
@@ -37,6 +40,8 @@ def scripts_folder(config):
 
 
 def pytest_configure(config):
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        config.pluginmanager.register(LastRun(config))
     if not (scripts_folder(config) / "compute_AP.m").is_file():
         raise pytest.UsageError(
             "--matlab-dir (or REID_REF_MATLAB_DIR): expected a folder that holds compute_AP.m, "

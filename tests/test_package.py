@@ -178,7 +178,7 @@ def test_the_workflows_run_what_is_here():
     lines = {name: [step["run"] for step in job["steps"] if "run" in step]
              for workflow in workflows.values() for name, job in workflow["jobs"].items()}
     assert lines["all"] == [".ci/run"] and lines["linux"] == ["sh tests/run"]
-    for line in {*lines["all"], *lines["build"], ".ci/workflows", ".ci/arm64"}:
+    for line in {*lines["all"], *lines["build"], ".ci/workflows", ".ci/arm64", ".ci/readme"}:
         assert os.access(ROOT / line, os.X_OK), line
     page = (ROOT / "CONTRIBUTING.md").read_text()
     for line in lines["systems"]:

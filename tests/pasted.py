@@ -1,22 +1,22 @@
 """The command lines of the pages as a reader pastes them, and the files that they name."""
 import re
 import shlex
+import subprocess
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.io import savemat
 
 import reid_ref
-from tests.documents import ROOT, command, run_page
+from tests.documents import ROOT, command
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "docs/adopters").glob("*.md"))
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
-_FIRST = re.compile(r"(?:\$ )?(?:pip|pytest|python3?(?: -m)?|sh|reid-ref) \S|(?:\$ )?\.(?:venv|ci)\S")
-#: What holds a code of a page's own language, not lines for a shell.
+_FIRST = re.compile(r"(?:\$ )?(?:(?:pip|pytest|python3?|sh|reid-ref) \S|\.(?:venv|ci)\b)")
+#: What holds code or a file, not lines for a shell.
 _NO_SHELL = {"python", "py", "diff", "toml", "yaml", "matlab"}
 
 
@@ -36,11 +36,25 @@ def blocks(page):
     found = [block for kind, block in _FENCE.findall(text) if kind not in _NO_SHELL]
     found += [re.sub("(?m)^    ", "", block) for block in _INDENTED.findall(_FENCE.sub("", text))]
     for block in found:
-        lines = [re.sub(r"  +#.*| +\\\n *", lambda hit: " " * hit[0].endswith(" "), line)
+        lines = [re.sub(" +#.*", "", line).strip()
                  for line in re.sub(r" \\\n *", " ", block).splitlines() if _FIRST.match(line)]
         screens = [line for line in lines if line.startswith("$ ")]
         for these in [[line] for line in screens] or [lines] * bool(lines):
-            yield Block(str(page.relative_to(ROOT)), tuple(line.strip() for line in these))
+            yield Block(str(page.relative_to(ROOT)), tuple(these))
+
+
+#: Words of a command in a sentence that stand for something of the reader's.
+_STANDS_FOR = {"FILE": "ours.mat", "FILE...": "ours.mat", "BASELINE": "ours.mat",
+               "OTHER": "other.mat", "NAME": "prcc", "SPEC": "mine.py:evaluate",
+               "module:function": "mine.py:evaluate"}
+
+
+def in_sentences(page):
+    """Return the commands in the sentences of a page, as a reader completes them."""
+    found = re.findall(r"`(reid-ref [^`]* [^`]*|reid-ref --[^`]*|python -m [^`]*)`",
+                       _FENCE.sub("", page.read_text()))
+    return [shlex.join(_STANDS_FOR.get(word, word) for word in shlex.split(line))
+            for line in found]
 
 
 BLOCKS = [block for page in PAGES for block in blocks(page)]
@@ -136,22 +150,19 @@ def unpack(data, folder):
     for side, labels in (("query", data.query), ("bounding_box_test", data.gallery)):
         (folder / side).mkdir(parents=True)
         for k, (identity, camera) in enumerate(zip(labels.identity, labels.camera)):
-            (folder / side / f"{identity:0{4 if identity >= 0 else 2}}_c{camera}s1_{k:06}_00.jpg").touch()
+            number = f"{identity:04}" if identity >= 0 else identity
+            (folder / side / f"{number}_c{camera}s1_{k:06}_00.jpg").touch()
 
 
 def run(line, folder):
     """Run a line in a folder with the fixtures; make the files that it names and are not there."""
     words = shlex.split(line)
-    after = next((k for k, word in enumerate(words) if word in ("-o", "--save", "--per-query")),
-                 len(words))
-    for name in re.findall(r"[\w/.-]+\.(?:npz|mat|pt|json|py)\b", " ".join(
-            [*words[:after], *(words[k + 1] for k, word in enumerate(words)
-                               if word == "--baseline")])):
-        if not (folder / name).exists():
+    written = {words[k + 1] for k, word in enumerate(words)
+               if word in ("-o", "--save", "--per-query")}
+    for name in re.findall(r"[\w/.-]+\.(?:npz|mat|pt|json|py)\b", line):
+        if name not in written and not (folder / name).exists():
             write(name, words, folder)
     if words[0] == "reid-ref":
         return command(*words[1:], cwd=folder)
-    import subprocess
-
     return subprocess.run([sys.executable, *words[1:]], cwd=folder, text=True,
                           capture_output=True)

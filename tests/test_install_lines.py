@@ -164,7 +164,8 @@ def clean(folder):
     kept = {name: value for name, value in os.environ.items() if re.fullmatch(
         "PIP_.*|(HTTPS?|NO)_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE", name, re.IGNORECASE)}
     return {**kept, "HOME": str(folder), "PIP_REQUIRE_VIRTUALENV": "1",
-            "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+            "PATH": f"{folder}/bin:/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
+            "PYTEST_ADDOPTS": "--numprocesses=auto"}
 
 
 @pytest.mark.nightly

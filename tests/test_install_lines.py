@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from tests import pasted
 from tests.contributing import copy
 from tests.documents import ROOT
-from tests.installed import absent
+from tests.installed import absent, version_of
 
 #: Run by scripts, which have these words.
 BY_SCRIPTS = {
@@ -82,9 +82,9 @@ def test_a_script_runs_what_is_left_to_it(line):
 @pytest.mark.parametrize("block", of_kind("here"), ids=str)
 def test_lines_as_pasted(block, tmp_path):
     if ".pt " in block.lines[0]:
-        pytest.importorskip("torch")
+        version_of("torch")
     if " report " in " ".join(block.lines):
-        pytest.importorskip("jinja2")
+        version_of("jinja2")
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     for line in block.lines:
         done = pasted.run(line, tmp_path)

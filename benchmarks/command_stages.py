@@ -69,12 +69,11 @@ def measured(file: Path) -> dict[str, float]:
 
 def main() -> None:
     import numpy as np
-    from scipy.io import loadmat
-
     import made
     import reid_ref
     from commands import write_files
     from machine import machine
+    from peers import package
     from stopwatch import seconds
 
     compileall.compile_dir(Path(reid_ref.__file__).parent, quiet=1)  # as pip leaves it
@@ -85,7 +84,7 @@ def main() -> None:
         files = {kind: Path(folder, f"a.{kind}") for kind in ("npz", "mat")}
         kept = made.kept(market, arrays["gallery_f"])
         out = np.zeros((len(arrays["query_f"]), len(kept)), np.float32)
-        readers = {"npz": lambda path: dict(np.load(path)), "mat": loadmat}
+        readers = {"npz": lambda path: dict(np.load(path)), "mat": package("scipy.io").loadmat}
         runs: dict[str, list[dict[str, float]]] = {kind: [] for kind in files}
         reading, products = {kind: list[float]() for kind in files}, list[float]()
         for _ in range(REPETITIONS):

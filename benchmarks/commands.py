@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.io import loadmat, savemat
 
 import made
+import peers
 from sizes import Size
 from stopwatch import SAMPLE_EVERY, anonymous_bytes, clock, take_turns
 from table import Row, memory_row, second
@@ -24,6 +24,7 @@ def commands(size: Size, folder: Path) -> Numbers:
     """(n) `evaluate` of a .npz and of a .mat file, `compare` of two .npz files; at fewer
     dimensions, `doctor` and `evaluate --strict`.
     """
+    loadmat = peers.package("scipy.io").loadmat
     market, dims = made.market(size.share), size.dims[-1]
     arrays = write_files(market, dims, folder)
     query, gallery = arrays["query_f"], arrays["gallery_f"]
@@ -56,7 +57,7 @@ def write_files(market: made.Market, dims: int, folder: Path) -> dict[str, Any]:
                  for side in ("query", "gallery")
                  for name, field in (("label", "identity"), ("cam", "camera"))}}
     np.savez(folder / "a.npz", **arrays)
-    savemat(folder / "a.mat", arrays)
+    peers.package("scipy.io").savemat(folder / "a.mat", arrays)
     return arrays
 
 

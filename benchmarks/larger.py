@@ -18,6 +18,7 @@ import numpy as np
 
 import checks
 import made
+import peers
 import stopwatch
 from reid_ref import Labels, distributed, evaluate
 from sizes import Size
@@ -38,6 +39,7 @@ _AT_ONCE = 250_000
 
 def larger(size: Size, folder: Path) -> Numbers:
     """(i) Galleries of millions of images from a memory-mapped file."""
+    peers.package("distributed")
     market = made.market(size.share)
     galleries = [max(len(market.gallery), round(size.share * images)) for images in GALLERIES]
     gallery = make(market, galleries[-1], folder)

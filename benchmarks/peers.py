@@ -14,6 +14,7 @@ Octave
 """
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import shutil
@@ -27,7 +28,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.io
 
 from reid_ref import Labels
 
@@ -54,6 +54,14 @@ seconds = toc; save -v7 out.mat CMC map seconds
 
 class Missing(Exception):
     """A peer that is not here, and how to get it."""
+
+
+def package(name: str) -> ModuleType:
+    """Return a module of a package that not everybody has."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise Missing(f"pip install {name.partition('.')[0]}") from None
 
 
 def fastreid(folder: Path) -> dict[str, Evaluator]:
@@ -159,9 +167,10 @@ class Octave:
         self.executable = shutil.which("octave-cli")
         if self.executable is None:
             raise Missing("GNU Octave is not on the PATH")
+        self.files = package("scipy.io")
         column = {"label_gallery": gallery.identity, "label_query": query.identity,
                   "cam_gallery": gallery.camera, "cam_query": query.camera}
-        scipy.io.savemat(folder / "in.mat", {
+        self.files.savemat(folder / "in.mat", {
             "dist": distances.T, "scripts": str(MATLAB_REF),
             **{name: values[:, np.newaxis].astype(float) for name, values in column.items()}})
 
@@ -171,7 +180,7 @@ class Octave:
                                OCTAVE], cwd=self.folder, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"Octave failed: {done.stderr.strip()}")
-        out = scipy.io.loadmat(self.folder / "out.mat")
+        out = self.files.loadmat(self.folder / "out.mat")
         return {"mAP": float(out["map"].item()), "cmc": out["CMC"][0],
                 "seconds": float(out["seconds"].item())}
 

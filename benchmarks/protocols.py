@@ -12,6 +12,7 @@ import numpy as np
 
 import checks
 import made
+import peers
 from reid_ref import Labels, evaluate, evaluate_protocol
 from sizes import Size
 from stopwatch import clock, take_turns
@@ -23,6 +24,7 @@ DIMS, NOISE = 2048, 4
 
 def protocols(size: Size, folder: Path) -> Numbers:
     """(l) Ten trials of both shots, all search; all galleries of 800 vehicles."""
+    peers.package("scipy")
     identities = max(4, round(96 * size.share))
     cells = np.arange(identities * 6 * 20)
     labels = Labels(cells // 120, cells // 20 % 6 + 1)

@@ -41,6 +41,7 @@ MSMT17 = {"query": 11_659, "gallery": 82_161}
 
 def reranking(size: Size, folder: Path) -> Numbers:
     """(f) Features to re-ranked distances, at Market-1501's and at MSMT17's size."""
+    peers.package("scipy")
     against_port()
     market = made.market(size.share)
     return {**{str(dims): one_length(market, dims, folder) for dims in size.dims},

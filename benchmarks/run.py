@@ -51,7 +51,7 @@ def main() -> None:
     size = QUICK if options.quick else FULL
     names = options.only or list(works.WORKS)
     with tempfile.TemporaryDirectory() as folder:
-        numbers = works.run(names, size, Path(folder))
+        numbers, failed = works.run(names, size, Path(folder))
     today = datetime.date.today().isoformat()
     report = {"date": today, "quick": options.quick, "machine": machine(),
               "versions": versions(), "works": rounded(numbers)}
@@ -62,7 +62,7 @@ def main() -> None:
     output = options.output or (RESULTS / f"{name}.json" if whole else None)
     if output is not None:
         write(report, output)
-    if failed := [name for name in names if name not in numbers]:
+    if failed:
         raise SystemExit(f"failed, and left out: {', '.join(failed)}")
 
 

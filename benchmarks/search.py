@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import made
+import peers
 from sizes import Size
 from stopwatch import SAMPLE_EVERY, anonymous_bytes
 from table import MIB, Row, second
@@ -20,6 +21,7 @@ Numbers = dict[str, Any]
 
 def search(size: Size, folder: Path) -> Numbers:
     """(o) All single variations, re-ranking included; the whole command, with its start."""
+    peers.package("scipy")
     market, dims = made.market(size.share), size.dims[0]
     query, gallery = made.both_features(market, "middle", dims)
     np.savez(folder / "searched.npz", query_f=query, gallery_f=gallery, **{

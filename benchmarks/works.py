@@ -237,15 +237,22 @@ WORKS = {"distances": from_distances, "features": from_features, "growth": growt
          "cores": cores.cores, "commands": commands.commands, "search": search.search}
 
 
-def run(names: list[str], size: Size, folder: Path) -> Numbers:
-    """Run the works named, each in the same temporary folder; leave out one that fails."""
+def run(names: list[str], size: Size, folder: Path) -> tuple[Numbers, list[str]]:
+    """Run the works named, each in the same temporary folder; return which of them failed, too.
+
+    A work that fails is left out, and so is one that cannot be without a package that is missing.
+    """
     numbers: Numbers = {}
+    failed: list[str] = []
     for name in names:
         print(f"{name} ...", flush=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # hollow parts of the made input are on purpose
             try:
                 numbers[name] = WORKS[name](size, folder)
+            except peers.Missing as missing:
+                print(f"left out: {name}: {missing}", flush=True)
             except Exception:  # half an hour of others would be lost
                 traceback.print_exc()
-    return numbers
+                failed.append(name)
+    return numbers, failed

@@ -9,10 +9,11 @@ from tests.documents import ROOT, check_screen, command, commands, run_page
 README = (ROOT / "README.md").read_text()
 
 
-def test_screens_and_python(tmp_path):
+def run_screens_and_python(folder):
+    """Run the blocks of the page; tests/test_install_lines.py calls it in a process of its own."""
     query_loader = [([[1., 0.]], [7], [1], ["a.jpg"])]
     gallery_loader = [([[1., 0.], [0., 1.]], [7, 8], [2, 2], ["b.jpg", "c.jpg"])]
-    names = run_page(README, tmp_path, query_loader=query_loader, gallery_loader=gallery_loader,
+    names = run_page(README, folder, query_loader=query_loader, gallery_loader=gallery_loader,
                      model=lambda images: images)
     assert names["result"].mAP == 1.0
 

@@ -1,6 +1,6 @@
 """How often the 95 % intervals hold the true number: made identities of 1 to 6 queries each.
 
-Usage: python benchmarks/coverage.py [--quick] [--runs N] [--resamples B]
+Usage: python benchmarks/interval_coverage.py [--quick] [--runs N] [--resamples B]
 
 Queries of one identity are alike, as in real lists (design effects of 2.1 and 3.4). The true
 number is that of the law that draws them, over queries. Printed for each case: the share of the

@@ -12,6 +12,7 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.compare.compute import compare_systems
 from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
 from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.commands.doctor.compute.norms import normalised_already
 from reid_ref.console import options as common
 from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr
@@ -147,11 +148,14 @@ def parse_tolerance(text: str) -> Decimal:
 
 def examine(request: Request, data: ResultFile, conventions: Iterable[Convention],
             normalize: bool | None = None) -> Findings:
-    """Return the doctor's findings; warn of those without a warning of their own.
+    """Return the doctor's findings; warn of those without a warning of their own, and of
+    features that were normalised before a toolbox could see them.
 
     `normalize`: True where raw features are shown beside normalised ones, and need no warning.
     """
     how = common.how(request, conventions)
+    if sentence := normalised_already(data, how):
+        warn(sentence)
     findings = findings_of_conventions(
         data, how if normalize is None else replace(how, normalize=normalize),
         common.max_memory(request) or bytes_of(None))

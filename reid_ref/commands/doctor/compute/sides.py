@@ -24,6 +24,11 @@ SEPARATED = 0.9
 MIN_IDENTITIES, MIN_IMAGES = 10, 20
 
 
+def is_unit(norms: Doubles, dtype: npt.DTypeLike) -> npt.NDArray[np.bool_]:
+    """Return which norms of features of this dtype are 1."""
+    return abs(norms - 1) <= (UNIT_HALF if dtype == np.float16 else UNIT)
+
+
 def softmax_outputs(query: Array, gallery: Array) -> Iterator[Finding]:
     """Rows that are non-negative, of sum 1, and not mostly 0, as a histogram is."""
     rows = np.concatenate([query, gallery]).astype(np.float64)
@@ -41,8 +46,7 @@ def softmax_outputs(query: Array, gallery: Array) -> Iterator[Finding]:
 def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
     """Norms of 1 on one side alone, or in a part of it, or of another size on each side."""
     norms = {"query": lengths(query), "gallery": lengths(gallery)}
-    unit = {side: abs(of_side - 1) <= (UNIT_HALF if query.dtype == np.float16 else UNIT)
-            for side, of_side in norms.items()}
+    unit = {side: is_unit(of_side, query.dtype) for side, of_side in norms.items()}
     low, high = sorted(norms.values(), key=np.median)
     apart = (min(map(len, norms.values())) >= MIN_IMAGES
              and bool(np.median(high) >= TIMES * np.median(low))

@@ -12,12 +12,12 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.commands.compare.compute import compare_systems
 from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
 from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.norms import normalised_already
 from reid_ref.console import options as common
 from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
+from reid_ref.evaluation.norms import normalised_already
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import any_case, measure, measure_names
 from reid_ref.result import Result

@@ -1,4 +1,4 @@
-"""The lines that records cite were looked up in the code that they name, and say of which it is."""
+"""The lines that records cite were looked up in the code that they name."""
 import hashlib
 import subprocess
 import sys

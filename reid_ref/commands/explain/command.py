@@ -129,8 +129,8 @@ def waterfall(walk: Explanation, measures: Sequence[str] = METRICS) -> str:
     for step in walk.steps:
         if step.meaning:
             text += wrap(f"{step.value}: {step.meaning}", rest="    ")
-    text += wrap(f"affected: queries whose AP, to {AP_DIGITS} digits, or first match a step changed, "
-                 "or which it dropped or added", rest="    ")
+    text += wrap(f"affected: queries whose AP (to {AP_DIGITS} digits) or first match a step "
+                 "changed, or which it dropped or added", rest="    ")
     return "\n".join(text)
 
 
@@ -154,7 +154,7 @@ def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
     moved = walk.most_moved()
     if not moved:
-        return ("\nThe AP of no query changed." if len(walk.start.per_query.n_good) ==
+        return (f"\nThe AP of no query changed in {AP_DIGITS} digits." if len(walk.start.per_query.n_good) ==
                 len(walk.end.per_query.n_good) else "\nThe queries are not the same.")
     n_good = walk.start.per_query.n_good
     aps = [result.of_query("mAP") for result in (walk.start, walk.end)]

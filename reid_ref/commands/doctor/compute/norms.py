@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, blocks_of
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Doubles
 from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.sample import Sample, shares_nearer
-from reid_ref.commands.doctor.compute.sides import is_unit, norms_of_sides
-from reid_ref.evaluation.how import How
+from reid_ref.commands.doctor.compute.sides import norms_of_sides
+from reid_ref.evaluation.how import NORMALISED, How
+from reid_ref.evaluation.norms import some_names
 from reid_ref.evaluation.ranked import lengths
-from reid_ref.evaluation.result_file import ResultFile
 
 Array = npt.NDArray[Any]
 #: Reported from this ratio of the shares on, either way, ...
@@ -28,10 +27,6 @@ RATIO = 1.2
 #: ... if more queries gain than lose by so many standard errors of a fair coin. The mean of a
 #: strong model hangs on a few queries; their signs do not.
 ERRORS = 2
-#: Numbers of a matrix that are read at a time.
-_BLOCK = 2**22
-#: The scaling that `How.scaling` calls so.
-NORMALISED = "normalized"
 
 
 class WrongShares(NamedTuple):
@@ -155,40 +150,10 @@ def _better_normalised(features: SampleFeatures, ranked: Mapping[str, Sequence[s
         if shares is not None and shares.falls:
             yield Finding(
                 "doctor:norms-vary", "warning",
-                f"Features are ranked as they are ({_some(names)}): in a sample, a "
+                f"Features are ranked as they are ({some_names(names)}): in a sample, a "
                 f"wrong image is nearer than a good one in {_percent(shares.raw)} % of the pairs; "
                 f"divided by their 2-norms, in {_percent(shares.normalised)} %.",
                 _evidence(shares), "Codes that normalise print another number.")
-
-
-def normalised_already(data: ResultFile, how: How) -> str:
-    """Return what to say where all norms of the file are 1 and a toolbox ranks features as they
-    come; empty elsewhere.
-    """
-    names = [convention.name for convention in how.conventions if NORMALISED not in (
-        how.scaling(convention), How((convention,)).scaling())]
-    if data.query_features is None or not names or not all(
-            map(_all_unit, (data.query_features, data.gallery_features))):
-        return ""
-    several = len(names) > 1
-    return (f"The file holds normalised features (all norms are 1), and {_some(names)} "
-            f"rank{'s' * (not several)} features as they come: {'their' if several else 'its'} "
-            "own number comes from the features before that; save those")
-
-
-def _all_unit(features: Any) -> bool:
-    """Return whether all norms are 1; rows are read up to the first block that has another."""
-    for block in blocks_of(features.shape[0], max(1, _BLOCK // max(1, features.shape[1]))):
-        rows = np.asarray(read_rows(features, block.start, block.stop))
-        with np.errstate(over="ignore"):
-            norms = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1))
-        if not is_unit(norms, rows.dtype).all():
-            return False
-    return True
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _evidence(shares: WrongShares) -> dict[str, int | float]:

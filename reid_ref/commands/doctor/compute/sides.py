@@ -10,23 +10,19 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles
 from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.sample import Sample
+from reid_ref.evaluation.norms import is_unit
 from reid_ref.evaluation.ranked import lengths
 from reid_ref.labels import Labels
 
 Array = npt.NDArray[Any]
-#: A norm is 1 within the first (float16: the second); norms are not 1 from the third on.
-UNIT, UNIT_HALF, NOT_UNIT = 1e-5, 2e-3, 0.05
+#: Norms are not 1 from this difference on.
+NOT_UNIT = 0.05
 #: How many times the norms of one side are those of the other.
 TIMES = 1.5
 #: Share of held-out pairs that one direction orders: healthy files have 0.3 to 0.7.
 SEPARATED = 0.9
 #: Identities of each half, and images of each side, below which it shows nothing.
 MIN_IDENTITIES, MIN_IMAGES = 10, 20
-
-
-def is_unit(norms: Doubles, dtype: npt.DTypeLike) -> npt.NDArray[np.bool_]:
-    """Return which norms of features of this dtype are 1."""
-    return abs(norms - 1) <= (UNIT_HALF if dtype == np.float16 else UNIT)
 
 
 def softmax_outputs(query: Array, gallery: Array) -> Iterator[Finding]:

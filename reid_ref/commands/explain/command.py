@@ -154,8 +154,9 @@ def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
     moved = walk.most_moved()
     if not moved:
-        return (f"\nThe AP of no query changed in {AP_DIGITS} digits." if len(walk.start.per_query.n_good) ==
-                len(walk.end.per_query.n_good) else "\nThe queries are not the same.")
+        same = len(walk.start.per_query.n_good) == len(walk.end.per_query.n_good)
+        return "\n" + (f"The AP of no query changed in {AP_DIGITS} digits." if same else
+                       "The queries are not the same.")
     n_good = walk.start.per_query.n_good
     aps = [result.of_query("mAP") for result in (walk.start, walk.end)]
     of_camera = [] if query.camera is None else ["camera"]

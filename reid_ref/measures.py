@@ -129,16 +129,17 @@ def _matches(ranks: GoodRanks, convention: Convention, k: int) -> Doubles:
 
 
 _TREC = "usnistgov/trec_eval f425365, "
+_MATLAB = "zhunzhong07/person-re-ranking 278f2c7, evaluation/utils/compute_AP.m"
 
 #: Every measure by the name of its record.
 MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for record in (
     Measure(
         "mAP", "average precision by the convention's rule (mean: mAP)",
-        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; compute_AP.m",
+        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; " + _MATLAB,
         _average_precision, column="ap", expected=lambda reciprocal, match, k: reciprocal),
     Measure(
         "Rank-k", "1 where a match has rank k or less, else 0, as the convention's CMC counts",
-        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; compute_AP.m",
+        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; " + _MATLAB,
         _matches, of_curve=True, expected=lambda reciprocal, match, k: match[:, k - 1]),
     Measure(
         "mINP", "inverse negative penalty: good images / rank of the last of them",

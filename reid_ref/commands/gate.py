@@ -17,6 +17,7 @@ from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
+from reid_ref.evaluation.norms import normalised_already
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import any_case, measure, measure_names
 from reid_ref.result import Result
@@ -147,11 +148,14 @@ def parse_tolerance(text: str) -> Decimal:
 
 def examine(request: Request, data: ResultFile, conventions: Iterable[Convention],
             normalize: bool | None = None) -> Findings:
-    """Return the doctor's findings; warn of those without a warning of their own.
+    """Return the doctor's findings; warn of those without a warning of their own, and of
+    features that were normalised before a toolbox could see them.
 
     `normalize`: True where raw features are shown beside normalised ones, and need no warning.
     """
     how = common.how(request, conventions)
+    if sentence := normalised_already(data, how):
+        warn(sentence)
     findings = findings_of_conventions(
         data, how if normalize is None else replace(how, normalize=normalize),
         common.max_memory(request) or bytes_of(None))

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, warn
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
 from reid_ref.console.protocol_names import protocol_or_file
 from reid_ref.console.request import BOXES, NO_BOXES, TRIALS, Request
 from reid_ref.console.terminal import OPTIONS
 from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.evaluation.norms import normalised_already
 from reid_ref.labels import Labels
 from reid_ref.protocols import (
     Protocol, average_trials, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
@@ -114,6 +115,8 @@ def results_by_part(request: Request, protocol: Protocol, files: Sequence[str],
 def _of_files(request: Request, protocol: Protocol, files: list[str], trials: Any,
               later: bool = False) -> ProtocolResult:
     data = ranked_lists.read_input(request, files)
+    if sentence := normalised_already(data, common.how(request, [protocol.convention])):
+        warn(sentence)
     shots = request.shots if request.shots is None else check_count(request.shots, "--shots")
     if request.trials is not None:
         trials = read_trials(request.trials, data.gallery, shots or protocol.shots[0])

@@ -39,7 +39,7 @@ class DefaultMetric(NamedTuple):
 
 _RAW, _UNIT, _COSINE, _DOT = FORMULAS
 #: What is given lists of images has no features.
-_NO_FEATURES = DefaultMetric(_UNIT, "")
+NO_FEATURES = DefaultMetric(_UNIT, "it is given no features; here they are normalised")
 
 
 class Copy(NamedTuple):
@@ -150,14 +150,14 @@ TOOLBOX_RECORDS = (
             measure=DefaultMetric(_UNIT, "evaluation/Market_1501_evaluation.m:41-59"),
             reranking=Reranking(
                 "matlab", source="evaluation/Market_1501_evaluation.m:18-20,68, "
-                "utils/re_ranking.m")),
+                "evaluation/utils/re_ranking.m")),
     Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
         Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),),
             measure=DefaultMetric(_UNIT, "utils/process_box_feat.m:12, test_mars.m:70")),
     Toolbox("JDAI-CV/VeRidataset 09ccfce", (
         Procedure("veri", "compute_AP.m with gt_index and jk_index",
                   {"ignored": ("listed as junk",), "unmatched": "nan"}),),
-            measure=_NO_FEATURES),
+            measure=NO_FEATURES),
     Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
         Procedure("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
             "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
@@ -219,7 +219,7 @@ TOOLBOX_RECORDS = (
         loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID,
         reranking=_RERANKING_OF_TORCHREID),
     Toolbox("wuancong/SYSU-MM01 0499112", (
-        Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m and get_cmc_multi_cam.m",
+        Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m, evaluation/get_cmc_multi_cam.m",
                   {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
                    "cmc": "identities", "cmc_length": "identities"}),),
             measure=DefaultMetric(_RAW, "evaluation/euclidean_dist.m:2")),
@@ -227,11 +227,11 @@ TOOLBOX_RECORDS = (
         Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
                   {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
                   ("Its good and its ok list are good together: the same where one list holds "
-                   "both",)),), measure=_NO_FEATURES),
+                   "both",)),), measure=NO_FEATURES),
     Toolbox("usnistgov/trec_eval f425365", (
         Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref "
                   "evaluate --save NAME.run`", {"ap": "step", "junk_match": "never"}),),
-            measure=_NO_FEATURES),
+            measure=NO_FEATURES),
     Toolbox("zjykzj/SimpleIR 9bc420d", (
         Procedure("simpleir", "simpleir/metric/impl; the rule it documents",
                   {"ignored": (), "ap": "step", "recall": "found"}),),
@@ -242,7 +242,7 @@ TOOLBOX_RECORDS = (
             "City Challenge takes",
             {"ignored": (), "ap": "step", "top_k": 100, "cmc_length": 100},
             ("It adds precision times 1/n image by image, where here the sum of precisions is "
-             "divided by n: last bits",)),), measure=_NO_FEATURES),
+             "divided by n: last bits",)),), measure=NO_FEATURES),
 )
 
 #: The cameras of SYSU-MM01's queries, infrared, and of its gallery.

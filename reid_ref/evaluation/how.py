@@ -17,6 +17,8 @@ from reid_ref.result import Result
 
 #: Called with the number of queries done since the last call.
 Progress = Callable[[int], object]
+#: What `How.scaling` calls normalised features.
+NORMALISED = "normalized"
 Accepts = ParamSpec("Accepts")
 Returned = TypeVar("Returned")
 
@@ -106,7 +108,7 @@ class How:
     def scaling(self, convention: Convention | None = None) -> str:
         """Return how features are ranked: "normalized", or else by "euclidean" or "dot"."""
         metric, normalized = self.distance(convention)
-        return "normalized" if normalized else metric
+        return NORMALISED if normalized else metric
 
     @property
     def scalings(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Conventions of ranked lists: numbers count from 1 in text, as AI City's server t
 image named by a number, such as 003684.jpg, is that number, if the gallery's names are not
 known.
 
-Source of the formats: AI City Challenge, track2.txt; Simon4Yan/VisDA2020 42c2b9d,
+Source of the formats: AI City Challenge, track2.txt; Simon4Yan/VisDA2020 37893aa,
 submit_val/README.md; cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py.
 """
 from __future__ import annotations

@@ -80,7 +80,7 @@ _RECORDS = [
         choices=_one_image, rankings=("normalised", "distances")),
     Variation(
         "exchanged", "with query and gallery exchanged",
-        "fast-reid #58; TransReID #59; VehicleID's loaders: JDAI-CV/fast-reid "
+        "fast-reid #58; TransReID #59; VehicleID's loaders: JDAI-CV/fast-reid c9bc3ce, "
         "fastreid/data/datasets/vehicleid.py", 2, "images", labels.needs_askers,
         data=labels.exchanged),
     Variation(
@@ -144,7 +144,8 @@ _RECORDS = [
         lacks=labels.needs_features, data=features.centred_together),
     Variation(
         "float32-cosine", "with cosine distances computed in single precision",
-        "reid-strong-baseline #33; torchreid/metrics/distance.py, cosine_distance", 1,
+        "reid-strong-baseline #33; KaiyangZhou/deep-person-reid f8cd150, "
+        "torchreid/metrics/distance.py, cosine_distance", 1,
         lacks=labels.needs_features, data=features.in_float32, rankings=("distances",)),
     Variation(
         "standardised", "after each dimension was standardised",

@@ -52,6 +52,51 @@ def test_a_dropped_query_is_affected():
     assert (way.start.mAP, way.end.mAP) == (0.5, 1.0)
 
 
+def test_last_bits_affect_no_query():
+    """Two rules that add the same numbers in another order: the walk prints ten digits."""
+    problem = cases.market_like(3)
+    way = explain(*problem, "torchreid", "open-reid")
+    ap, other = (result.of_query("mAP") for result in (way.start, way.end))
+    assert (ap != other)[~np.isnan(ap)].any() and np.nanmax(abs(ap - other)) < 1e-15
+    assert [(step.choice, step.affected) for step in way.steps] == [("ap", 0), ("cmc_length", 0)]
+    assert way.most_moved() == []
+    page = table("explain", MARKET, "--from", "torchreid", "--to", "open-reid", "--quiet")
+    assert "The AP of no query changed in 10 digits." in page and "moved most" not in page
+
+
+def test_what_ten_digits_show_is_affected():
+    """A float32 average precision differs from the double in its eighth digit or so."""
+    step, = explain(*cases.market_like(3, levels=20), "torchreid", "torchreid-cython").steps
+    assert step.choice == "arithmetic" and step.affected > 0
+
+
+def test_a_step_says_all_that_it_changes():
+    """Images labelled -1 are loaded, and ignored: either alone would be another number."""
+    problem = cases.market_like(3, levels=20)
+    way = explain(*problem, "torchreid", "trec-eval")
+    step = next(step for step in way.steps if step.choice == "loads")
+    assert step.value == "all images, -1 ignored"
+    assert step.meaning == "loads all images, and ignores images labelled -1"
+    both = CONVENTIONS["torchreid"].replace(
+        loads="all images", ignored=("label -1", *CONVENTIONS["torchreid"].ignored))
+    assert step.result.mAP == reid_ref.evaluate_distances(*problem, convention=both).mAP
+    alone = reid_ref.evaluate_distances(
+        *problem, convention=CONVENTIONS["torchreid"].replace(loads="all images"))
+    assert step.result.mAP != alone.mAP, "or the labels would lack -1"
+    step, = explain(*problem, "torchreid", "torchreid-function").steps
+    assert (step.value, step.meaning) == ("all images", "loads all images")
+    assert step.result.mAP == alone.mAP
+
+
+def test_a_default_without_a_source_has_no_empty_brackets():
+    """One's own convention need not say; every record here does."""
+    data = reid_ref.read(MARKET)
+    mine = CONVENTIONS["torchreid"].replace(name="mine", measure="")
+    step = reid_ref.explain(data, "matlab", mine).steps[0]
+    assert (step.choice, step.meaning) == ("distances", "default of mine")
+    assert "()" not in table("explain", MARKET, "--from", "torchreid", "--to", "trec-eval")
+
+
 def test_the_same_convention_has_no_steps():
     way = explain(*cases.market_like(3), "matlab", "matlab")
     assert way.steps == () and way.end is way.start and way.most_moved() == []

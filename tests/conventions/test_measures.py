@@ -13,7 +13,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.conventions import ALIASES, CONVENTIONS, FUNCTIONS
-from reid_ref.conventions.records import COPIES, TOOLBOX_RECORDS
+from reid_ref.conventions.records import COPIES, NO_FEATURES, TOOLBOX_RECORDS
 from tests.compat.test_live import load
 from tests.installed import version_of
 from tests.nightly import cases
@@ -36,7 +36,7 @@ def squared(query, gallery):
 FORMULAS = {name: measure.formula for names, measure in (
     *((copy.names, copy.measure) for copy in COPIES),
     *(([evaluator.name for evaluator in toolbox.evaluators], toolbox.measure)
-      for toolbox in TOOLBOX_RECORDS)) for name in names if measure.source}
+      for toolbox in TOOLBOX_RECORDS)) for name in names if measure is not NO_FEATURES}
 TOOLBOXES = sorted(FORMULAS)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
-from reid_ref.commands.explain.compute import Explanation, as_variation, explain
+from reid_ref.commands.explain.compute import AP_DIGITS, Explanation, as_variation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
@@ -129,8 +129,8 @@ def waterfall(walk: Explanation, measures: Sequence[str] = METRICS) -> str:
     for step in walk.steps:
         if step.meaning:
             text += wrap(f"{step.value}: {step.meaning}", rest="    ")
-    text += wrap("affected: queries whose AP or first match a step changed, or which it dropped "
-                 "or added", rest="    ")
+    text += wrap(f"affected: queries whose AP (to {AP_DIGITS} digits) or first match a step "
+                 "changed, or which it dropped or added", rest="    ")
     return "\n".join(text)
 
 
@@ -154,8 +154,9 @@ def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
     moved = walk.most_moved()
     if not moved:
-        return ("\nThe AP of no query changed." if len(walk.start.per_query.n_good) ==
-                len(walk.end.per_query.n_good) else "\nThe queries are not the same.")
+        same = len(walk.start.per_query.n_good) == len(walk.end.per_query.n_good)
+        return "\n" + (f"The AP of no query changed in {AP_DIGITS} digits." if same else
+                       "The queries are not the same.")
     n_good = walk.start.per_query.n_good
     aps = [result.of_query("mAP") for result in (walk.start, walk.end)]
     of_camera = [] if query.camera is None else ["camera"]
@@ -164,7 +165,7 @@ def most_moved(walk: Explanation, query: Labels) -> str:
     return "\n".join(["", *table_lines(heads, [
         [f"query {k}", str(query.identity[k]), *(str(query.camera_of(k)) for _ in of_camera),
          str(n_good[k]),
-         *(f"{ap[k]:.10f}" for ap in aps)] for k in moved], indent=12),
+         *(f"{ap[k]:.{AP_DIGITS}f}" for ap in aps)] for k in moved], indent=12),
         "--query N shows the ranked list of query N."])
 
 

@@ -28,6 +28,12 @@ ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match
          "cmc_length")
 
 
+#: AP is printed with so many digits. What changes less is the order of additions, in the last bits
+#: of a double, and no rule: such a query has not moved.
+AP_DIGITS = 10
+LEAST_CHANGE = 0.5 * 10.0**-AP_DIGITS
+
+
 #: A choice, its value, its meaning, and the convention after the change.
 Change = tuple[str, str, str, Convention]
 
@@ -45,7 +51,8 @@ class Step(Value):
     result : Result
         The numbers after this step.
     affected : int
-        Queries whose AP or first match this step changed, or that it dropped or took in.
+        Queries whose AP or first match this step changed, or that it dropped or took in; a change
+        of AP that ten digits do not show is none.
     """
 
     choice: str
@@ -82,8 +89,8 @@ class Explanation(Value):
     def most_moved(self, count: int = 5) -> list[int]:
         """Return the queries whose AP changed most from `start` to `end`, largest first.
 
-        A query that one side gives no AP counts as 0 there. None of a variation that changes
-        the queries.
+        A query that one side gives no AP counts as 0 there; a change that ten digits do not
+        show is none. None of a variation that changes the queries.
         """
         if _other_queries(self.start, self.end):
             return []
@@ -91,7 +98,7 @@ class Explanation(Value):
                          for result in (self.start, self.end))
         change = np.abs(after - before)
         order = np.argsort(-change, kind="stable")[:count]
-        return [int(k) for k in order if change[k] > 0]
+        return [int(k) for k in order if change[k] >= LEAST_CHANGE]
 
 
 def _measured(origin: Convention, target: Convention, how: How,
@@ -100,9 +107,10 @@ def _measured(origin: Convention, target: Convention, how: How,
     fields: dict[str, Any] = {name: getattr(target, name)
                               for name in ("metric", "normalize", "measure")}
     metric, normalized = how.distance(target)
+    given = how.distance(target) != How().distance(target)
+    source = f" ({target.measure})" if target.measure else ""
     yield ("distances", f"normalised, {metric}" if normalized else f"{metric}, not normalised",
-           f"default of {target.name} ({target.measure})" if how.distance(target) ==
-           How().distance(target) else f"default of {target.name}, but for what is given",
+           f"default of {target.name}" + (", but for what is given" if given else source),
            origin.replace(**fields))
     for choice, value, meaning, convention in chain:
         yield choice, value, meaning, convention.replace(**fields)
@@ -112,11 +120,14 @@ def _chain(origin: Convention, target: Convention) -> Iterator[Change]:
     """Yield the choice, its value, its meaning and the convention after each change."""
     now = origin
     if origin.loads != target.loads:
-        # What is not loaded cannot be ignored as well: one step shows what becomes of label -1.
+        # What is not loaded cannot be ignored as well: one step says what becomes of label -1.
         label = tuple(rule for rule in target.ignored if rule == "label -1")
         kept = tuple(rule for rule in now.ignored if rule != "label -1")
         now = now.replace(loads=target.loads, loader=target.loader, ignored=label + kept)
-        yield "loads", target.loads, f"loads {LOADS[target.loads].words}", now
+        both = bool(label) and "label -1" not in origin.ignored
+        yield ("loads", target.loads + ", -1 ignored" * both,
+               f"loads {LOADS[target.loads].words}"
+               + f", and ignores {IGNORED['label -1'].words}" * both, now)
     for rule in now.ignored:
         if rule not in target.ignored:
             now = now.replace(ignored=tuple(kept for kept in now.ignored if kept != rule))
@@ -162,7 +173,7 @@ def _affected(before: Result, after: Result) -> int:
         return len(after.per_query.status)
     old, new = before.per_query, after.per_query
     ap, other = before.of_query("mAP"), after.of_query("mAP")
-    same_ap = (ap == other) | (np.isnan(ap) & np.isnan(other))
+    same_ap = (abs(ap - other) < LEAST_CHANGE) | (np.isnan(ap) & np.isnan(other))
     changed = ~same_ap | (old.first_match != new.first_match)
     if before.counted != after.counted:
         changed |= old.n_good == 0

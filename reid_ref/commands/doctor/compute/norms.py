@@ -17,7 +17,8 @@ from reid_ref.arrays import Doubles
 from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.sample import Sample, shares_nearer
 from reid_ref.commands.doctor.compute.sides import norms_of_sides
-from reid_ref.evaluation.how import How
+from reid_ref.evaluation.how import NORMALISED, How
+from reid_ref.evaluation.norms import some_names
 from reid_ref.evaluation.ranked import lengths
 
 Array = npt.NDArray[Any]
@@ -26,8 +27,6 @@ RATIO = 1.2
 #: ... if more queries gain than lose by so many standard errors of a fair coin. The mean of a
 #: strong model hangs on a few queries; their signs do not.
 ERRORS = 2
-#: The scaling that `How.scaling` calls so.
-NORMALISED = "normalized"
 
 
 class WrongShares(NamedTuple):
@@ -149,10 +148,9 @@ def _better_normalised(features: SampleFeatures, ranked: Mapping[str, Sequence[s
     for metric, names in {} if of_sides else ranked.items():
         shares = features.wrong_shares(metric)
         if shares is not None and shares.falls:
-            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             yield Finding(
                 "doctor:norms-vary", "warning",
-                f"Features are ranked as they are ({', '.join(names[:3])}{more}): in a sample, a "
+                f"Features are ranked as they are ({some_names(names)}): in a sample, a "
                 f"wrong image is nearer than a good one in {_percent(shares.raw)} % of the pairs; "
                 f"divided by their 2-norms, in {_percent(shares.normalised)} %.",
                 _evidence(shares), "Codes that normalise print another number.")

@@ -10,12 +10,13 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles
 from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.sample import Sample
+from reid_ref.evaluation.norms import is_unit
 from reid_ref.evaluation.ranked import lengths
 from reid_ref.labels import Labels
 
 Array = npt.NDArray[Any]
-#: A norm is 1 within the first (float16: the second); norms are not 1 from the third on.
-UNIT, UNIT_HALF, NOT_UNIT = 1e-5, 2e-3, 0.05
+#: Norms are not 1 from this difference on.
+NOT_UNIT = 0.05
 #: How many times the norms of one side are those of the other.
 TIMES = 1.5
 #: Share of held-out pairs that one direction orders: healthy files have 0.3 to 0.7.
@@ -41,8 +42,7 @@ def softmax_outputs(query: Array, gallery: Array) -> Iterator[Finding]:
 def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
     """Norms of 1 on one side alone, or in a part of it, or of another size on each side."""
     norms = {"query": lengths(query), "gallery": lengths(gallery)}
-    unit = {side: abs(of_side - 1) <= (UNIT_HALF if query.dtype == np.float16 else UNIT)
-            for side, of_side in norms.items()}
+    unit = {side: is_unit(of_side, query.dtype) for side, of_side in norms.items()}
     low, high = sorted(norms.values(), key=np.median)
     apart = (min(map(len, norms.values())) >= MIN_IMAGES
              and bool(np.median(high) >= TIMES * np.median(low))

@@ -12,11 +12,12 @@ from reid_ref.commands.doctor.compute.copies import (
     EQUAL, copied_rows, copies, identical_distances)
 from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.doctor.compute.norms import (
-    NORMALISED, OfNorms, SampleFeatures, norms_of_a_file)
+    OfNorms, SampleFeatures, norms_of_a_file)
 from reid_ref.commands.doctor.compute.order import MIN_QUERIES, part_at_chance, two_modes
 from reid_ref.commands.doctor.compute.sample import SAMPLE, draw_sample, shares_nearer
 from reid_ref.commands.doctor.compute.shifts import camera_shift, identity_shift
 from reid_ref.commands.doctor.compute.sides import sides_apart, softmax_outputs
+from reid_ref.evaluation.how import NORMALISED
 from reid_ref.evaluation.result_file import ResultFile
 
 Array = npt.NDArray[Any]

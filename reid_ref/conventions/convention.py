@@ -245,10 +245,11 @@ class Convention:
 
     def check_gallery(self, query: Labels, gallery: Labels) -> None:
         """Refuse a gallery that does not begin with the queries if the toolbox ranks them too."""
+        if not self.queries_first:
+            return
         first = gallery[:len(query)].columns()
-        if self.queries_first and not all(
-                np.array_equal(first.get(name), values) for name, values in query.columns().items()
-                if name in ("identity", "camera")):
+        if any(not np.array_equal(first.get(name, ()), values)
+               for name, values in query.columns().items() if name in ("identity", "camera")):
             raise InputError(
                 "gallery", f"the queries, then the gallery images: {self.name} ranks its queries "
                 "too", "a gallery that does not begin with the queries",

@@ -61,6 +61,8 @@ def as_page(convention: Convention) -> str:
         ("name", name if name == record else f"{name}, which has the code of {record}"),
         *(("", f"also: {other}") for other in convention.also), ("source", convention.source),
         ("loads", LOADS[convention.loads].words + (f" ({loader})" if loader else "")),
+        *([("gallery", "the queries, then the gallery images; another is refused")]
+          if convention.queries_first else []),
         ("ignored", "; ".join(IGNORED[rule].words for rule in convention.ignored) or "nothing"),
         ("AP", convention.ap + ("" if top_k is None else
                                 f", over the first {top_k} {CUT[convention.cut].short}")),

@@ -135,6 +135,9 @@ class Convention:
         File and line of these defaults.
     reranking : Reranking, optional
         The toolbox's own re-ranking, or its fields by name. None: it has none.
+    queries_first : bool
+        Whether the toolbox ranks the queries before its gallery images; a gallery that does not
+        begin with them is refused.
 
     Raises
     ------
@@ -176,6 +179,7 @@ class Convention:
     normalize: bool = field(default=True, compare=False)
     measure: str = field(default="", repr=False, compare=False)
     reranking: Reranking | None = field(default=None, repr=False, compare=False)
+    queries_first: bool = field(default=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -191,8 +195,9 @@ class Convention:
             object.__setattr__(self, "reranking", Reranking(**{
                 "lambda_" if key == "lambda" else key: value
                 for key, value in self.reranking.items()}))
-        if not isinstance(self.normalize, bool):
-            raise InputError("normalize", "true or false", repr(self.normalize))
+        for name in ("normalize", "queries_first"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(name, "true or false", repr(getattr(self, name)))
         for rule in self.ignored:
             check_choice(rule, "ignored", IGNORED)
         if isinstance(self.cmc_length, str):
@@ -237,6 +242,19 @@ class Convention:
         """
         for labels in (query, gallery) if self.needs_cameras else ():
             cameras_of(labels, f"{self.name} ignores images by it", self._ways_on(gallery))
+
+    def check_gallery(self, query: Labels, gallery: Labels) -> None:
+        """Refuse a gallery that does not begin with the queries if the toolbox ranks them too."""
+        if not self.queries_first:
+            return
+        first = gallery[:len(query)].columns()
+        if any(not np.array_equal(first.get(name, ()), values)
+               for name, values in query.columns().items() if name in ("identity", "camera")):
+            raise InputError(
+                "gallery", f"the queries, then the gallery images: {self.name} ranks its queries "
+                "too", "a gallery that does not begin with the queries",
+                "put the queries, features and labels, before the gallery; --convention TransReID "
+                "ranks the gallery as it is")
 
     def _ways_on(self, gallery: Labels) -> str:
         """Return what counts without cameras: other choices, or another convention."""
@@ -359,7 +377,7 @@ class Convention:
 
 #: Fields that do not change the numbers.
 NO_CHOICES = ("name", "source", "also", "oddities", "loader", "base", "metric", "normalize",
-              "measure", "reranking")
+              "measure", "reranking", "queries_first")
 
 
 def loaded_images(identity: Integers, loads: str) -> Mask:

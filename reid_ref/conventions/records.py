@@ -45,7 +45,7 @@ NO_FEATURES = DefaultMetric(_UNIT, "it is given no features; here they are norma
 class Copy(NamedTuple):
     """Another toolbox with the code of an evaluator: repository, commit, evaluator and loader.
 
-    Its names are known in any case, with - or _.
+    Its names are known in any case, with - or _. `queries_first`: it ranks the queries, too.
     """
 
     evaluator: str
@@ -53,6 +53,7 @@ class Copy(NamedTuple):
     source: str
     measure: DefaultMetric
     reranking: Reranking | None = None
+    queries_first: bool = False
 
 
 def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
@@ -63,7 +64,8 @@ def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
 
 #: The rows of copies.csv.
 COPIES = [Copy(row["evaluator"], tuple(row["names"].split(";")), row["source"],
-               DefaultMetric(row["formula"], row["measure"]), _reranking_of(row))
+               DefaultMetric(row["formula"], row["measure"]), _reranking_of(row),
+               row["gallery"] == "queries first")
           for row in rows_of_table("conventions/copies.csv")]
 
 
@@ -297,8 +299,8 @@ def _fields_of(toolbox: Toolbox | Copy) -> dict[str, Any]:
 
 
 class _Conventions(dict[str, Convention]):
-    """The records by name; under a further name a record has that name, its distances and its
-    re-ranking.
+    """The records by name; under a further name a record has that name, its distances, its
+    re-ranking and its gallery.
 
     Under another name it is that of an installed package, which is no part of lists and `all`.
     """
@@ -307,8 +309,9 @@ class _Conventions(dict[str, Convention]):
         if name not in NAMES and (
                 record := extensions.declared_record("convention", name, Convention)):
             return record
-        return replace(self[NAMES[name]], name=name,
-                       **_fields_of(_COPY_NAMED[name.removesuffix("-function")]))
+        copy = _COPY_NAMED[name.removesuffix("-function")]
+        return replace(self[NAMES[name]], name=name, queries_first=copy.queries_first,
+                       **_fields_of(copy))
 
 
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_Conventions(

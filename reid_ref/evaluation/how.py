@@ -141,9 +141,10 @@ class How:
         return any(convention.needs_rows for convention in self.conventions)
 
     def checked(self, query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
-        """Return the labels to rank by; check the cameras and the lists that conventions need."""
+        """Return the labels to rank by; check the cameras, gallery and lists of conventions."""
         for convention in self.conventions:
             convention.check_cameras(query, gallery)
+            convention.check_gallery(query, gallery)
         needed = [record.name for record in self.conventions if record.needs_lists]
         check_lists(self.lists, needed, query, gallery)
         for convention in self.conventions:

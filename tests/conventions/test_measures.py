@@ -14,6 +14,7 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.conventions import ALIASES, CONVENTIONS, FUNCTIONS
 from reid_ref.conventions.records import COPIES, NO_FEATURES, TOOLBOX_RECORDS
+from reid_ref.variations.labels import joined
 from tests.compat.test_live import load
 from tests.installed import version_of
 from tests.nightly import cases
@@ -63,6 +64,9 @@ def test_features_are_measured_as_the_toolbox_does(name):
     convention, differs = CONVENTIONS[name], False
     for seed in range(20):
         query_features, gallery_features, *labels = problem(seed)
+        if convention.queries_first:
+            gallery_features = np.concatenate([query_features, gallery_features])
+            labels[1] = joined(*labels)
         result = reid_ref.evaluate(query_features, gallery_features, *labels, convention=name)
         theirs = reid_ref.evaluate_distances(formula(name, query_features, gallery_features),
                                              *labels, convention=name)

@@ -268,6 +268,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
         return _of_variation(data, find_convention(origin), variation, how)
     assert not isinstance(target, Variation)
     origin, target = _that_apply(data, find_convention(origin), find_convention(target))
+    target.check_gallery(data.query, data.gallery)  # without a step it is not evaluated
     chain = _chain(origin, target)
     if len(data.input.rankings()) > 1 and how.scaling(origin) != how.scaling(target):
         chain = _measured(origin, target, how, chain)

@@ -321,6 +321,28 @@ def named_by_row(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
     return named, named
 
 
+def named_otherwise(query: Labels, gallery: Labels) -> list[tuple[int, int]]:
+    """Return each query whose name is that of an image of another identity, with the first such.
+
+    Examples
+    --------
+    >>> named_otherwise(Labels([7, 8], name=["a", "b"]), Labels([7, 9, 9], name=["a", "b", "b"]))
+    [(1, 1)]
+    """
+    if query.name is None or gallery.name is None or query is gallery:
+        return []
+    _, code = np.unique(np.concatenate([query.name, gallery.name]), return_inverse=True)
+    asked, images = np.split(code.reshape(-1), [len(query)])
+    order = np.lexsort([np.arange(len(gallery)), gallery.identity, images])
+    first, last = (np.searchsorted(images[order], asked, side) for side in ("left", "right"))
+    pairs = []
+    for k in np.flatnonzero(first < last).tolist():
+        ends = order[[first[k], last[k] - 1]]  # of the least and of the largest identity
+        other = ends[gallery.identity[ends] != query.identity[k]]
+        pairs += [(k, int(other[0]))] if len(other) else []
+    return pairs
+
+
 def count_distractors(query: Labels, gallery: Labels) -> int:
     """Count the gallery images labelled 0; none if a query has label 0, an identity then (MSMT17).
 

@@ -35,3 +35,15 @@ def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
              "growth": lambda: {str(size["gallery"]) for size in measured["sizes"]}}[work]()
     assert names == keys and report["quick"] is True
     assert "| work" in done.stdout and report["machine"]["processor"]
+
+
+def test_the_power_of_the_test_is_that_of_two_tests():
+    """In every cell there are two shares, and a large difference is found by both."""
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "power.py"), "--quick", "--resamples", "99"],
+        capture_output=True, text=True, check=True)
+    rows = [[tuple(map(float, cell.split(", "))) for cell in line.split(" | ")[1:]]
+            for line in done.stdout.removesuffix(" |\n").replace(" |\n", "\n").splitlines()[2:]]
+    assert [len(row) for row in rows] == [5] * 4
+    assert all(row[-1][0] >= 80 and row[-1][1] >= row[-1][0] for row in rows)
+    assert all(row[0][0] <= 25 for row in rows)

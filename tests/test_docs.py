@@ -9,6 +9,7 @@ import sys
 import time
 import types
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -310,3 +311,16 @@ def test_the_picture_of_the_front_page_is_drawn_by_the_command_below_it(tmp_path
     assert command(*words, tmp_path / name, cwd=ROOT).returncode == 0
     again = drawn((tmp_path / name).read_text())
     assert again == pytest.approx(drawn((ROOT / "docs" / name).read_text()), abs=1e-3)
+
+
+def test_trapezoid_and_step_differ_as_the_real_networks_do():
+    """docs/why_numbers_differ.md repeats what docs/baselines.md has."""
+    rows = re.findall(r"^\| [^|]+ \|[^|]+\|[^|]+\|([^|]+)\|([^|]+)\|$",
+                      (ROOT / "docs/baselines.md").read_text(), re.MULTILINE)
+    pairs = [[Decimal(cell.strip(" *").split(" / ")[1]) for cell in row]
+             for row in rows if " / " in row[0] and row[0].strip(" *")[0].isdigit()]
+    expected = [(str(step - trapezoid), f"{trapezoid:.0f}") for step, trapezoid in pairs]
+    page = " ".join((ROOT / "docs/why_numbers_differ.md").read_text().split())
+    sentence = page.partition("on Market-1501 it is ")[2].partition("scikit-learn")[0]
+    assert re.findall(r"([01]\.[0-9]{2})[^0-9]+([0-9]{2})\b", sentence) == expected
+    assert len(expected) == 5

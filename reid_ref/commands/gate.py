@@ -232,5 +232,7 @@ def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:
                                _tested(result.convention)).comparisons
     for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
         if metric.difference < 0 and p < ALPHA:
+            adjusted = f", {p:.2g} by Holm's method for {len(compared)} metrics"
             yield (f"{metric.metric} {signed_percent(metric.difference)} points (95 % interval "
-                   f"{signed_percent(metric.low)} to {signed_percent(metric.high)}, p = {p:.2g})")
+                   f"{signed_percent(metric.low)} to {signed_percent(metric.high)}, "
+                   f"p = {metric.p:.2g}{adjusted * (len(compared) > 1)})")

@@ -32,6 +32,7 @@ from reid_ref.files.image_names import path_below
 from reid_ref.labels import QueryLists
 from reid_ref.result import Result
 from reid_ref.text import percent, row
+from reid_ref.text.numbers import whole
 
 #: Figures in which all methods share the axes.
 SHARED: dict[str, Callable[..., Any]] = {
@@ -68,16 +69,16 @@ class PlotRequest(Request):
         help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
              "panels are next to each other if they fit")
     last_rank: int | None = option(
-        "--last-rank", only={"figure": ("cmc",)}, type=int, metavar="K",
+        "--last-rank", only={"figure": ("cmc",)}, type=whole, metavar="K",
         help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(
         "--query", only=_LISTED, type=partial(numbers, least=0), metavar="N[,N]",
         help="these queries, from 0")
     worst: int | None = option(
-        "--worst", only=_LISTED, type=int, metavar="N",
+        "--worst", only=_LISTED, type=whole, metavar="N",
         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     top: int | None = option(
-        "--top", only=_LISTED, type=int, metavar="K",
+        "--top", only=_LISTED, type=whole, metavar="K",
         help=f"kept images of each list (default: {TOP})")
     images: str | None = narrowed("--images", only=_LISTED)
 

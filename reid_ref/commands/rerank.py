@@ -22,6 +22,7 @@ from reid_ref.reranking.settings import origin_of
 from reid_ref.result import HEADLINE, Numbers, Result, headline, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text import named_rows, percent, row, signature_rows, signed_percent
+from reid_ref.text.numbers import real, whole
 from reid_ref.text.table import lines
 
 
@@ -80,15 +81,15 @@ class RerankRequest(gates.GateRequest):
         help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the convention's toolbox "
              "(matlab: matlab)")
     k1: int | None = option(
-        "--k1", without=NOT_RERANKED, type=int, metavar="N",
+        "--k1", without=NOT_RERANKED, type=whole, metavar="N",
         help="size of the k-reciprocal neighbourhood; default: the toolbox's (matlab: 20; "
              "TransReID, CLIP-ReID: 50)")
     k2: int | None = option(
-        "--k2", without=NOT_RERANKED, type=int, metavar="N",
+        "--k2", without=NOT_RERANKED, type=whole, metavar="N",
         help="neighbours whose vectors are averaged; default: the toolbox's (matlab: 6; "
              "TransReID, CLIP-ReID: 15)")
     lambda_: float | None = option(
-        "--lambda", without=NOT_RERANKED, type=float, metavar="X",
+        "--lambda", without=NOT_RERANKED, type=real, metavar="X",
         help="share of the original distance, 0 to 1; default: the toolbox's (0.3 in all of them)")
     multi_query: str | None = option(
         "--multi-query", metavar="FILE",

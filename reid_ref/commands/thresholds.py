@@ -10,6 +10,7 @@ from reid_ref.arrays import InputError
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import OfFiles, input_of, show_answer
 from reid_ref.console.request import Request, option
+from reid_ref.console.values import reals
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
 from reid_ref.text import named_rows, percent, row, signature_rows
@@ -149,11 +150,11 @@ def as_rows(found: Thresholds) -> str:
 
 def rates(text: str) -> list[float]:
     """Read rates such as 1e-2,1e-3."""
-    try:
-        return [float(word) for word in text.split(",")]
-    except ValueError:
+    given = reals(text)
+    if not given:
         raise argparse.ArgumentTypeError(
-            f"expected rates from 0 to 1, e.g. 1e-2,1e-3,1e-4, got {text!r}") from None
+            f"expected rates from 0 to 1, e.g. 1e-2,1e-3,1e-4, got {text!r}")
+    return given
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,7 @@ from reid_ref.labels import Labels, QueryLists
 from reid_ref.measures import RANKS, any_case, measure, printed
 from reid_ref.result import Result
 from reid_ref.signature import Signature
+from reid_ref.text.numbers import is_whole
 
 
 def add_files(command: argparse.ArgumentParser, nargs: str = "+",
@@ -215,7 +216,7 @@ def cmc_length(request: Request) -> int | None:
         return 50
     if request.cmc == "all":
         return None
-    if not request.cmc.isdecimal() or int(request.cmc) < 1:
+    if not is_whole(request.cmc) or int(request.cmc) < 1:
         raise InputError("--cmc", "all or a whole number from 1", repr(request.cmc))
     return int(request.cmc)
 

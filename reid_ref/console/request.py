@@ -15,6 +15,7 @@ from reid_ref.console.answers import add_format
 from reid_ref.console.values import decimals, numbers
 from reid_ref.datasets.pooling import POOLINGS
 from reid_ref.measures import measure_names
+from reid_ref.text.numbers import real, whole
 
 Own = TypeVar("Own", bound="Request")
 METHODS = ("bootstrap-t", "analytic")
@@ -112,7 +113,7 @@ class Request:
         help="memory to work in besides the file's arrays, e.g. 512M; the numbers do not depend "
              "on it")
     threads: int | None = option(
-        "--threads", more=True, metavar="N", type=int,
+        "--threads", more=True, metavar="N", type=whole,
         help="threads to work with (default: the cores that the process may use); the numbers do "
              "not depend on it")
     names: list[str] | None = option(
@@ -135,7 +136,7 @@ class Request:
              "lists; or, of ranked lists (text, .json or .npy), a table of the queries and one of "
              "the gallery (.npy, csv or image names), or files that `reid-ref doctor` reads")
     numbers_from: int | None = option(
-        "--numbers-from", not_of=(NO_LISTS,), needs=("--labels",), more=True, type=int,
+        "--numbers-from", not_of=(NO_LISTS,), needs=("--labels",), more=True, type=whole,
         choices=(0, 1),
         help="number of the first gallery image in the lists (default: 1 in text, 0 in .json and "
              ".npy)")
@@ -153,7 +154,7 @@ class Request:
         "--trials", not_of=(BOXES, TRIALS), needs=("--protocol",), more=True, metavar="FILE",
         help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or .json")
     shots: int | None = option(
-        "--shots", not_of=(BOXES,), needs=("--protocol",), more=True, type=int, metavar="N",
+        "--shots", not_of=(BOXES,), needs=("--protocol",), more=True, type=whole, metavar="N",
         help="images of each identity and camera in the gallery: 1 or 10 for SYSU-MM01")
     min_score: list[float] | None = option(
         "--min-score", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
@@ -181,17 +182,17 @@ class Request:
         help="also the confidence interval and the standard error of each number; queries of one "
              "identity are not independent")
     level: float | None = option(
-        "--level", needs=_SURE, more=True, type=float, metavar="PERCENT",
+        "--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
         help="confidence level of the intervals (default: 95)")
     unit: str | None = option(
         "--unit", needs=_SURE, more=True, metavar="UNIT",
         help="what is independent: identity (default), query, or a file with the group of each "
              "query on its line")
     resamples: int | None = option(
-        "--resamples", needs=_SURE, more=True, type=int, metavar="N",
+        "--resamples", needs=_SURE, more=True, type=whole, metavar="N",
         help="number of resamples (default: 10000)")
     seed: int | None = option(
-        "--seed", needs=_SURE, more=True, type=int, metavar="N",
+        "--seed", needs=_SURE, more=True, type=whole, metavar="N",
         help="seed of the resamples (default: 12345)")
     confidence_method: str | None = option(
         "--confidence-method", needs=_SURE, more=True, choices=METHODS,

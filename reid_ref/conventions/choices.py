@@ -343,7 +343,8 @@ CUT = MappingProxyType({
     "after-ignoring": ChoiceValue(
         "kept images: ignored ones leave the list before it is cut", short="kept images"),
     "before-ignoring": ChoiceValue(
-        "all images, ignored ones included, which leave the list after it is cut and are no match",
+        "all images, ignored ones included, which leave the list after it is cut and are no "
+        "match; images that are no candidates take no place",
         "Ignored images take places among those that the cut counts, so fewer kept ones are left: "
         "either way",
         _in_first_places, "images, ignored ones included,"),

@@ -59,7 +59,7 @@ from reid_ref.metrics import average_precision_step, average_precision_trapezoid
 from reid_ref.ranking.good_ranks import from_lists
 
 _NAMED = re.compile(r"(?:[\w@-]+=[0-9.%]+,?)+")
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%?)")
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(%?)")
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError, check_choice, warn
 from reid_ref.arrays.errors import check_count
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.conventions import METRICS
 from reid_ref.labels import (
-    Candidates, Labels, QueryLists, check_labels, check_lists, named_by_row)
+    Candidates, Labels, QueryLists, check_labels, check_lists, named_by_row, named_otherwise)
 from reid_ref.result import Result
 
 #: Called with the number of queries done since the last call.
@@ -153,7 +153,15 @@ class How:
                     "lists", got=f"convention {convention.name!r} ranks the candidates of each "
                     "query, got none", remedy="give Candidates(mask), or a result file with "
                     "candidates")
-        return labels_to_rank(query, gallery, self.conventions)
+        query, gallery = labels_to_rank(query, gallery, self.conventions)
+        if any("itself" in convention.ignored for convention in self.conventions) and (
+                pairs := named_otherwise(query, gallery)):
+            (k, image), n = pairs[0], len(pairs)
+            warn(f"labels contradict the names of {n} of {len(query)} queries: query {k}, "
+                 f"{(query.names() or [])[k]!r}, has identity {query.identity[k]}, and gallery "
+                 f"image {image} of that name {gallery.identity[image]}, so it is not ignored as "
+                 "the query itself but counts as a wrong image")
+        return query, gallery
 
     def signed_lists(self) -> dict[str, str]:
         """Return the signature's entry of the index lists, or of the candidates."""

@@ -319,13 +319,14 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
 def read_text(path: Path) -> Contents:
     """Read numbers separated by whitespace or commas as a 2-D array named after the file.
 
-    They are 64-bit integers if all are whole.
+    They are 64-bit integers if all are whole and fit, with a sign or without, else doubles.
     """
     lines = read_lines(path, "numbers; is it a .mat or .npz file?")
     rows = [line for line in lines if line.split("#")[0].strip()]
     reason = "none"
     if rows:
-        dtype = np.int64 if all(map(_are_whole, rows)) else np.float64
+        dtype = (np.int64 if all(map(_are_whole, rows)) else
+                 np.uint64 if all(_are_whole(row, 0, 2**64) for row in rows) else np.float64)
         try:
             return _single(path, np.loadtxt(
                 rows, dtype, delimiter="," if "," in rows[0] else None, ndmin=2), TEXT)
@@ -338,10 +339,10 @@ def read_text(path: Path) -> Contents:
                      "start other lines with #")
 
 
-def _are_whole(row: str) -> bool:
+def _are_whole(row: str, least: int = -2**63, end: int = 2**63) -> bool:
     """Return whether numbers are 64-bit integers; of others numpy 1 makes some, and warns."""
     numbers = row.split("#")[0].replace(",", " ").split()
-    return all(_WHOLE.fullmatch(number) and -2**63 <= int(number) < 2**63 for number in numbers)
+    return all(_WHOLE.fullmatch(number) and least <= int(number) < end for number in numbers)
 
 
 def read_npy_folder(folder: Path) -> Contents:

@@ -29,7 +29,7 @@ from reid_ref.labels import Labels
 _FOLDER, _SUFFIX = r"(?:.*[/\\])?", r"(?:\.(?:jpe?g|png|bmp))*"
 
 #: Of names of no known form: the folder that an image is in, as ImageFolder has classes.
-_CLASS = re.compile(r"(?:.*/)?(-1|\d{1,18})/[^/]*")
+_CLASS = re.compile(r"(?:.*/)?(-1|[0-9]{1,18})/[^/]*")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class NameForm:
 
 #: Key to how that data set names its files.
 FORMS: Mapping[str, NameForm] = MappingProxyType({key: NameForm(
-    title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE), source)
+    title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE | re.ASCII), source)
     for key, (title, example, pattern, source) in {
     "market1501": (
         "Market-1501", "0002_c1s1_000451_03.jpg",

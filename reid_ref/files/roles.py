@@ -24,6 +24,7 @@ from reid_ref.files.layouts import (
     role_of_array, side_in)
 from reid_ref.files.split import SAME_IMAGES, Named, only, rows_of_sides
 from reid_ref.files.stored_arrays import StoredArray
+from reid_ref.text.numbers import is_whole
 
 Files = Mapping[Path, Contents]
 #: What is ranked, the first that is complete: roles, and words for them.
@@ -183,7 +184,7 @@ def _mapped(role: str, name: str, keys: Mapping[str, StoredArray]) -> StoredArra
     a number of queries.
     """
     path = Path(name)
-    if name not in keys and role == "num_query" and name.isdecimal():
+    if name not in keys and role == "num_query" and is_whole(name):
         return StoredArray.of(name, np.array(int(name)))
     if name not in keys and role.endswith("paths") and path.exists():
         listed = names_in_folder(path, path) if path.is_dir() else listed_names(path)

@@ -25,6 +25,12 @@ _SMALL = 2**26        # bytes of an array that is read whole, though some rows a
 _LABEL_BYTES = 48     # of a label while it is read, checked and held as a 64-bit integer
 
 
+def _fit_doubles(values: Any) -> bool:
+    """Return whether doubles are as exact as these numbers."""
+    return values.dtype.kind not in "iu" or bool(
+        values.min(initial=0) >= -2**53 and values.max(initial=0) <= 2**53)
+
+
 def pickled(where: object, remedy: str = "save numbers, or names with .astype(str)") -> InputError:
     """Return the error of pickled objects."""
     return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
@@ -106,15 +112,26 @@ class StoredArray:
             not self.turned or isinstance(self.dataset, np.memmap))
 
     def as_floats(self) -> StoredArray:
-        """The same numbers in double precision."""
-        return replace(self, dtype=np.dtype(float), read=lambda: self.read().astype(float))
+        """The same numbers in double precision; as they are if doubles lack some of them."""
+        values = self.read()
+        return replace(self, dtype=np.dtype(float),
+                       read=lambda: values.astype(float)) if _fit_doubles(values) else self
 
     def negative(self) -> StoredArray:
         """The numbers with the other sign, which are read whole; of integers as doubles."""
         floats = self.dtype.kind in "fc"
         dtype = self.dtype if floats or not self.numbers else np.dtype(float)
-        return replace(self, dtype=dtype, dataset=None, head=lambda n: None,
-                       read=lambda: -self.read() if floats else -self.read().astype(float))
+
+        def read() -> Any:
+            values = self.read()
+            if floats:
+                return -values
+            if self.numbers and not _fit_doubles(values):
+                raise InputError(self.where, "similarities up to 2^53, if they are whole numbers",
+                                 "larger ones", "save them as distances, smaller is nearer")
+            return -values.astype(float)
+
+        return replace(self, dtype=dtype, dataset=None, head=lambda n: None, read=read)
 
     def outline(self) -> npt.NDArray[Any]:
         """Return an array of the same shape and dtype that takes no memory, for checks."""

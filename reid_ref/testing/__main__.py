@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from reid_ref.arrays import InputError
+from reid_ref.text.numbers import real, whole
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,8 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="or file.py:function; two functions: module:mean_ap,cmc")
     parser.add_argument("--convention", metavar="NAME",
                         help="the rule that it claims (default: the one that it follows)")
-    parser.add_argument("--max-rank", type=int, metavar="N", help="the longest rank asked for")
-    parser.add_argument("--tolerance", type=float, metavar="D",
+    parser.add_argument("--max-rank", type=whole, metavar="N", help="the longest rank asked for")
+    parser.add_argument("--tolerance", type=real, metavar="D",
                         help="how far a number may be off (default 1e-12)")
     given = parser.parse_args(arguments)
     if given.evaluator is None:

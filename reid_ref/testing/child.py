@@ -2,9 +2,10 @@
 
 A name is imported in a fresh interpreter that `subprocess` starts. A function object exists only
 in this process, so a fork of it, by `multiprocessing`, calls it. Requests and answers go through
-a pipe; arrays are files that both processes map, and what is printed a text file, in a folder of
-this user's. A crash, an exit or a hang ends that process and becomes an answer. One process serves
-all calls; after a crash the next call starts another.
+a pipe, and what is printed through another, of which the beginning is kept; arrays are files that
+both processes map, in a folder of this user's. A crash, an exit, a hang or what is no answer ends
+that process and becomes an answer. One process serves all calls; after a crash the next call
+starts another.
 """
 from __future__ import annotations
 
@@ -13,15 +14,19 @@ import faulthandler
 import functools
 import gc
 import os
+import pickle
+import select
 import signal
 import subprocess
 import sys
+import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -35,16 +40,35 @@ from reid_ref.testing.foreign import describe, text_of
 from reid_ref.testing.importing import About, load_evaluator
 
 if sys.platform == "win32":
+    import _winapi
+    import msvcrt
     from multiprocessing.connection import PipeConnection as Connection
+
+    def _is_waiting(pipe: int) -> bool:
+        return _winapi.PeekNamedPipe(msvcrt.get_osfhandle(pipe), 0)[0] > 0
 else:
     from multiprocessing.connection import Connection
+
+    def _is_waiting(pipe: int) -> bool:
+        """Return whether there is something to read, or the end."""
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        return bool(poll.poll(0))
 
 #: How much of what an evaluator prints in one call is kept, in bytes; how many of its warnings.
 KEPT_TEXT, _KEPT_WARNINGS = 2000, 100
 #: The longest that the system waits, in seconds: 23 days.
 _LONGEST = 2e6
-#: Seconds for a process to end that has closed its side of the pipe.
-_ENDING = 10
+#: Seconds for a process to end that has closed its side of the pipe; for processes that a call
+#: forked to end, before its answer counts; between two looks at what is printed.
+_ENDING, _COPIES, _LOOK = 10, 1, .02
+#: Bytes that are read of what is printed before anything else is looked at.
+_AT_ONCE = 2**20
+#: Bytes of a message: answers have some numbers a query.
+_MOST = 2**28
+SPOILED = "its process spoiled the pipe through which it answers"
+TWICE = ("it gave two answers for one request: it forked, and both processes returned; let the "
+         "copy end with os._exit")
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
 _PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
@@ -60,7 +84,8 @@ _T = TypeVar("_T")
 class Outcome(NamedTuple):
     """An answer or a failure, with what was printed and warned on the way.
 
-    `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time;
+    `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time,
+    or what is no single answer, so that it is not asked again about parts of the request;
     `told`: how its answer was understood. `value`: what a task of the kit gives.
     """
 
@@ -91,8 +116,9 @@ class Child:
 
     def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str) -> None:
         self._evaluator, self._timeout = evaluator, timeout
-        self._folder, self._printed = Path(folder), Path(folder, "printed")
+        self._folder, self._printed, self._output = Path(folder), b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
+        self._reader = Thread()
         if not (isinstance(evaluator, str) or hasattr(os, "fork")):
             raise InputError("evaluator", "module:function or file.py:function, since this "
                              "system has no fork", text_of(evaluator))
@@ -151,7 +177,8 @@ class Child:
     def _start(self) -> Outcome:
         """Start the process; return what comes of the import."""
         self._pipe, pipe = Pipe()
-        with open(self._printed, "ab") as printed, pipe:
+        self._output, printed = os.pipe()
+        try:
             if isinstance(self._evaluator, str):
                 self._process = subprocess.Popen(
                     [sys.executable, "-c", _PROGRAM, self._evaluator, str(self._folder),
@@ -160,43 +187,63 @@ class Child:
                     stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, **_inheriting(pipe))
             else:
                 self._process = get_context("fork").Process(target=_serve_function, args=(
-                    self._evaluator, self._folder, os.getpid(), pipe, self._pipe,
-                    printed.fileno()))
+                    self._evaluator, self._folder, os.getpid(), pipe,
+                    (self._pipe.fileno(), self._output), printed))
                 _flush()
                 self._process.start()
+        finally:
+            pipe.close()
+            os.close(printed)
         return self._receive(self._timeout)
 
     def _receive(self, seconds: float) -> Outcome:
-        """Return the next message; if none comes, end the process."""
-        hung, code = False, None
-        try:
-            if self._pipe.poll(min(seconds, _LONGEST)):
-                outcome: Outcome = self._pipe.recv()
-                return outcome._replace(printed=self._text())
-            hung = True
-        except Exception:  # the end of the pipe, or what foreign code wrote into it
-            code = self._exit_code()
+        """Return the next message; if none comes in time, end the process."""
+        received: list[object] = []
+        self._reader = Thread(target=_read_message, args=(self._pipe, received), daemon=True)
+        self._reader.start()
+        until = time.monotonic() + min(seconds, _LONGEST)
+        while self._reader.is_alive() and time.monotonic() < until:
+            self._reader.join(0 if self._take() else _LOOK)
+        outcome = received[0] if received else Outcome(hung=True, failure=(
+            f"it gave no answer within {self._timeout:g} seconds and was stopped; a longer "
+            "timeout waits longer"))
+        if outcome is None:
+            code = self._exit_code(max(0, min(_ENDING, until - time.monotonic())))
+            outcome = Outcome(failure=SPOILED, hung=True) if code is None else Outcome(
+                failure=_last_words(code))
+        elif not isinstance(outcome, Outcome):
+            outcome = Outcome(failure=SPOILED, hung=True)
+        elif outcome.failure != TWICE and not outcome.hung:
+            return outcome._replace(printed=self._text())
         self.close()
-        late = (f"it gave no answer within {self._timeout:g} seconds and was stopped; a longer "
-                "timeout waits longer")
-        return Outcome(failure=late if hung else _last_words(code or 0), printed=self._text(),
-                       ended=True, hung=hung)
+        return outcome._replace(printed=self._text(), ended=True)
+
+    def _take(self) -> bool:
+        """Take what is printed out of its pipe, so that printing goes on; keep the beginning."""
+        left = _AT_ONCE
+        while left > 0 and self._output >= 0 and _is_waiting(self._output):
+            text = os.read(self._output, 2**16)
+            if not text:
+                break
+            self._printed += text[:KEPT_TEXT - len(self._printed)]
+            left -= len(text)
+        return left < _AT_ONCE
 
     def _text(self) -> str:
         """Return the beginning of what was printed since the last message."""
-        with open(self._printed, "r+b") as file:
-            text = file.read(KEPT_TEXT).decode("utf-8", "replace")
-            file.truncate(0)
-        return text
+        self._take()
+        text, self._printed = self._printed, b""
+        return text.decode("utf-8", "replace")
 
-    def _exit_code(self) -> int | None:
+    def _exit_code(self, seconds: float) -> int | None:
         """Return the exit code of a process that is about to end; None if it does not."""
-        if isinstance(self._process, BaseProcess):
-            self._process.join(_ENDING)
-            return self._process.exitcode
-        with suppress(subprocess.TimeoutExpired):
-            return None if self._process is None else self._process.wait(_ENDING)
-        return None
+        process, until = self._process, time.monotonic() + seconds
+        while True:  # `join` would trust a pipe that the evaluator can close
+            code = (process.exitcode if isinstance(process, BaseProcess) else
+                    None if process is None else process.poll())
+            if code is not None or time.monotonic() > until:
+                return code
+            time.sleep(_LOOK)
 
     def close(self) -> None:
         """End the process and its group."""
@@ -208,7 +255,26 @@ class Child:
                 os.killpg(process.pid or 0, signal.SIGKILL)
         process.kill()
         (process.wait if isinstance(process, subprocess.Popen) else process.join)()
-        self._pipe.close()
+        self._take()
+        output, self._output = self._output, -1
+        os.close(output)
+        if self._reader.ident is not None:
+            self._reader.join(_COPIES)
+        if not self._reader.is_alive():  # else a process that left the group has the other side
+            self._pipe.close()
+
+
+def _read_message(pipe: Connection, received: list[object]) -> None:
+    """Append the next message of a pipe; None at its end. It may never be complete."""
+    try:
+        message = pipe.recv_bytes(_MOST)
+    except (EOFError, OSError):
+        received.append(None)
+        return
+    try:
+        received.append(pickle.loads(message))
+    except Exception:  # what foreign code wrote
+        received.append("")
 
 
 def _inheriting(pipe: Connection) -> dict[str, Any]:
@@ -241,11 +307,12 @@ def serve_evaluator(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
 
 
 def _serve_function(function: Any, folder: Path, parent: int, pipe: Connection,
-                    not_its: Connection, printed: int) -> NoReturn:
+                    not_its: tuple[int, ...], printed: int) -> NoReturn:
     """Serve a function object in a fork."""
     _end_with(parent)
     os.setsid()
-    not_its.close()
+    for descriptor in not_its:
+        os.close(descriptor)
     for stream, descriptor in enumerate((os.open(os.devnull, os.O_RDONLY), printed, printed)):
         os.dup2(descriptor, stream)
     if torch := sys.modules.get("torch"):
@@ -262,31 +329,70 @@ def _end_with(parent: int) -> None:
             os._exit(0)
 
 
+#: One entry for each fork of an evaluator's process by Python.
+_FORKS: list[None] = []
+
+
 def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
     """Import the evaluator, then answer requests until none comes; never return."""
     read = functools.lru_cache(1)(_read_arrays)
+    process = os.getpid()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_parent=lambda: _FORKS.append(None))
+
+    def answer(work: Callable[[], Outcome]) -> None:
+        with _waiting_for_copies():
+            outcome = work()
+            _flush()
+            if os.getpid() != process:
+                pipe.send(Outcome(failure=TWICE, hung=True))
+                os._exit(0)
+        pipe.send(outcome)
+
     try:
         gc.freeze()  # what the parent left behind is not for this process to finish
         sys.stdout, sys.stderr = (
             open(k, "w", buffering=1, encoding="utf-8", errors="backslashreplace", newline="\n",
                  closefd=False) for k in (1, 2))
         faulthandler.enable()  # a crash prints its place
-        loaded, outcome = _guarded(lambda: load_evaluator(evaluator))
-        _flush()
-        pipe.send(outcome._replace(about=loaded and loaded.about))
+        loaded = None
+
+        def load() -> Outcome:
+            nonlocal loaded
+            loaded, outcome = _guarded(lambda: load_evaluator(evaluator))
+            return outcome._replace(about=loaded and loaded.about)
+
+        answer(load)
         while loaded is not None:
             task, *given = pipe.recv()
             if task == "ask":
                 name, k, seed = given
                 arrays = read(folder, name)
-                outcome = _call(loaded.ask, arrays if k < 0 else arrays.take(slice(k, k + 1)),
-                                seed)
+                answer(functools.partial(
+                    _call, loaded.ask, arrays if k < 0 else arrays.take(slice(k, k + 1)), seed))
             else:
-                outcome = _of_kit(loaded.functions, given)
-            _flush()
-            pipe.send(outcome)
+                answer(functools.partial(_of_kit, loaded.functions, given))
     finally:
         os._exit(0)
+
+
+@contextmanager
+def _waiting_for_copies() -> Iterator[None]:
+    """Wait a moment for the processes that were forked meanwhile: one may return, too."""
+    if sys.platform == "win32":
+        yield
+        return
+    pipe, copies = os.pipe()  # a fork has `copies` open until it ends, another program has not
+    before = len(_FORKS)
+    try:
+        yield
+    finally:
+        os.close(copies)
+        if len(_FORKS) > before:
+            until = time.monotonic() + _COPIES
+            while time.monotonic() < until and not _is_waiting(pipe):
+                time.sleep(_LOOK)
+        os.close(pipe)
 
 
 def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:

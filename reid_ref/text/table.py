@@ -217,7 +217,7 @@ def as_csv(heads: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 def _cell(value: Any) -> Any:
     """Return a value that no spreadsheet takes for a formula: OWASP's apostrophe before a text."""
     if isinstance(value, str) and re.match(r"[=+\-@＝＋－＠\t\r\n]", value):
-        return value if re.fullmatch(r"[+-]?[\d.]*", value) else f"'{value}"
+        return value if re.fullmatch("[+-]?[0-9.]*", value) else f"'{value}"
     return value
 
 

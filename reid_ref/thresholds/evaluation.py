@@ -8,10 +8,11 @@ ignored is neither: under "matlab" images of the same identity and camera, and l
 distractors (label 0) are impostors.
 
 TAR at FAR
-    The threshold is the distance of the f-th nearest impostor pair, f = round(N FAR), half to
-    even; with f = 0 just below the nearest one. The measured FAR is higher if pairs tie. After
+    The threshold is the largest distance of an impostor pair up to which the share of impostor
+    pairs, those that tie included, is at most FAR; if there is none, just below the nearest.
     `find_thresholds_by_FAR` of seasonSH/Probabilistic-Face-Embeddings 23191e9,
-    evaluation/metrics.py:31-62; in float32 its FAR 0 accepts an impostor.
+    evaluation/metrics.py:31-62, takes the f-th nearest, f = round(N FAR), half to even, so its
+    share may be larger; in float32 its FAR 0 accepts an impostor.
 EER
     The threshold is the smallest at which FAR is at least FRR, the share of genuine pairs
     rejected. If the two are not equal there, the EER is where the line from the point before

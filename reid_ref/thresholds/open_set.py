@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from reid_ref.arrays import Doubles
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
@@ -14,7 +15,7 @@ from reid_ref.labels import Labels
 from reid_ref.ranking.gates import Mask
 from reid_ref.thresholds import intervals
 from reid_ref.thresholds.impostors import Impostors
-from reid_ref.thresholds.questions import wanted
+from reid_ref.thresholds.questions import most_accepted
 from reid_ref.thresholds.values import OpenSet, OpenSetPoint
 
 #: Ranks of DIR.
@@ -39,16 +40,23 @@ def open_set_of(ranked: Ranked, query: Labels, gallery: Labels, how: How, impost
     nearest = np.sort(impostors.nearest[absent])
     at, shares = {}, {}
     for rate in rates:
-        place = wanted(rate, len(nearest))
-        value = nearest[place - 1] if place else np.nextafter(nearest[0], -np.inf)
+        value = _at_rate(nearest, rate)
         identified = {k: matched & (best <= value) & (rank <= k) for k in RANKS}
         shares.update({(rate, k): (hits.astype(np.float64), matched)
                        for k, hits in identified.items()})
         accepted = int(np.searchsorted(nearest, value, side="right"))
-        at[rate] = OpenSetPoint(float(value), accepted, accepted / len(nearest), {
+        at[rate] = OpenSetPoint(value, accepted, accepted / len(nearest), {
             k: float(np.count_nonzero(hits) / len(first)) for k, hits in identified.items()})
     if confidence is not None:
         found = intervals.of_shares(query, shares, **confidence)
         at = {rate: replace(point, intervals={k: found[rate, k] for k in RANKS})
               for rate, point in at.items()}
     return OpenSet(len(first), len(nearest), at)
+
+
+def _at_rate(nearest: Doubles, far: float) -> float:
+    """Return the threshold, as `questions.at_rate`, from all distances in ascending order."""
+    most = most_accepted(far, len(nearest))
+    if most < len(nearest):
+        most = int(np.searchsorted(nearest, nearest[most]))
+    return float(nearest[most - 1] if most else np.nextafter(nearest[0], -np.inf))

@@ -40,15 +40,16 @@ class Genuine(NamedTuple):
         return np.append(0, self.up_to)[place]
 
 
-def wanted(far: float, number: int) -> int:
-    """Return how many of the impostors a false accept rate is: half to even, as in PFE.
+def most_accepted(far: float, number: int) -> int:
+    """Return the largest number of impostors whose share is at most the false accept rate.
 
     Examples
     --------
-    >>> wanted(.5, 5), wanted(.5, 7), wanted(1e-4, 1000)
-    (2, 4, 0)
+    >>> most_accepted(.5, 5), most_accepted(.29, 100), most_accepted(1 / 3, 3)
+    (2, 29, 1)
     """
-    return int(np.round(number * far))
+    count = min(int(far * number) + 1, number)  # the product may be rounded down
+    return next(k for k in range(count, -1, -1) if k / number <= far)
 
 
 def likely_ranges(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> Doubles:
@@ -80,19 +81,32 @@ def likely_ranges(rates: Sequence[float], genuine: Doubles, sample: Doubles) -> 
 
 
 def at_rate(impostors: Impostors, far: float) -> tuple[float, Mask]:
-    """Return the largest threshold that is needed to accept the wanted number of impostors.
+    """Return the largest distance of an impostor up to which their share is at most the rate.
 
-    It is the distance of the impostor at that place; for none, just below that of the nearest.
+    It is just below that of the nearest impostor if even this one is too much.
     """
-    place = wanted(far, impostors.number)
-    low, high = impostors.range_of(max(place, 1))
+    most = most_accepted(far, impostors.number)
+    beyond, needed = _distance(impostors, min(most + 1, impostors.number))
+    last, needs_too = _distance(impostors, max(most, 1))
+    needed = needed | needs_too
+    if needed.any():
+        return np.nan, needed
+    if last == beyond and most < impostors.number:  # ties are accepted together, or not at all
+        most = int(impostors.below(beyond, "left")[0])
+        last, needed = _distance(impostors, max(most, 1))
+    return (last if most else float(np.nextafter(last, -np.inf))), needed
+
+
+def _distance(impostors: Impostors, place: int) -> tuple[float, Mask]:
+    """Return the distance of the impostor at a place, counted from 1."""
+    low, high = impostors.range_of(place)
     needed = impostors.overlap(low, high)
     if needed.any():
         return np.nan, needed
     values = impostors.resolved(low, high)
-    value = values[np.searchsorted(impostors.below(values)[0], max(place, 1))]
-    value = value if place else np.nextafter(value, -np.inf)
-    return float(value), impostors.overlap(value, value)
+    value = float(values[np.searchsorted(impostors.below(values)[0], place)])
+    below = np.nextafter(value, -np.inf)  # counted there, too
+    return value, impostors.overlap(below, value)
 
 
 def _times(counts: Integers, number: int) -> npt.NDArray[Any]:

@@ -58,6 +58,44 @@ def no_memory(*_):
     return np.zeros(2**32), 0.5
 
 
+def spoils(size):
+    """The child sends with a `len` that is not that of its answers."""
+    def act():
+        import builtins
+        builtins.len = lambda _: size
+        builtins.isinstance = lambda *_: True
+    return after(act)
+
+
+def closes(*_):
+    os.closerange(3, 100)
+    sleep()
+
+
+def forks(*arguments):
+    os.fork()
+    return faulty.sound(*arguments)
+
+
+def leaves_a_fork(*arguments):
+    if not os.fork():
+        sys.exit()
+    return faulty.sound(*arguments)
+
+
+def forks_well(*arguments):
+    if not os.fork():
+        os._exit(0)
+    return faulty.sound(*arguments)
+
+
+def prints_without_end(*_):
+    while True:
+        os.write(1, b"y" * 10**6)
+
+
+SPOILED = "its process spoiled the pipe through which it answers"
+TWICE = "it gave two answers for one request: it forked, and both processes returned"
 #: Evaluator, verdict, and what the report must say.
 FAULTY = {
     "leaves": ("tests.commands.faulty:leaves", "failed",
@@ -78,8 +116,20 @@ FAULTY = {
     "much output": (after(lambda: os.write(1, b"y" * 10**8)), "equal", "it printed yyyy"),
     "crashes on one": (at_query_2(lambda: os._exit(3)), "different",
                        "it gave no AP: its process ended with exit code 3"),
+    "spoils its pipe": (spoils(3), "failed", SPOILED),
+    "an answer that never ends": (spoils(10**6), "failed", LATE),
+    "closes its pipe": (closes, "failed", SPOILED),
+    "prints without end": (prints_without_end, "failed", f"{LATE}; a longer timeout waits longer"),
+    "forks": (forks, "failed", TWICE),
+    "leaves a fork": (leaves_a_fork, "failed", TWICE),
+    "forks well": (forks_well, "equal", EQUAL),
     "long message": (raising(ValueError("x" * 10**7)), "failed", "ValueError: xxx"),
     "reads": (after(input), "failed", "EOFError: EOF when reading a line")}
+
+
+#: These are quick, or end by the time limit, whatever is spoiled.
+BOUNDED = [name for name, (*_, sentence) in FAULTY.items()
+           if sentence in (SPOILED, TWICE) or sentence.startswith(LATE)]
 
 
 def children():
@@ -88,11 +138,14 @@ def children():
             for child in (task / "children").read_text().split()}
 
 
-@pytest.mark.parametrize("name", cases(list(FAULTY)[::2], FAULTY))
+@pytest.mark.parametrize("name", dict.fromkeys(
+    [*cases(list(FAULTY)[::2], FAULTY), *BOUNDED, "forks well"]))
 def test_faulty(name, capfd):
     evaluator, verdict, sentence = FAULTY[name]
-    before = children()
-    check = crosscheck(evaluator, *data(), timeout=SHORT if LATE in sentence else 60)
+    before, start = children(), time.monotonic()
+    is_short = name in BOUNDED or LATE in sentence
+    check = crosscheck(evaluator, *data(), timeout=SHORT if is_short else 60)
+    assert time.monotonic() - start < 20 or name not in BOUNDED
     report = as_text(check)
     assert check.verdict == verdict, report
     assert sentence in " ".join(report.split()), report
@@ -312,6 +365,23 @@ def test_aps_that_are_not_one_per_query_count_as_their_mean():
     assert (check.mAP, check.verdict) == (0.5, "different")
 
 
+def test_what_is_printed_takes_no_room(tmp_path, monkeypatch):
+    """Of 100 MB the beginning is kept, and no file grows."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+    def measured(*arguments):
+        for _ in range(100 * (len(arguments[1]) > 1)):
+            os.write(1, b"y" * 10**6)
+        Path(sizes).write_text(str(sum(path.stat().st_size for path in tmp_path.rglob("*"))))
+        return faulty.sound(*arguments)
+
+    sizes = tmp_path.parent / f"{tmp_path.name}.txt"
+    check = crosscheck(measured, *data())
+    assert check.verdict == "equal" and check.printed == "y" * 2000
+    assert int(sizes.read_text()) < 10**6
+
+
 def test_many_warnings_are_not_all_kept():
     def warns(*arguments):
         for k in range(1000):
@@ -347,3 +417,35 @@ def test_the_end_of_the_command_ends_the_evaluator(folder, number, code):
     while not gone(int(calls.read_text())):
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def test_two_crosschecks_at_once(folder):
+    """Each has a process, a pipe and a folder of its own."""
+    words = [sys.executable, "-m", "reid_ref", "crosscheck", "d.npz", "--evaluator",
+             "code/mine.py:ap"]
+    both = [subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            for _ in range(2)]
+    outputs = [each.communicate(timeout=100) for each in both]
+    assert outputs[0] == outputs[1] and EQUAL.encode() in outputs[0][0]
+    assert [each.returncode for each in both] == [0, 0]
+
+
+def test_an_interrupt_ends_what_the_evaluator_started(folder):
+    """Ctrl-C within a call ends the evaluator and its children, which see no signal."""
+    (folder / "code/starts.py").write_text(
+        "import os, pathlib, subprocess, time\n"
+        "def starts(distmat, q_pids, g_pids, q_camids, g_camids):\n"
+        "    child = subprocess.Popen(['sleep', '1000'])\n"
+        "    pathlib.Path('started.txt').write_text(f'{os.getpid()} {child.pid}\\n')\n"
+        "    time.sleep(1000)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reid_ref", "crosscheck", "d.npz", "--evaluator",
+         "code/starts.py:starts"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    started, until = folder / "started.txt", time.monotonic() + 60
+    while not (started.exists() and started.read_text().endswith("\n")):
+        assert time.monotonic() < until and process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20) == (b"", b"reid-ref: interrupted\n")
+    assert process.returncode == 130
+    assert all(gone(int(number)) for number in started.read_text().split())

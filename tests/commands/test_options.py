@@ -1,4 +1,5 @@
 """One way to ask: options that mean the same in every command, and several files in one table."""
+import argparse
 import csv
 import gc
 import json
@@ -17,6 +18,7 @@ from reid_ref.console.answers import FORMATS as RECORDS
 from reid_ref.console.files import _names_of_files
 from reid_ref.conventions import CONVENTIONS, choices_of_text
 from reid_ref.files import results_of_files
+from reid_ref.files.image_names import form_of
 from reid_ref.text.table import Table
 from tests.commands.common import (
     FIXTURES, MARKET, MARS, TIES, answer, assert_one_line_error, command, results, table)
@@ -393,3 +395,35 @@ def test_numbers_of_two_conventions_are_not_compared(small):
 
 
 # ---------------------------------------------------------------- other commands
+
+
+# ---------------------------------------------------------------- numbers
+def test_every_option_that_is_a_number_reads_the_digits_0_to_9_alone():
+    """Python reads digits of other scripts, and 1_0 as 10."""
+    read = 0
+    for name, command_parser in SUBPARSERS.items():
+        for action in command_parser._actions:
+            assert action.type not in (int, float), (name, action.dest)
+            for text in ("١", "1٠", "１", "1_0", "१.५", "") if action.type else ():
+                with pytest.raises(argparse.ArgumentTypeError, match="expected .*number|rates"):
+                    action.type(text)
+                read += 1
+    assert read > 100
+
+
+@pytest.mark.parametrize("words", [
+    ["evaluate", MARKET, "--fail-under", "mAP=٤٠"], ["evaluate", MARKET, "--expect", "mAP=４５"],
+    ["evaluate", MARKET, "--expect", "mAP=45", "--tolerance", "٤"],
+    ["evaluate", MARKET, "--max-memory", "１G"], ["evaluate", MARKET, "--json", "--cmc", "１"],
+    ["evaluate", MARKET, "--cmc", "1" * 5000], ["evaluate", MARKET, "--set", "top_k=１"],
+    ["evaluate", MARKET, "--map", "num_query=１"], ["evaluate", MARKET, "--ranks", "１"],
+    ["validate", MARKET, "--published", "４５.83/４０.16"],
+    ["validate", MARKET, "--published", "mAP=４０.16"],
+    ["thresholds", MARKET, "--far", "０.1"], ["rerank", MARKET, "--lambda", "０.3"]])
+def test_digits_of_other_scripts_are_refused(words):
+    assert_one_line_error(command(*words), "expected|unknown '１'")
+
+
+def test_digits_of_other_scripts_are_no_labels_of_a_name():
+    assert form_of("0002_c1s1_000451_03.jpg") == "market1501"
+    assert form_of("٠٠٠٢_c1s1_000451_03.jpg") is None

@@ -414,3 +414,21 @@ def test_shards_give_the_same_numbers():
                     {"convention": STEP.replace(top_k=20, cut="before-ignoring")}):
         assert distributed.evaluate(features, shards, labels, labels, **options) == (
             reid_ref.evaluate(features, features, labels, labels, **options))
+
+
+def test_one_name_under_two_identities_is_named():
+    """The image of the query's name is no image of its identity, and stays a wrong answer."""
+    rule = CONVENTIONS["torchreid-function"].replace(ignored=("itself",))
+    query = Labels([1, 2], name=["a.jpg", "b.jpg"])
+    gallery = Labels([1, 3, 2, 1], name=["a.jpg", "b.jpg", "c.jpg", "d.jpg"])
+    distances = [[0, 3, 2, 1], [3, 0, 1, 2]]
+    with pytest.warns(UserWarning, match=(
+            "contradict the names of 1 of 2 queries: query 1, 'b.jpg', has identity 2, and "
+            "gallery image 1 of that name 3")):
+        result = reid_ref.evaluate_distances(distances, query, gallery, convention=rule)
+    assert result.per_query.ap.tolist() == [1, .5]
+    same = Labels([1, 2, 2, 1], name=gallery.name)  # no word where names and labels agree
+    reid_ref.evaluate_distances(distances, query, same, convention=rule)
+    reid_ref.evaluate_distances(  # or where names play no part
+        distances, query, gallery,
+        convention=CONVENTIONS["torchreid-function"].replace(ignored=()))

@@ -15,6 +15,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
+from reid_ref import evaluate_distances
 from reid_ref.arrays import InputError
 from reid_ref.arrays.stored import read_rows
 from reid_ref.files import LAYOUTS, SEPARATE, read_result
@@ -488,3 +489,30 @@ def test_changes_that_would_end_the_process(tmp_path, variable, offset, value, n
     content[mat5_offset(content, variable) + offset] = value
     path.write_bytes(content)
     refuse("r.mat", noun, path)
+
+
+@pytest.mark.parametrize("far", [2**53 + 1, 2**63 - 1, 2**64 - 1])
+def test_whole_distances_in_text_are_those_of_an_npz(far, tmp_path):
+    """The good image is one nearer than the wrong one, which doubles do not tell."""
+    np.savez(tmp_path / "d.npz", distmat=np.array([[far, far - 1], [1, 2]], np.uint64),
+             q_pids=[1, 2], g_pids=[2, 1], q_camids=[1, 1], g_camids=[2, 2])
+    (tmp_path / "query_gallery_distance.txt").write_text(f"{far} {far - 1}\n1 2\n")
+    for name, values in {"query_id": "1 2", "gallery_id": "2 1", "query_cam": "1 1",
+                         "gallery_cam": "2 2"}.items():
+        (tmp_path / f"{name}.txt").write_text(values.replace(" ", "\n"))
+    text = read_result(*(tmp_path / f"{name}.txt" for name in (
+        "query_gallery_distance", "query_id", "gallery_id", "query_cam", "gallery_cam")))
+    found = [evaluate_distances(each.distances, each.query, each.gallery)
+             for each in (text, read_result(tmp_path / "d.npz"))]
+    assert found[0].mAP == found[1].mAP == 1
+
+
+def test_whole_similarities_that_doubles_lack_are_refused(tmp_path):
+    labels = {"q_pids": [1], "g_pids": [2, 1], "q_camids": [1], "g_camids": [2, 2]}
+    for largest, fits in ((2**53, True), (2**53 + 1, False)):
+        np.savez(tmp_path / "s.npz", similarity=np.array([[largest, 3]]), **labels)
+        if fits:
+            assert read_result(tmp_path / "s.npz").distances[0].tolist() == [-largest, -3]
+        else:
+            refused(f"{tmp_path / 's.npz'}: similarity", "similarities up to 2",
+                    lambda: np.asarray(read_result(tmp_path / "s.npz").distances))

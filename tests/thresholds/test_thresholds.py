@@ -37,21 +37,34 @@ def labels(identity, camera):
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_rates_of_pfe(name):
-    """TAR, measured FAR and threshold; PFE adds 1e-8 to the best impostor score at FAR 0."""
+    """TAR and threshold at the FAR that PFE measures, which may be more than was asked for.
+
+    It adds 1e-8 to the best impostor score at FAR 0.
+    """
     file = recorded(name)
-    # Ties were recorded in reversed order of the gallery.
-    found = evaluate_thresholds(
-        file["query_features"].astype(float), file["gallery_features"].astype(float)[::-1],
-        labels(file["query"], 0), labels(file["gallery"][::-1], 1), far=file["far"], **SQUARED)
-    np.testing.assert_array_equal(found.tar, file["tar_at"])
-    np.testing.assert_array_equal(found.far, file["far_measured"])
-    assert_thresholds(found.threshold, found.far, file["threshold_at"])
-    at = [found.open_set.at[rate] for rate in file["far"] if rate < 1]
+
+    def evaluated(far):
+        # Ties were recorded in reversed order of the gallery.
+        return evaluate_thresholds(
+            file["query_features"].astype(float), file["gallery_features"].astype(float)[::-1],
+            labels(file["query"], 0), labels(file["gallery"][::-1], 1), far=far, **SQUARED)
+
+    measured, first = np.unique(file["far_measured"], return_index=True)
+    found = evaluated(measured)
+    np.testing.assert_array_equal(found.tar, file["tar_at"][first])
+    np.testing.assert_array_equal(found.far, measured)
+    assert_thresholds(found.threshold, found.far, file["threshold_at"][first])
+    far, first = np.unique(file["dir_far_measured"], return_index=True)
+    n_impostor = found.open_set.impostor
+    at = [*evaluated(np.round(far.astype(float) * n_impostor) / n_impostor).open_set.at.values()]
     np.testing.assert_array_equal(np.float32([[*point.dir.values()] for point in at]),
-                                  file["dir_at"])
-    far = np.float32([point.far for point in at])
-    np.testing.assert_array_equal(far, file["dir_far_measured"])
-    assert_thresholds(np.array([point.threshold for point in at]), far, file["dir_threshold"])
+                                  file["dir_at"][first])
+    np.testing.assert_array_equal(np.float32([point.far for point in at]), far)
+    assert_thresholds(np.array([point.threshold for point in at]), far,
+                      file["dir_threshold"][first])
+    for rate, point in evaluated(file["far"]).at.items():
+        k = np.flatnonzero(file["far"] == rate)[0]
+        assert point.far <= rate and point.far <= file["far_measured"][k]
 
 
 def assert_thresholds(ours, far, scores):
@@ -96,12 +109,18 @@ def all_pairs(distances, query, gallery, convention="matlab"):
     return np.sort(distances[genuine & kept]), np.sort(distances[kept & ~genuine]), kept, genuine
 
 
+def largest_with_at_most(rate, impostor):
+    """The largest distance of an impostor that so large a share, ties included, is up to."""
+    values, count = np.unique(impostor, return_counts=True)
+    fits = values[np.cumsum(count) / len(impostor) <= rate]
+    return fits[-1] if len(fits) else np.nextafter(values[0], -np.inf)
+
+
 def brute_force(genuine, impostor, far=FAR):
     """All numbers from sorted lists of all pairs."""
     points = {}
     for rate in far:
-        place = int(np.round(len(impostor) * rate))
-        points[rate] = impostor[place - 1] if place else np.nextafter(impostor[0], -np.inf)
+        points[rate] = largest_with_at_most(rate, impostor)
     values = np.union1d(genuine, impostor)
     up_to = np.searchsorted(genuine, values, "right"), np.searchsorted(impostor, values, "right")
     missed, accepted = len(genuine) - up_to[0], up_to[1]
@@ -269,12 +288,15 @@ def test_a_guess_without_the_nearest_pairs(monkeypatch, binned, confidence):
     arrays = market()
     expected = evaluate_thresholds(*arrays, far=FAR[:-1], confidence=confidence)
     once = sum(binned)
+    _, impostor, *_ = all_pairs(distances_by_pair(*arrays[:2], "euclidean", True), *arrays[2:])
 
     def guess(rates, genuine, sample):
-        values = np.quantile(genuine, .2), *(point.threshold for point in expected.at.values())
+        values = np.array([np.quantile(genuine, .2),
+                           *(point.threshold for point in expected.at.values())])
+        further = impostor[np.searchsorted(impostor, values, side="right")]
         ranges = likely_ranges(rates, genuine, sample)
         ranges[0, 0] = values[0]
-        return np.append(ranges, np.transpose([values, values]), axis=0)
+        return np.append(ranges, np.transpose([values, further]), axis=0)
 
     monkeypatch.setattr(search, "likely_ranges", guess)
     assert evaluate_thresholds(*arrays, far=FAR[:-1], confidence=confidence) == expected
@@ -411,12 +433,36 @@ def test_most_impostors_are_infinitely_far():
                 genuine, impostor, (1e-3, .01))
 
 
-def test_ties_are_accepted_together():
+@pytest.mark.parametrize(("far", "threshold", "impostor"), [
+    (0, np.nextafter(1, 0), 0), (1 / 6, 1, 1), (4 / 6, 1, 1), (5 / 6, 2, 5), (.999, 2, 5),
+    (1, 3, 6)])
+def test_ties_are_accepted_together_or_not_at_all(far, threshold, impostor):
+    """Of six impostor distances, 1, 2, 2, 2, 2, 3."""
     query, gallery = labels([1, 2], 0), labels([1, 2, 3, 4], 1)
-    found = evaluate_thresholds_distances([[1, 2, 2, 2], [2, 2, 2, 3]], query, gallery,
-                                          far=[1 / 6])
-    point = found.at[1 / 6]
-    assert (point.threshold, point.impostor, point.genuine, point.far) == (2, 5, 2, 5 / 6)
+    point = evaluate_thresholds_distances([[1.5, 1, 2, 2], [2, 2, 2, 3]], query, gallery,
+                                          far=[far]).at[far]
+    assert (point.threshold, point.impostor, point.far) == (threshold, impostor, impostor / 6)
+
+
+@pytest.mark.parametrize("max_memory", [None, 5000])
+def test_a_row_never_takes_more_than_its_share(max_memory):
+    """Of features and of their exact distances alike, with ties; a row takes what it can."""
+    for seed in range(nightly.cases(4, 40)):
+        *features, query, gallery = market(seed, n_query=30, n_gallery=200)
+        if seed % 2:
+            features = [np.round(side) for side in features]
+        rates = [.5 / 7, 1e-3, .0015, 1 / 3, .29, 2 / 3, .05]
+        found = evaluate_thresholds(*features, query, gallery, far=rates, metric="euclidean",
+                                    normalize=False, max_memory=max_memory)
+        distances = distances_by_pair(*features, "euclidean", False)
+        of_matrix = evaluate_thresholds_distances(distances, query, gallery, far=rates,
+                                                  max_memory=max_memory)
+        assert of_matrix.at == found.at
+        _, impostor, *_ = all_pairs(distances, query, gallery)
+        for rate, point in found.at.items():
+            further = impostor[impostor > point.threshold]
+            assert point.impostor / len(impostor) <= rate
+            assert (impostor <= further[0]).sum() / len(impostor) > rate
 
 
 def test_open_set_against_loops():
@@ -432,8 +478,7 @@ def test_open_set_against_loops():
         assert (found.open_set.genuine, found.open_set.impostor) == (len(matched), len(nearest))
         for rate, point in found.open_set.at.items():
             assert {type(share) for share in point.dir.values()} == {float}
-            place = int(np.round(len(nearest) * rate))
-            value = nearest[place - 1] if place else np.nextafter(nearest[0], -np.inf)
+            value = largest_with_at_most(rate, nearest)
             assert (point.threshold, point.impostor) == (value, (nearest <= value).sum())
             for k, share in point.dir.items():
                 hits = 0

@@ -18,6 +18,7 @@ from reid_ref.testing.foreign import shorten
 from reid_ref.testing.matching import LEVELS
 from reid_ref.testing.report import CheckResult
 from reid_ref.text import named_rows, with_reasons
+from reid_ref.text.numbers import real, whole
 from reid_ref.text.table import lines as table_lines
 
 #: How many of the queries that differ are named.
@@ -60,10 +61,10 @@ class CrosscheckRequest(Request):
              "torchreid's order (distmat, q_pids, g_pids, q_camids, g_camids, max_rank), which "
              "returns (cmc, mAP) or names its numbers; or fastreid or torchreid, if installed")
     timeout: float = option(
-        "--timeout", 600, type=float, metavar="SECONDS",
+        "--timeout", 600, type=real, metavar="SECONDS",
         help="how long importing it, or any one call, may take (default 600)")
     queries: int | None = option(
-        "--queries", not_of=(NO_FILES,), type=int, metavar="N",
+        "--queries", not_of=(NO_FILES,), type=whole, metavar="N",
         help="compare N queries, the same ones each time (default: all)")
 
 

@@ -18,6 +18,7 @@ from reid_ref.datasets.labels import hold_labels_alone
 from reid_ref.labels import Labels
 from reid_ref.protocols.records import protocols_of
 from reid_ref.text import NO_BENCHMARK, input_pairs, named_rows, row
+from reid_ref.text.numbers import whole
 
 #: The layout of files without features and distances.
 LABELS = "labels, without features or distances"
@@ -69,7 +70,7 @@ def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
 class DoctorRequest(Request):
     """What the command line requests."""
 
-    seed: int = option("--seed", 12345, type=int, metavar="N",
+    seed: int = option("--seed", 12345, type=whole, metavar="N",
                        help="of the sample of queries and images; default 12345")
     verbose: bool = option("--verbose", False, action="store_true",
                            help="also which checks were skipped, and what the file lacks for them")

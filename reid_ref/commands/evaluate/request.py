@@ -15,6 +15,7 @@ from reid_ref.disk import check_targets, is_direct
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import Protocol
 from reid_ref.result.runs import Runs, runs_of, splits_of
+from reid_ref.text.numbers import whole
 
 #: What sums up several results, by the value of --mean.
 MEANS: Mapping[str, Callable[..., dict[str, Runs]]] = {"runs": runs_of, "splits": splits_of}
@@ -44,7 +45,7 @@ class EvaluateRequest(gates.GateRequest):
         help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
     worst: int | None = option(
         "--worst", not_of=(SEVERAL, CONVENTIONS, LISTS), without=OF_ONE["without"],
-        only=_DETAILED, type=int, metavar="N",
+        only=_DETAILED, type=whole, metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
         "--by", **OF_ONE, only=_DETAILED, action="append",

@@ -24,6 +24,7 @@ from reid_ref.measures import measure
 from reid_ref.result import Means, Result, means_of, values_of
 from reid_ref.result.systems import METRICS
 from reid_ref.text import named_rows, signature_rows, wrap
+from reid_ref.text.numbers import whole
 from reid_ref.text.plain import Share
 from reid_ref.text.table import lines as table_lines
 from reid_ref.variations import VARIATIONS
@@ -38,7 +39,7 @@ class ExplainRequest(Request):
         "--to", "torchreid", metavar="NAME",
         help="a convention (default: torchreid), or a variation, such as same-camera-kept")
     query: int | None = option(
-        "--query", type=int, metavar="N",
+        "--query", type=whole, metavar="N",
         help="show query N (from 0): the ranked list around its good images, with every image's "
              "role, by the distances of --from")
 

@@ -17,6 +17,7 @@ from reid_ref.drawing.style import wrote_line
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
+from reid_ref.text.numbers import whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +28,12 @@ class ReportRequest(Request):
         "--output", short="-o", required=True, metavar="FILE",
         help="the page to write, e.g. report.html")
     queries: int = option(
-        "--queries", 60, type=int, metavar="N", help="rank lists in all (default: 60)")
+        "--queries", 60, type=whole, metavar="N", help="rank lists in all (default: 60)")
     top: int = option(
-        "--top", 10, type=int, metavar="K", help="images of each list (default: 10)")
+        "--top", 10, type=whole, metavar="K", help="images of each list (default: 10)")
     seed: int = option(
-        "--seed", 12345, type=int, metavar="N", help="seed of the queries drawn (default: 12345)")
+        "--seed", 12345, type=whole, metavar="N",
+        help="seed of the queries drawn (default: 12345)")
 
 
 def add(command: argparse.ArgumentParser) -> None:

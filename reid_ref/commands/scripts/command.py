@@ -16,6 +16,7 @@ from reid_ref.console.answers import curves_of, show_answer
 from reid_ref.console.request import Request, narrowed, option
 from reid_ref.datasets.driver_files import DRIVERS, read_inputs
 from reid_ref.labels import cameras_of
+from reid_ref.text.numbers import whole
 
 
 #: Why options of a comparison do not go with a driver.
@@ -42,7 +43,7 @@ class ScriptsRequest(Request):
         "--driver", metavar="NAME",
         help="print every line of this driver: market1501, cuhk03, mars or ide")
     seed: int | None = option(
-        "--seed", needs=("--driver",), type=int, metavar="N",
+        "--seed", needs=("--driver",), type=whole, metavar="N",
         help="with --driver: of the training pairs; default 0")
 
 

@@ -29,6 +29,7 @@ from reid_ref.datasets.pooling import read_multi_query
 from reid_ref.disk import read_lines
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS
+from reid_ref.text.numbers import whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ class ValidateRequest(Request):
         help="try what people did besides: re-ranking, lists without distractors, half of the "
              "features ... (default: if no convention gives the figure)")
     search_depth: int | None = option(
-        "--search-depth", not_of=(NO_FILES,), type=int, choices=(1, 2),
+        "--search-depth", not_of=(NO_FILES,), type=whole, choices=(1, 2),
         help="2: also pairs, of label 0 and -1 or re-ranking with any other")
 
 

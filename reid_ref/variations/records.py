@@ -68,8 +68,8 @@ _RECORDS = [
         choices=_same_camera_kept),
     Variation(
         "queries-in-gallery", "with the queries in the gallery as well",
-        "TKP #6; AP3D #2; MARS-evaluation #4; torchreid #59, #77; TF-CLIP: "
-        "utils/metrics.py:117-119", 5, "images",
+        "TKP #6; AP3D #2; MARS-evaluation #4; torchreid #59, #77; TF-CLIP's class: "
+        "AsuradaYuci/TF-CLIP 497a4f2, utils/metrics.py:117-119", 5, "images",
         labels.needs_features, data=labels.with_queries),
     Variation(
         "matched-queries", "over the queries with a good image alone",

@@ -197,7 +197,7 @@ SPOILT = [
     (put("queries", "identity", [7, 2**63]), "queries: identity", "2**63"),
     (put("queries", "identity", [7]), "queries: identity", "complete"),
     (put("queries", "camera", [7]), "queries: camera", "complete"),
-    (put("ranks", "first_match", [1, 1]), "Rank-1", "as the rest"),
+    (put("ranks", "first_match", [1, 1]), "ranks", "first rank"),
     (put("ranks", "first_match", [5, 2]), "ranks", "first_match"),
     (put("ranks", "rank", [2, 3]), "ranks: rank", "complete"),
     (put("ranks", "rank", [3, 2, 1]), "ranks", "ascending"),
@@ -214,7 +214,13 @@ SPOILT = [
     (put("ranks", "n_kept", [4, 3]), "ranks", "n_kept + n_junk"),
     (put("queries", "status", ["ok", "identity absent"]), "counts: status", "as the rest"),
     (lambda one: (put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
-                  put("ranks", "first_match", [1, 1])(one)), "mAP", "as the rest")]
+                  put("ranks", "first_match", [1, 1])(one)), "counts: before_good",
+     "as the rest"),
+    (lambda one: (put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
+                  put("ranks", "first_match", [1, 1])(one), put("counts", "before_good", 2)(one),
+                  put("counts", "before_match", 0)(one)), "mAP", "as the rest"),
+    (put("cmc_length", 2), "cmc_length", "3, as the rest"),
+    (put("counts", "kept", 5), "counts: kept", "6, as the rest")]
 
 
 @pytest.mark.parametrize("change, field, word", SPOILT)

@@ -154,11 +154,11 @@ def test_a_cut_before_is_a_ranked_list_that_was_cut():
     distances, query, gallery = problem()
     features = np.eye(60)
     cut = STEP.replace(top_k=20, cut="before-ignoring", ties="reversed", recall="found")
-    whole = STEP.replace(ties="reversed", recall="found")
+    whole = STEP.replace(ties="reversed", recall="found", unlisted="wrong")
     result = reid_ref.evaluate_distances(distances, query, gallery, convention=cut)
     order = [sorted(range(60), key=lambda j: (row[j], -j))[:20] for row in distances.tolist()]
     listed = reid_ref.evaluate_ranked_lists(order, query, gallery, convention=whole)
-    for name in ("mAP", "Rank-1", "Rank-5", "mINP", "P@5", "R@10", "MRR"):
+    for name in ("mAP", "Rank-1", "Rank-5", "P@5", "R@10", "MRR", "R-Prec", "nDCG@9", "AP@30"):
         np.testing.assert_array_equal(result.value(name), listed.value(name), name)
     assert result.per_query.status.tolist() == listed.per_query.status.tolist()
     order = [sorted(range(60), key=lambda j: (row[j], j)) for row in distances.tolist()]

@@ -71,9 +71,9 @@ def rng_of(n):
 
 
 def numbers(result):
-    """Return every number that follows from ranks; of an expectation and a drawn curve, none."""
+    """Return every number that follows from ranks; of an expectation, none."""
     if isinstance(result, Expectation):
-        return {name: result.value(name) for name in ("mAP", "Rank-1", "Rank-2", "mINP")}
+        return {}
     curve, counts = result.convention.curve, result.counts
     found = {} if curve.of_rows else {"cmc": result.cmc, "first": result.per_query.first_match}
     names = ["mAP", "mINP", "R-Prec", "MRR", *(

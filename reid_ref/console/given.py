@@ -113,7 +113,7 @@ def _as_stored(result: Result) -> str:
     curve = result.convention.curve
     if not curve.of_rows:
         return ""
-    return f"Rank-k{' but Rank-1' * curve.has_values(1)} as stored: no ranks give it"
+    return f"Rank-k{' beyond Rank-1' * curve.has_values(1)} as stored: no ranks give it"
 
 
 class PartsGiven(_WithoutData):

@@ -22,7 +22,7 @@ from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 
 
-class Places(NamedTuple):
+class Need(NamedTuple):
     """How many places of a list a measure needs, to be known where a good image is not listed.
 
     `needed`: (ranks, k) to a number, or one per query. `of`, `why`: which lists leave it unknown,
@@ -38,14 +38,14 @@ class Places(NamedTuple):
 _EVERY = np.iinfo(np.int64).max
 
 #: By the words of `Measure.places`.
-PLACES: Mapping[str, Places] = MappingProxyType({
-    "the last good image": Places(
+PLACES: Mapping[str, Need] = MappingProxyType({
+    "the last good image": Need(
         lambda ranks, k: _EVERY, "", "some lists end before their last good image"),
-    "k": Places(lambda ranks, k: k, " of a list that ends before k",
-                "some lists end before place {k}, and lack a good image"),
-    "R": Places(lambda ranks, k: ranks.n_good, " of one with fewer places than good images exist",
-                "some lists have fewer places than good images exist"),
-    "the first good image": Places(
+    "k": Need(lambda ranks, k: k, " of a list that ends before k",
+              "some lists end before place {k}, and lack a good image"),
+    "R": Need(lambda ranks, k: ranks.n_good, " of one with fewer places than good images exist",
+              "some lists have fewer places than good images exist"),
+    "the first good image": Need(
         lambda ranks, k: np.where(ranks.found > 0, 0, _EVERY), " of one without a good image",
         "some lists end before their first good image"),
 })

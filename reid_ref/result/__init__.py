@@ -751,14 +751,14 @@ class Result(Value):
                 "signature": str(self.signature)}
 
     def _pairs(self) -> dict[str, int]:
-        return form.pairs_of(self.ranks)
+        return form.counted_pairs(self.ranks)
 
     def _source_values(self) -> dict[str, Any]:
         """Return the ranks, and the curve if they do not give it."""
         curve = ({"cmc": json_values(self.cmc)} if self.convention.curve.of_rows else
                  {"cmc_length": len(self.cmc)})
         return {**curve, "ranks": {name: getattr(self.ranks, name).tolist()
-                                   for name in form.columns_of(self.convention.cut)}}
+                                   for name in form.kinds_of_ranks(self.convention.cut)}}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per query, in the order of the queries.

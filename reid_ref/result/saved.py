@@ -129,7 +129,7 @@ def _of_one(file: Values) -> Result:
 def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, *signed: Any) -> Result:
     """Return the result of ranks, which must be possible."""
     convention, signature = signed[:2]
-    kinds = form.columns_of(convention.cut)
+    kinds = form.kinds_of_ranks(convention.cut)
     columns = file.inside("ranks", kinds)
     n_ranked = sum(columns.column("found", form.COUNT))
     ranks = GoodRanks(**{name: np.array(columns.column(
@@ -163,7 +163,7 @@ def _check_rising(file: Values, name: str, curves: Doubles) -> None:
     """Refuse curves, in rows, that fall or are in part unknown."""
     unknown = np.isnan(curves)
     in_part = (unknown.any(axis=1) & ~unknown.all(axis=1)).any()
-    if in_part or (np.diff(curves) < 0).any():
+    if in_part or (np.diff(curves) < -NEAR["double"]).any():
         raise InputError(f"{file.where}: {name}", "a curve that never falls",
                          "one that is null in part" if in_part else "one that does",
                          "save the result anew")

@@ -35,7 +35,8 @@ def failing(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
 """
 #: Keys that are only there where they are requested, or where the curve reaches.
 OPTIONAL = {"n_beyond", *PAIRS, "confidence", "at", "by", "worst", "camera", "identity",
-            "query", "list", "parts", "trials", "cmc", "cmc_length", "tar_interval", "far_interval",
+            "query", "list", "parts", "trials", "cmc", "cmc_length", "tar_interval",
+            "far_interval",
             *(f"Rank-{k}" for k in (1, 5, 10, 20))}
 #: Shape, words of the command, exit code; {} is a folder with files of a test's own.
 COMMANDS = [

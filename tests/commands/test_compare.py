@@ -476,8 +476,9 @@ def test_seeds_that_are_copies_are_named(tmp_path):
 def test_no_difference_is_detectable_that_the_interval_does_not_tell_from_none():
     labels = Labels(range(20), [1] * 20), Labels(range(20), [2] * 20)
     distances = 1 - np.eye(20)
+    distances[0] = [18.5, *range(19)]  # one query changes, and by little: from rank 20 to 19
     one = reid_ref.evaluate_distances(distances, *labels)
-    distances[0, 1] = -.5
+    distances[0, 0] = 17.5
     other = reid_ref.evaluate_distances(distances, *labels)
     for pair in ((one, other), (other, one), (one, one)):
         for found in reid_ref.compare(*pair).comparisons:

@@ -32,7 +32,7 @@ from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import Counts, Fingerprints, Means, PerQuery, Ranks
 from reid_ref.result.means import AVERAGES
-from reid_ref.result.form import OF_CHANCES, OF_RANKS, QUERIES, SAVED
+from reid_ref.result.form import OF_CHANCES, OF_RANKS, PAIRS, QUERIES, SAVED
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.
@@ -150,7 +150,9 @@ def saved(found):
                                         ("ranks", GoodRanks, OF_RANKS))}
     return _closed("The file of reid-ref evaluate FILE --save OUT.json and Result.save.", {
         **_every(found), "convention": found.of(Convention), "labels": found.of(Fingerprints),
-        "counts": found.of(Counts), "cmc": {"type": "array", "items": found.of(float)},
+        "counts": _closed("", {**found.object(Counts)["properties"],
+                               **dict.fromkeys(PAIRS, found.of(int))}),
+        "cmc": {"type": "array", "items": found.of(float)},
         "cmc_length": found.of(int),
         **{name: _closed("", of_part) for name, of_part in parts.items()}})
 
@@ -178,7 +180,7 @@ def _every(found):
 
 
 def _closed(description, properties):
-    optional = {"cmc", "cmc_length", *map(key, Ranks.__dataclass_fields__)}
+    optional = {"cmc", "cmc_length", "n_beyond", *PAIRS, *map(key, Ranks.__dataclass_fields__)}
     return {**({"description": description} if description else {}), "type": "object",
             "properties": properties,
             "required": [name for name in properties if name not in optional],

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,35 @@ from reid_ref import extensions, metrics
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
+
+
+class Need(NamedTuple):
+    """How many places of a list a measure needs, to be known where a good image is not listed.
+
+    `needed`: (ranks, k) to a number, or one per query. `of`, `why`: which lists leave it unknown,
+    after its names and as a sentence about some of them.
+    """
+
+    needed: Callable[[GoodRanks, int], Any]
+    of: str
+    why: str
+
+
+#: More places than any list has.
+_EVERY = np.iinfo(np.int64).max
+
+#: By the words of `Measure.places`.
+PLACES: Mapping[str, Need] = MappingProxyType({
+    "the last good image": Need(
+        lambda ranks, k: _EVERY, "", "some lists end before their last good image"),
+    "k": Need(lambda ranks, k: k, " of a list that ends before k",
+              "some lists end before place {k}, and lack a good image"),
+    "R": Need(lambda ranks, k: ranks.n_good, " of one with fewer places than good images exist",
+              "some lists have fewer places than good images exist"),
+    "the first good image": Need(
+        lambda ranks, k: np.where(ranks.found > 0, 0, _EVERY), " of one without a good image",
+        "some lists end before their first good image"),
+})
 
 
 @dataclass(frozen=True)
@@ -43,10 +73,9 @@ class Measure:
     of_curve : bool
         Whether its mean is a point of the CMC curve, which has the convention's rule for queries
         without a match; of all others, the mean is over the queries of mAP.
-    whole : bool
-        Whether it is of the whole list, whatever the convention's `top_k`.
-    unknown : str
-        What is unknown if a ranked list ends before its last good image.
+    places : str
+        A key of `PLACES`: the places of a list that it needs. "the last good image": those of
+        the whole list, whatever the convention's `top_k`. Empty: those that there are.
     expected : callable, optional
         (mean reciprocal rank, chance of a match at rank k or before, k) to the values of queries
         over all galleries with one good image; None if it is not defined for them.
@@ -59,8 +88,7 @@ class Measure:
     k: int | None = None
     column: str = ""
     of_curve: bool = False
-    whole: bool = False
-    unknown: str = ""
+    places: str = ""
     expected: Callable[[Doubles, Doubles, int], Doubles] | None = None
 
     @property
@@ -87,8 +115,13 @@ class Measure:
                 "give draws as trials, whose ranked lists this needs")
         return self.expected(reciprocal, match, self.k or 0)
 
-    def of_queries(self, ranks: GoodRanks, convention: Convention) -> Doubles:
-        """Return one value per query, given whole lists in the convention's order.
+    def of_queries(self, ranks: GoodRanks, convention: Convention,
+                   n_gallery: int | None = None) -> Doubles:
+        """Return one value per query, given ranks in the convention's order.
+
+        `n_gallery`: the gallery images that are loaded, if lists may end before the last of them.
+        Where a list lacks a good image and has fewer places than the measure needs, its value is
+        NaN, unless the convention takes what is not listed for wrong.
 
         Examples
         --------
@@ -98,9 +131,24 @@ class Measure:
         >>> measure("P@2").of_queries(lists, CONVENTIONS["matlab"])
         array([0.5, 0.5])
         """
-        top_k = None if self.whole else convention.top_k
-        return self.of_ranks(ranks if top_k is None else truncate(ranks, top_k), convention,
-                             self.k or 0)
+        k, top_k = self.k or 0, None if self.is_whole else convention.top_k
+        values = self.of_ranks(ranks if top_k is None else truncate(ranks, top_k), convention, k)
+        if n_gallery is None or not self.is_unknown(convention):
+            return values
+        needed = PLACES[self.places].needed(ranks, k)
+        needed = needed if top_k is None else np.minimum(needed, top_k)
+        ends = (ranks.n_kept + ranks.n_junk < n_gallery) & (ranks.n_kept < needed)
+        return np.where(ends & (ranks.found < ranks.n_good), np.nan, values)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of the whole list, whatever the convention's `top_k`."""
+        return self.places == "the last good image"
+
+    def is_unknown(self, convention: Convention) -> bool:
+        """Return whether a list that ends too early leaves it unknown."""
+        return bool(self.places) and not self.of_curve and (
+            self.is_whole or convention.unlisted == "unknown")
 
     def in_mean(self, convention: Convention, n_good: Integers) -> npt.NDArray[np.bool_]:
         """Return which queries are in the mean, given the good images of each."""
@@ -140,35 +188,36 @@ MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for reco
     Measure(
         "Rank-k", "1 where a match has rank k or less, else 0, as the convention's CMC counts",
         "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; " + _MATLAB,
-        _matches, of_curve=True, expected=lambda reciprocal, match, k: match[:, k - 1]),
+        _matches, of_curve=True, places="k",
+        expected=lambda reciprocal, match, k: match[:, k - 1]),
     Measure(
         "mINP", "inverse negative penalty: good images / rank of the last of them",
         "Ye et al., Deep Learning for Person Re-identification: A Survey and Outlook, TPAMI 2021",
         lambda ranks, convention, k: metrics.inverse_negative_penalty(ranks), column="inp",
-        whole=True, unknown="mINP",
+        places="the last good image",
         expected=lambda reciprocal, match, k: reciprocal),
     Measure(
         "P@k", "good images among the first k, over k", _TREC + "m_P.c",
-        lambda ranks, convention, k: metrics.precision_at(ranks, k)),
+        lambda ranks, convention, k: metrics.precision_at(ranks, k), places="k"),
     Measure(
         "R@k", "good images among the first k, over all that exist", _TREC + "m_recall.c",
-        lambda ranks, convention, k: metrics.recall_at(ranks, k)),
+        lambda ranks, convention, k: metrics.recall_at(ranks, k), places="k"),
     Measure(
         "AP@k", "average precision of the list cut after k images", _TREC + "m_map_cut.c",
-        _average_precision),
+        _average_precision, places="k"),
     Measure(
         "R-Prec", "good images among the first R, over R, the number of good images that exist",
         _TREC + "m_Rprec.c", lambda ranks, convention, k: metrics.r_precision(ranks),
-        expected=lambda reciprocal, match, k: match[:, 0]),
+        places="R", expected=lambda reciprocal, match, k: match[:, 0]),
     Measure(
         "MRR", "1 / rank of the first good image", _TREC + "m_recip_rank.c",
         lambda ranks, convention, k: metrics.reciprocal_rank(ranks),
-        expected=lambda reciprocal, match, k: reciprocal),
+        places="the first good image", expected=lambda reciprocal, match, k: reciprocal),
     Measure(
         "nDCG@k", "discounted gain of the first k images, each good one 1, over the largest "
         "possible", _TREC + "m_ndcg_cut.c; Jarvelin and Kekalainen, Cumulated gain-based "
         "evaluation of IR techniques, ACM TOIS 20, 2002, with log2(rank + 1)",
-        lambda ranks, convention, k: metrics.normalized_gain_at(ranks, k)),
+        lambda ranks, convention, k: metrics.normalized_gain_at(ranks, k), places="k"),
 )})
 
 
@@ -217,6 +266,24 @@ def _installed(name: str) -> Measure | None:
 
 #: The measures whose values are columns of `PerQuery`, and whose means are fields of `Result`.
 COLUMNS = [record for record in MEASURES.values() if record.column]
+
+
+def words_of_ends(convention: Convention) -> str:
+    """Return what a good image that a ranked list lacks is, in words.
+
+    Examples
+    --------
+    >>> from reid_ref.conventions import CONVENTIONS
+    >>> words_of_ends(CONVENTIONS["trec-eval"])
+    'a good image that a list lacks counts as missed, and leaves mINP unknown'
+    """
+    names = {key: [name for name, record in MEASURES.items() if record.places == key
+                   and record.is_unknown(convention)] for key in PLACES}
+    first, *more = (", ".join(of_key) + PLACES[key].of for key, of_key in names.items() if of_key)
+    text = f"a good image that a list lacks counts as missed, and leaves {first} unknown"
+    return f"{text}; also {'; '.join(more)}" if more else text
+
+
 #: What papers print, in their order; Rank-k stands for several ranks.
 PRINTED = ("mAP", "Rank-k", "mINP")
 

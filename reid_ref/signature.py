@@ -17,8 +17,8 @@ from reid_ref.labels import Labels
 #: In every signature, in this order; further fields are between them.
 FIRST, LAST = ("convention", "ap", "unmatched", "ties"), ("queries", "gallery", "reid-ref")
 #: The choices that are in a signature only if they are not matlab's.
-OPTIONAL = ("loads", "ignored", "recall", "top_k", "cut", "junk_match", "cmc", "cmc_length",
-            "arithmetic")
+OPTIONAL = ("loads", "ignored", "recall", "top_k", "cut", "unlisted", "junk_match", "cmc",
+            "cmc_length", "arithmetic")
 
 
 class Signature(Mapping[str, str]):

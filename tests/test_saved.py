@@ -7,6 +7,7 @@ import pytest
 
 import reid_ref
 from reid_ref import InputError, Labels
+from reid_ref.cli import main
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.functions import evaluate_ranked_lists
@@ -197,7 +198,7 @@ SPOILT = [
     (put("queries", "identity", [7, 2**63]), "queries: identity", "2**63"),
     (put("queries", "identity", [7]), "queries: identity", "complete"),
     (put("queries", "camera", [7]), "queries: camera", "complete"),
-    (put("ranks", "first_match", [1, 1]), "Rank-1", "as the rest"),
+    (put("ranks", "first_match", [1, 1]), "ranks", "first rank"),
     (put("ranks", "first_match", [5, 2]), "ranks", "first_match"),
     (put("ranks", "rank", [2, 3]), "ranks: rank", "complete"),
     (put("ranks", "rank", [3, 2, 1]), "ranks", "ascending"),
@@ -214,7 +215,13 @@ SPOILT = [
     (put("ranks", "n_kept", [4, 3]), "ranks", "n_kept + n_junk"),
     (put("queries", "status", ["ok", "identity absent"]), "counts: status", "as the rest"),
     (lambda one: (put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
-                  put("ranks", "first_match", [1, 1])(one)), "mAP", "as the rest")]
+                  put("ranks", "first_match", [1, 1])(one)), "counts: before_good",
+     "as the rest"),
+    (lambda one: (put("ranks", "rank", [1, 3, 1])(one), put("ranks", "nearer", [0, 2, 0])(one),
+                  put("ranks", "first_match", [1, 1])(one), put("counts", "before_good", 2)(one),
+                  put("counts", "before_match", 0)(one)), "mAP", "as the rest"),
+    (put("cmc_length", 2), "cmc_length", "3, as the rest"),
+    (put("counts", "kept", 5), "counts: kept", "6, as the rest")]
 
 
 @pytest.mark.parametrize("change, field, word", SPOILT)
@@ -257,6 +264,36 @@ def test_a_curve_that_no_ranks_give_is_of_shares(value, tmp_path):
     with pytest.raises(InputError) as caught:
         reid_ref.load(path)
     assert caught.value.argument == f"{path}: cmc"
+
+
+@pytest.mark.parametrize("convention", ["cuhk03-single-shot", "open-reid-cuhk03", "sysu-mm01"])
+def test_a_curve_that_no_ranks_give_never_falls(convention, data, tmp_path, capsys):
+    path = tmp_path / "spoilt.json"
+    evaluated(data, convention).save(path)
+    saved = json.loads(path.read_text())
+    assert main(["evaluate", str(path)]) == 0
+    assert " as stored: no ranks give it" in " ".join(capsys.readouterr().out.split())
+    for changes in ({2: 1.0, 6: 0.0}, {4: None}, {-1: 1.000000001}):
+        cmc = list(saved["cmc"])
+        for k, value in changes.items():
+            cmc[k] = value
+        path.write_text(json.dumps({**saved, "cmc": cmc}))
+        with pytest.raises(InputError) as caught:
+            reid_ref.load(path)
+        assert caught.value.argument == f"{path}: cmc"
+
+
+def test_a_first_match_that_is_not_the_first_rank(tmp_path):
+    """Rank-2 60.42 was read as 75.00; only Rank-1, 5, 10 and 20 are printed."""
+    result = evaluated(reid_ref.read(ROOT / "fixtures/market_like.mat"), "matlab")
+    path = tmp_path / "spoilt.json"
+    result.save(path)
+    saved = json.loads(path.read_text())
+    first = {3: 2, 4: 2, 6: 6, 7: 6, 8: 6, 9: 6, 10: 6}
+    saved["ranks"]["first_match"] = [first.get(k, k) for k in saved["ranks"]["first_match"]]
+    path.write_text(json.dumps(saved))
+    with pytest.raises(InputError, match="ranks: first_match: expected the first rank"):
+        reid_ref.load(path)
 
 
 @pytest.mark.parametrize("options", [

@@ -10,7 +10,7 @@ from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.request import Request
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, CUT, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES,
-    RECALL, TIES, UNMATCHED, Convention, every_convention, find_convention)
+    RECALL, TIES, UNLISTED, UNMATCHED, Convention, every_convention, find_convention)
 from reid_ref.text import named_rows, wrap
 
 
@@ -67,6 +67,9 @@ def as_page(convention: Convention) -> str:
         ("AP", convention.ap + ("" if top_k is None else
                                 f", over the first {top_k} {CUT[convention.cut].short}")),
         ("recall", f"divides by {RECALL[convention.recall].words}"),
+        *([("not listed", f"good images beyond the end of a list: "
+            f"{UNLISTED[convention.unlisted].words}")] if convention.unlisted != "unknown"
+          else []),
         ("no match", f"a query without a good image: {UNMATCHED[convention.unmatched].words}"),
         ("ties", TIES[convention.ties].words),
         ("junk match", JUNK_MATCH[convention.junk_match].words if convention.ignored else

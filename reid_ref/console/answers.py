@@ -10,6 +10,7 @@ from reid_ref.arrays import Doubles
 from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.measures import words_of_ends
 from reid_ref.result import Ranks, Result, as_fields, named_ranks
 from reid_ref.text import input_pairs
 from reid_ref.text.plain import Share, json_values
@@ -151,10 +152,12 @@ def layout_and_sizes(result: Result, data: ResultFile | None) -> tuple[str, str]
 
     Without data it is a saved result, or a part of a protocol, whose signature has them.
     """
-    if data is not None:
-        return data.layout, data.input.words(len(data.gallery))
     signature = result.signature
+    ends = (f"; {words_of_ends(result.convention)}"
+            if signature.get("ranked", "complete") != "complete" else "")
+    if data is not None:
+        return data.layout, data.input.words(len(data.gallery)) + ends
     layout = (f"part {signature['part']} of protocol {signature['protocol']}"
               if "protocol" in signature else "a saved result")
     return layout, next((f"{key} {signature[key]}" for key in ("features", "distances")
-                         if key in signature), "ranked lists")
+                         if key in signature), "ranked lists") + ends

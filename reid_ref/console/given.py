@@ -15,6 +15,7 @@ from reid_ref.evaluation.rank_lists import nearest_wrong
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import Protocol
 from reid_ref.result import Result
+from reid_ref.result.means import Expectation
 from reid_ref.result.saved import load
 
 #: Number, identity and camera of a gallery image; None without cameras.
@@ -99,6 +100,20 @@ class SavedGiven(_WithoutData):
     def results(self, how: How) -> Mapping[str, Result]:
         result = load(self.files[0])
         return {result.convention.name: result}
+
+    def layout_and_sizes(self, result: Result) -> tuple[str, str]:
+        layout, sizes = super().layout_and_sizes(result)
+        return layout, "; ".join(filter(None, (sizes, _as_stored(result))))
+
+
+def _as_stored(result: Result) -> str:
+    """Return which numbers of a saved result do not follow from ranks, in words."""
+    if isinstance(result, Expectation):
+        return "all numbers as stored: no ranks give them"
+    curve = result.convention.curve
+    if not curve.of_rows:
+        return ""
+    return f"Rank-k{' beyond Rank-1' * curve.has_values(1)} as stored: no ranks give it"
 
 
 class PartsGiven(_WithoutData):

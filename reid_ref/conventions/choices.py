@@ -19,7 +19,7 @@ from reid_ref.labels import JUNK
 from reid_ref.metrics import (
     DistanceRows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
 from reid_ref.ranking.good_ranks import (
-    GoodRanks, forget_junk_matches, found_in, reverse_ties, truncate)
+    GoodRanks, beyond, forget_junk_matches, reverse_ties, truncate)
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -166,7 +166,7 @@ def _at_most_top_k(n_good: Integers, in_list: Integers, top_k: int | None) -> In
 
 
 def _in_first_places(ranks: GoodRanks, whole: Callable[[], GoodRanks], top_k: int) -> GoodRanks:
-    return found_in(ranks, truncate(whole(), top_k))
+    return beyond(ranks, truncate(whole(), top_k))
 
 
 def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
@@ -338,7 +338,7 @@ RECALL = MappingProxyType({
 })
 
 #: Which images `top_k` counts. The function takes a query's ranks, those in the whole list (made
-#: only if called), and `top_k`, to the ranks that are left.
+#: only if called), and `top_k`, to ranks that know which of them the cut loses (`n_beyond`).
 CUT = MappingProxyType({
     "after-ignoring": ChoiceValue(
         "kept images: ignored ones leave the list before it is cut", short="kept images"),
@@ -348,6 +348,16 @@ CUT = MappingProxyType({
         "Ignored images take places among those that the cut counts, so fewer kept ones are left: "
         "either way",
         _in_first_places, "images, ignored ones included,"),
+})
+
+#: What a good image beyond the end of a ranked list is, in a number that needs more places.
+UNLISTED = MappingProxyType({
+    "unknown": ChoiceValue(
+        "unknown, and so is a number that needs more places than the list has"),
+    "wrong": ChoiceValue(
+        "wrong: numbers are over k, or all good images, whatever the list holds",
+        "A good image beyond the end of a ranked list counts as wrong in every number, where "
+        "P@k, R-Prec and their like are unknown by matlab: the same where lists are complete"),
 })
 
 #: What a query without a good image counts as in the means.
@@ -466,7 +476,7 @@ ARITHMETIC = MappingProxyType({
 #: The tables by the field of a convention.
 CHOICES: Mapping[str, Mapping[str, Any]] = MappingProxyType({
     "loads": LOADS, "ignored": IGNORED, "ap": AP, "recall": RECALL, "cut": CUT,
-    "unmatched": UNMATCHED,
+    "unlisted": UNLISTED, "unmatched": UNMATCHED,
     "ties": TIES, "junk_match": JUNK_MATCH, "cmc": CMC, "cmc_length": CMC_LENGTH,
     "arithmetic": ARITHMETIC,
 })

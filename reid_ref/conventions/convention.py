@@ -38,6 +38,7 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
         yield f"Only the first {fields['top_k']} {CUT[fields['cut']].short} are looked at: " \
             f"{direction}"
         yield differs["cut"]
+    yield differs["unlisted"]
     if fields["metric"] != "cosine" and not fields["normalize"]:
         yield "Features are ranked as they are, not divided by their 2-norms: either way, if " \
             "norms differ"
@@ -120,6 +121,8 @@ class Convention:
         Only the first `top_k` images count: kept ones, or as `cut` has it.
     cut : str
         A key of `CUT`: what `top_k` counts.
+    unlisted : str
+        A key of `UNLISTED`: what a good image beyond the end of a ranked list is.
     unmatched, ties, junk_match, cmc, arithmetic : str
         Keys of `UNMATCHED`, `TIES`, `JUNK_MATCH`, `CMC`, `ARITHMETIC`.
     cmc_length : str or int
@@ -167,6 +170,7 @@ class Convention:
     recall: str = "existing"
     top_k: int | None = None
     cut: str = "after-ignoring"
+    unlisted: str = "unknown"
     unmatched: str = "zero"
     ties: str = "gallery-order"
     junk_match: str = "raises-cmc"
@@ -316,13 +320,12 @@ class Convention:
         return (self,) if self.cut == "after-ignoring" else (self, self.of_whole_list)
 
     def in_cut_list(self, ranks: GoodRanks, whole: Callable[[], GoodRanks]) -> GoodRanks:
-        """Return the ranks, in this order of ties, of the images that a cut of the list leaves.
+        """Return the ranks, in this order of ties, with those that a cut of the list loses.
 
-        `whole`: returns the ranks under `of_whole_list`. A cut that counts kept images is made
-        by `cut_off`.
+        `whole`: returns the ranks under `of_whole_list`. The cut itself is made by `cut_off`.
         """
-        left: GoodRanks = CUT[self.cut].apply(ranks, whole, self.top_k)
-        return left
+        marked: GoodRanks = CUT[self.cut].apply(ranks, whole, self.top_k)
+        return marked
 
     def cut_off(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks up to `top_k`, with the good images that recall divides by."""

@@ -232,7 +232,8 @@ TOOLBOX_RECORDS = (
                    "both",)),), measure=NO_FEATURES),
     Toolbox("usnistgov/trec_eval f425365", (
         Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref "
-                  "evaluate --save NAME.run`", {"ap": "step", "junk_match": "never"}),),
+                  "evaluate --save NAME.run`",
+                  {"ap": "step", "junk_match": "never", "unlisted": "wrong"}),),
             measure=NO_FEATURES),
     Toolbox("zjykzj/SimpleIR 9bc420d", (
         Procedure("simpleir", "simpleir/metric/impl; the rule it documents",

@@ -26,7 +26,6 @@ from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
 from reid_ref.labels import (
     Candidates, Labels, check_distances, check_feature_shapes, check_labels)
-from reid_ref.measures import MEASURES
 from reid_ref.ranking.counting import GalleryPart, matrix_part
 from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
 from reid_ref.ranking.gates import Mask
@@ -402,11 +401,7 @@ class Lists(Ranked):
     def words(self, n_gallery: int) -> str:
         """How long the lists are."""
         longest = self.lists.longest
-        if longest >= n_gallery:
-            return "ranked lists"
-        unknown = ", ".join(filter(None, (record.unknown for record in MEASURES.values())))
-        return (f"ranked lists of up to {longest:,} images; a good image that a list lacks counts "
-                f"as missed, and leaves {unknown} unknown")
+        return "ranked lists" + f" of up to {longest:,} images" * (longest < n_gallery)
 
     def check_sizes(self, query: Labels, gallery: Labels) -> None:
         """Refuse lists that do not fit the labels."""

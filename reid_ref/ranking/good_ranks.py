@@ -44,6 +44,9 @@ class GoodRanks(Value):
         Rank at which the CMC curve rises to 1; 0 is never. It is the first rank, except for a
         query labelled -1 if that label is ignored: its good images are junk too and have no
         rank, but in `compute_AP.m` the first of them raises the curve.
+    n_beyond : int64, shape (n,), optional
+        Good images at the end of a query's ranks that a cut of the list loses although their rank
+        is within it, for ignored images take places, too. Default: none.
     """
 
     rank: Integers
@@ -55,6 +58,11 @@ class GoodRanks(Value):
     n_junk: Integers
     n_kept: Integers
     first_match: Integers
+    n_beyond: Integers = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.n_beyond is None:
+            object.__setattr__(self, "n_beyond", np.zeros(len(self.found), dtype=np.int64))
 
     @property
     def query(self) -> Integers:
@@ -217,7 +225,7 @@ def spread_queries(ranks: GoodRanks, loaded: npt.NDArray[np.bool_]) -> GoodRanks
     if loaded.all():
         return ranks
     spread = {}
-    for name in ("found", "n_good", "n_junk", "n_kept", "first_match"):
+    for name in GoodRanks.__dataclass_fields__.keys() - RAGGED:
         spread[name] = np.zeros(len(loaded), dtype=np.int64)
         spread[name][loaded] = getattr(ranks, name)
     return replace(ranks, **spread)
@@ -232,28 +240,31 @@ def truncate(ranks: GoodRanks, top_k: int) -> GoodRanks:
     array([1, 4])
     """
     top_k = min(top_k, np.iinfo(np.int64).max)
-    inside = ranks.rank <= top_k
+    inside, left = ranks.rank <= top_k, ranks.found - ranks.n_beyond
+    if ranks.n_beyond.any():
+        inside &= ranks.nth <= np.repeat(left, ranks.found)
     cut = _taken(ranks, inside, slice(None))
     return replace(
-        cut, tied=np.minimum(cut.tied, top_k - cut.nearer),
+        cut, tied=np.minimum(cut.tied, top_k - cut.nearer), n_beyond=0 * left,
         found=np.bincount(ranks.query[inside], minlength=len(ranks.found)),
-        first_match=np.where(ranks.first_match <= top_k, ranks.first_match, 0))
+        first_match=np.where((ranks.first_match <= top_k) & ((left > 0) | (ranks.n_beyond == 0)),
+                             ranks.first_match, 0))
 
 
-def found_in(ranks: GoodRanks, others: GoodRanks) -> GoodRanks:
-    """Return the ranks of the images that have a rank in `others`, of the same queries, as well.
+def beyond(ranks: GoodRanks, others: GoodRanks) -> GoodRanks:
+    """Return the ranks with those beyond a cut that have no rank in `others`, a list so cut.
+
+    `others` are of the same queries. A good image that is ignored as well is no match.
 
     Examples
     --------
-    >>> found_in(from_index([4, 9, 7], good=[9, 7]), from_index([9], good=[9])).rank
-    array([2])
+    >>> beyond(from_index([4, 9, 7], good=[9, 7]), from_index([4, 9], good=[9])).n_beyond
+    array([1])
     """
     width = 1 + max(side.image.max(initial=0) for side in (ranks, others))
     pair, other = (side.query * width + side.image for side in (ranks, others))
-    inside = np.isin(pair, other)
-    found = _taken(ranks, inside, slice(None))
-    found = replace(found, found=np.bincount(ranks.query[inside], minlength=len(ranks.found)))
-    return replace(found, first_match=first_ranks(found))
+    lost = np.bincount(ranks.query[~np.isin(pair, other)], minlength=len(ranks.found))
+    return replace(forget_junk_matches(ranks), n_beyond=lost)
 
 
 def forget_junk_matches(ranks: GoodRanks) -> GoodRanks:

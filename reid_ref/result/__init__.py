@@ -17,7 +17,7 @@ from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike
 from reid_ref.labels import Labels, fingerprint
-from reid_ref.measures import COLUMNS, MEASURES, RANKS, Measure, measure, printed
+from reid_ref.measures import COLUMNS, MEASURES, PLACES, RANKS, Measure, measure, printed
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
 from reid_ref.result import form
 from reid_ref.signature import Signature
@@ -424,6 +424,9 @@ class Result(Value):
             "found". (map_cut_k, where the rule is "step".) Equal distances that the convention
             takes as one group are cut where gallery order cuts them.
 
+        The last three are NaN where a ranked list ends before k and lacks a good image, unless the
+        convention takes what is not listed for wrong (`unlisted`).
+
         Of a query without a good image accuracy and precision are 0, recall is NaN, and AP is
         what the rule returns: NaN, or 0 if it keeps no image. All four are NaN if the
         query is not loaded. Means are over the queries that are in the mean of mAP; where those
@@ -462,17 +465,14 @@ class Result(Value):
         k = check_count(k, "k", most=2**63 - 1)
         loaded = self.per_query.status != "not loaded"
         ranks = of_queries(self.ranks, loaded)
-        cut = truncate(ranks, min(k, self.convention.top_k or k))
-        by_name = {
-            "accuracy": metrics.accuracy_at(cut, k),
-            "precision": metrics.precision_at(cut, k),
-            "recall": metrics.recall_at(cut, k),
-            "ap": self.convention.average_precision(self.convention.cut_off(cut))}
+        hit = metrics.accuracy_at(truncate(ranks, min(k, self.convention.top_k or k)), k)
+        by_name = {"accuracy": read_only(for_all(hit, loaded, np.nan)), **{
+            name: self._of_query(MEASURES[record].at(k)) for name, record in (
+                ("precision", "P@k"), ("recall", "R@k"), ("ap", "AP@k"))}}
         accuracy, precision, recall, mAP = (
-            self.convention.mean(self.convention.counted(values, ranks.n_good))
+            self.convention.mean(self.convention.counted(values[loaded], ranks.n_good))
             for values in by_name.values())
-        return AtK(k, accuracy, precision, recall, mAP, per_query={
-            name: read_only(for_all(values, loaded, np.nan)) for name, values in by_name.items()})
+        return AtK(k, accuracy, precision, recall, mAP, per_query=by_name)
 
     def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
         """Return the precision-recall curve of one query, over the images that it keeps.
@@ -506,8 +506,8 @@ class Result(Value):
         query = check_count(query, "query", 0, n - 1)
         ranks = of_queries(self.ranks, np.arange(n) == query)
         length = int(ranks.n_kept[0])
-        precision, recall = metrics.precision_recall_curve(
-            ranks, min(length, self.convention.top_k or length))
+        length = min(length, self.convention.top_k or length)
+        precision, recall = metrics.precision_recall_curve(truncate(ranks, length), length)
         return precision[0], recall[0]
 
     def value(self, name: str) -> float:
@@ -565,7 +565,9 @@ class Result(Value):
         if which.name in self.per_query.values:
             return self.per_query.values[which.name]
         loaded = self.per_query.status != "not loaded"
-        values = which.of_queries(of_queries(self.ranks, loaded), self.convention)
+        values = which.of_queries(of_queries(self.ranks, loaded), self.convention,
+                                  None if self.signature.get("ranked", "complete") == "complete"
+                                  else self.counts.loaded[1])
         return read_only(for_all(values, loaded, np.nan))
 
     def query_values(self, metric: str) -> QueryValues:
@@ -588,7 +590,7 @@ class Result(Value):
         values = values[in_mean] if which.of_curve else convention.counted(
             values, n_good, self.per_query.matched[loaded])
         if np.isnan(mean) or np.isnan(values).any():
-            raise _no_interval(metric, convention.name, values, self.per_query.matched[counted])
+            raise _no_interval(which, convention.name, values, self.per_query.matched[counted])
         return QueryValues(mean, for_all(values, counted, 0.0), counted)
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
@@ -740,7 +742,8 @@ class Result(Value):
         """Return what a file has, by key."""
         return {
             **self._printed(), "convention": json_values(self.convention),
-            "labels": json_values(self.fingerprints), "counts": json_values(self.counts),
+            "labels": json_values(self.fingerprints),
+            "counts": {**json_values(self.counts), **self._pairs()},
             "queries": {name: getattr(self.per_query, name).tolist() for name in form.QUERIES},
             **self._source_values()}
 
@@ -748,12 +751,15 @@ class Result(Value):
         return {"schema": form.SAVED, **json_values(headline(self)),
                 "signature": str(self.signature)}
 
+    def _pairs(self) -> dict[str, int]:
+        return form.counted_pairs(self.ranks)
+
     def _source_values(self) -> dict[str, Any]:
         """Return the ranks, and the curve if they do not give it."""
         curve = ({"cmc": json_values(self.cmc)} if self.convention.curve.of_rows else
                  {"cmc_length": len(self.cmc)})
         return {**curve, "ranks": {name: getattr(self.ranks, name).tolist()
-                                   for name in form.OF_RANKS}}
+                                   for name in form.kinds_of_ranks(self.convention.cut)}}
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row per query, in the order of the queries.
@@ -848,18 +854,18 @@ def sum_intervals(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interv
             for each, interval in zip(sums, intervals)]
 
 
-def _no_interval(metric: str, convention: str, values: Doubles,
+def _no_interval(which: Measure, convention: str, values: Doubles,
                  matched: npt.NDArray[np.bool_]) -> InputError:
     """Return the reason why a number that is NaN has no interval, given what it is the mean of."""
     reason, remedy = ", for no query counts", "check the labels"
     if (np.isnan(values) & matched).any():
-        reason = ", for some lists end before their last good image"
+        reason = ", for " + PLACES[which.places or "the last good image"].why.format(k=which.k)
         remedy = "take complete lists, or another metric"
     elif len(values):
         reason = f" under convention {convention!r}, for a query without a value counts"
         remedy = ("take a convention that counts such queries as 0 or leaves them out: "
                   "unmatched='zero' or 'drop'")
-    return InputError("measure", got=f"{metric} is NaN{reason}, so there is no interval",
+    return InputError("measure", got=f"{which.name} is NaN{reason}, so there is no interval",
                       remedy=remedy)
 
 

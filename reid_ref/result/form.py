@@ -44,24 +44,40 @@ STATUS = Kind(f"one of {', '.join(STATUSES)}", lambda value: type(value) is str 
 # Not above the bound: NaN, infinity, and what no double holds.
 NUMBER = Kind("numbers or null", lambda value: value is None or (
     type(value) in (int, float) and abs(value) < 2**63))
-# layumi's sum of 1/n can be above 1 by its last bits.
+# A sum of shares can be above 1 by its last bits.
 SHARE = Kind("numbers from 0 to 1", lambda value: type(value) in (int, float) and (
-    0 <= value <= 1 + 1e-9))
+    0 <= value <= 1 + 1e-12))
 CURVE = Kind("numbers from 0 to 1, or null", lambda value: value is None or SHARE.fits(value))
 LIST = Kind("a list", lambda value: type(value) is list)
 OBJECT = Kind("an object", lambda value: type(value) is dict)
 
 #: The columns of the queries, with an entry for each.
 QUERIES = {"identity": WHOLE, "camera": WHOLE, "status": STATUS}
-#: The columns of the ranks: those of `GoodRanks`.
+#: The columns of the ranks: those of `GoodRanks`, the last one where a cut loses good images.
 OF_RANKS = {name: WHOLE if name == "image" else COUNT for name in GoodRanks.__dataclass_fields__}
 #: What an expectation has in their place, of each query with a good image; `match` row after row.
 OF_CHANCES = {"reciprocal": SHARE, "weight": SHARE, "match": SHARE}
+#: Pairs that a file counts as well: kept images, those before good ones and before first matches,
+#: and good ones beyond a cut.
+PAIRS = ("kept", "before_good", "before_match", "beyond")
 #: What every file has, one of a single result, and one of a mean over trials.
 EVERY = ("schema", *printed(RANKS), "signature")
 ONE = (*EVERY, "convention", "labels", "counts", "queries", "cmc", "cmc_length", "ranks",
        "expected")
 TRIALS = (*EVERY, "average", "trials")
+
+
+def counted_pairs(ranks: GoodRanks) -> dict[str, int]:
+    """Return the number of `PAIRS`."""
+    first = ranks.first_match
+    sums = (ranks.n_kept, ranks.rank - 1, first[first > 0] - 1, ranks.n_beyond)
+    return {name: int(each.sum()) for name, each in zip(PAIRS, sums)}
+
+
+def kinds_of_ranks(cut: str) -> dict[str, Kind]:
+    """Return the columns of the ranks under a convention that cuts lists so."""
+    return {name: kind for name, kind in OF_RANKS.items()
+            if name != "n_beyond" or cut != "after-ignoring"}
 
 
 def write(path: PathLike, values: Mapping[str, Any]) -> None:

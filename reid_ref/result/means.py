@@ -55,6 +55,9 @@ class TrialsResult(Result):
             name: read_only(np.concatenate([at.per_query[name] for at in every]))
             for name in every[0].per_query})
 
+    def _of_query(self, which: Measure) -> Doubles:
+        return read_only(np.concatenate([trial._of_query(which) for trial in self.trials]))
+
     def _mean_of(self, which: Measure) -> float:
         return mean([trial._value(which) for trial in self.trials], self.trials, self.average)
 
@@ -216,6 +219,9 @@ class Expectation(Result):
             check_count(which.k, "k", 1, len(self.cmc))
         counted = self.per_query.n_good > 0
         return for_all(which.expectation(self.per_query.ap[counted], self.match), counted, np.nan)
+
+    def _pairs(self) -> dict[str, int]:
+        return {}
 
     def _source_values(self) -> dict[str, Any]:
         """Return what each query with a good image has on average; `match` is row after row."""

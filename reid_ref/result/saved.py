@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.arrays import InputError, check_choice, errors_at, warn
+from reid_ref.arrays import Doubles, InputError, check_choice, errors_at, warn
 from reid_ref.arrays.memory import check_fits
 from reid_ref.conventions import CHOICES, Convention
 from reid_ref.disk import PathLike
 from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
 from reid_ref.measures import RANKS, printed
-from reid_ref.ranking.good_ranks import RAGGED, GoodRanks
+from reid_ref.ranking.good_ranks import RAGGED, GoodRanks, first_ranks, of_queries
 from reid_ref.result import Counts, Checksums, Fingerprints, Result, form, headline
 from reid_ref.result.form import EXPECTED, Values
 from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_ranks
@@ -108,7 +109,7 @@ def _of_one(file: Values) -> Result:
     identity, camera = (np.array(queries.column(name, form.QUERIES[name], size), np.int64)
                         for name, size in (("identity", n), ("camera", n if queries.values.get(
                             "camera") else 0)))
-    counts = file.inside("counts", Counts.__dataclass_fields__)
+    counts = file.inside("counts", (*Counts.__dataclass_fields__, *form.PAIRS))
     images = GalleryCounts(*(counts.value(name, form.COUNT) for name in (
         "gallery", "gallery_junk", "gallery_distractors")))
     convention = _convention(file)
@@ -127,12 +128,13 @@ def _of_one(file: Values) -> Result:
 
 def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, *signed: Any) -> Result:
     """Return the result of ranks, which must be possible."""
-    columns = file.inside("ranks", form.OF_RANKS)
+    convention, signature = signed[:2]
+    kinds = form.kinds_of_ranks(convention.cut)
+    columns = file.inside("ranks", kinds)
     n_ranked = sum(columns.column("found", form.COUNT))
     ranks = GoodRanks(**{name: np.array(columns.column(
         name, kind, n_ranked if name in RAGGED else len(asked.status)), np.int64)
-        for name, kind in form.OF_RANKS.items()})
-    convention, signature = signed[:2]
+        for name, kind in kinds.items()})
     length = (len(file.column("cmc", form.CURVE)) if convention.curve.of_rows else
               file.value("cmc_length", form.COUNT))
     if length > images.gallery:
@@ -142,16 +144,54 @@ def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, *signed: Any) -
     for text, bad in _impossible(ranks, asked, images, convention, signature):
         if bad.any():
             raise InputError(columns.where, got=f"{text}, unlike entry {int(np.argmax(bad))}")
-    curve = (np.array(file.values["cmc"], np.float64) if convention.curve.of_rows else None)
-    return of_ranks(
-        ranks, lambda cut: convention.curve_of_ranks(cut, length) if curve is None else curve,
-        asked, images, *signed)
+    if not convention.curve.of_rows:
+        _check_length(file, length, ranks, asked, images, convention, signature)
+        return of_ranks(ranks, lambda cut: convention.curve_of_ranks(cut, length), asked, images,
+                        *signed)
+    curve = np.array(file.values["cmc"], np.float64)
+    _check_rising(file, "cmc", curve[np.newaxis])
+    result = of_ranks(ranks, lambda cut: curve, asked, images, *signed)
+    if convention.curve.has_values(1) and length:
+        loaded = of_queries(ranks, asked.status != "not loaded")
+        rank1 = convention.curve.curve(first_ranks(loaded), 1, convention.n_in_cmc(loaded.n_good))
+        if not np.array_equal(rank1, curve[:1], equal_nan=True):
+            raise _contradiction(file, "cmc", rank1[0], file.values["cmc"][0])
+    return result
+
+
+def _check_rising(file: Values, name: str, curves: Doubles) -> None:
+    """Refuse curves, in rows, that fall or are in part unknown."""
+    unknown = np.isnan(curves)
+    in_part = (unknown.any(axis=1) & ~unknown.all(axis=1)).any()
+    if in_part or (np.diff(curves) < -NEAR["double"]).any():
+        raise InputError(f"{file.where}: {name}", "a curve that never falls",
+                         "one that is null in part" if in_part else "one that does",
+                         "save the result anew")
+
+
+def _check_length(file: Values, length: int, ranks: GoodRanks, asked: Asked,
+                  images: GalleryCounts, convention: Convention, signature: Signature) -> None:
+    """Refuse another length than that of the curve, but for one of identities."""
+    n_loaded = images.gallery - not_loaded(convention, images.junk)
+    n_kept = ranks.n_kept[asked.status != "not loaded"]
+    longest = signature.get("ranked", "complete").rpartition("-")[2]
+    if convention.cmc_length != "identities":
+        # Of the labels of a gallery only their number matters.
+        expected = convention.curve_length(np.zeros(n_loaded, np.int64), n_kept)
+        if longest.isdecimal():
+            expected = min(expected, max(int(longest), 1))
+        elif "n_good" in signature and longest == "complete" and "ranked" not in signature:
+            expected = min(expected, max(int(n_kept.max(initial=0)), 1))
+        if length != expected:
+            raise _contradiction(file, "cmc_length", expected, length)
 
 
 def _impossible(ranks: GoodRanks, asked: Asked, images: GalleryCounts, convention: Convention,
                 signature: Signature) -> Iterator[tuple[str, Any]]:
     """Yield what must hold of every entry, and where it does not."""
     query, rank, nearer, image = ranks.query, ranks.rank, ranks.nearer, ranks.image
+    # A list keeps only the images that it holds.
+    is_whole = signature.get("ranked", "complete") == "complete"
     yield "found: expected no more than the query's n_good", ranks.found > ranks.n_good
     yield "rank: expected at most the query's n_kept", rank > ranks.n_kept[query]
     yield "rank: expected ascending ranks of each query", np.append(
@@ -159,9 +199,22 @@ def _impossible(ranks: GoodRanks, asked: Asked, images: GalleryCounts, conventio
     yield "nearer: expected less than rank, and at least rank - tied", (
         (nearer >= rank) | (nearer + ranks.tied < rank))
     yield "tied: expected at most n_kept - nearer", nearer + ranks.tied > ranks.n_kept[query]
+    step = np.diff(nearer)
+    yield "nearer: expected other images behind those at one distance, which have one tied", (
+        np.append(False, (np.diff(query) == 0) & np.where(
+            step == 0, np.diff(ranks.tied) != 0, step < ranks.tied[:-1])))
     # A match that is junk stands behind the kept images before it.
     yield "first_match: expected at most n_kept + 1, and 0 without a good image", (
         (ranks.first_match > ranks.n_kept + 1) | (ranks.first_match > 0) & (ranks.n_good == 0))
+    first, may_be_junk = first_ranks(ranks), _may_be_junk(asked, convention)
+    yield "first_match: expected the first rank of the query", (
+        ranks.first_match != first) & ~may_be_junk
+    yield "first_match: expected at most the first rank of the query", (first > 0) & (
+        (ranks.first_match > first) | (ranks.first_match == 0))
+    yield "n_beyond: expected at most the good images found", ranks.n_beyond > ranks.found
+    yield "status: expected 'nothing kept' where no image is, and nowhere else", (
+        (ranks.n_kept == 0) != (asked.status == "nothing kept")) & (
+            asked.status != "not loaded") & ((asked.status != "ok") | is_whole)
     yield "status: expected a reason, not ok, without a good image", (
         (asked.status == "ok") & (ranks.n_good == 0))
     yield "image: expected a number below that of gallery images", (
@@ -169,8 +222,7 @@ def _impossible(ranks: GoodRanks, asked: Asked, images: GalleryCounts, conventio
     n_loaded = images.gallery - not_loaded(convention, images.junk)
     of_query = np.where(asked.status == "not loaded", 0, n_loaded)
     n_images = ranks.n_kept + ranks.n_junk
-    # A query that is not answered keeps none, and a list keeps only the images that it holds.
-    is_whole = signature.get("ranked", "complete") == "complete"
+    # A query that is not answered keeps none.
     yield "n_kept + n_junk: expected the gallery images", (n_images > of_query) | (
         (n_images < of_query) & (ranks.n_kept > 0) & is_whole)
     named = image >= 0
@@ -189,6 +241,14 @@ def _impossible(ranks: GoodRanks, asked: Asked, images: GalleryCounts, conventio
         yield f"gallery_distractors: expected at most {most}", np.array(images.distractors > most)
 
 
+def _may_be_junk(asked: Asked, convention: Convention) -> npt.NDArray[np.bool_]:
+    """Return which queries may have a first match that is ignored, and so has no rank."""
+    if convention.junk_match == "never" or convention.cut != "after-ignoring":
+        return np.zeros(len(asked.status), np.bool_)
+    of_label = (asked.identity == JUNK) & ("label -1" in convention.ignored)
+    return np.asarray(of_label | convention.needs_lists)
+
+
 def _of_expectation(file: Values, asked: Asked, images: GalleryCounts, convention: Convention,
                     signature: Signature, fingerprints: Fingerprints) -> Result:
     """Return the expectation of chances, each query's in one row."""
@@ -198,13 +258,15 @@ def _of_expectation(file: Values, asked: Asked, images: GalleryCounts, conventio
     reciprocal, weight, match = (
         np.array(chances.column(name, kind, n * (length if name == "match" else 1)), np.float64)
         for name, kind in form.OF_CHANCES.items())
+    match = match.reshape(n, length)
+    _check_rising(chances, "match", match)
     names = printed(k for k in RANKS if k <= length)
     sd = chances.inside("sd", names)
     draws = {name: float(np.float64(sd.value(name, form.SHARE))) for name in names}
     if not max(length, 1) <= images.gallery <= int(signature["gallery"]):
         raise InputError(f"{file.where}: counts: gallery", f"{length} to {signature['gallery']} "
                          "identities", images.gallery)
-    return of_chances(reciprocal, weight, match.reshape(n, length), draws, asked, images.gallery,
+    return of_chances(reciprocal, weight, match, draws, asked, images.gallery,
                       convention, signature, fingerprints)
 
 
@@ -216,7 +278,8 @@ def _check_images(file: Values, counts: Values, result: Result) -> None:
     for key, size in (("queries", query), ("gallery", gallery)):
         if int(result.signature[key]) != size:
             raise _contradiction(file, f"signature: {key}", size, result.signature[key])
-    for name, computed in json_values(result.counts).items():
+    pairs = {name: n for name, n in result._pairs().items() if name in counts.values}
+    for name, computed in {**json_values(result.counts), **pairs}.items():
         written = counts.value(name, form.OBJECT if name == "status" else form.COUNT)
         if name == "status":
             written, computed = ({key: n for key, n in each.items() if n}

@@ -54,6 +54,39 @@ def runs_by_name(systems: Mapping[str, Result | Sequence[Result]]) -> dict[str, 
     return runs
 
 
+def are_equal(one: Result, other: Result) -> bool:
+    """Return whether two results have the same values, query by query."""
+    of, to = one.per_query, other.per_query
+    return np.array_equal(of.first_match, to.first_match) and all(
+        np.array_equal(values, to.values[name], equal_nan=True)
+        for name, values in of.values.items())
+
+
+def are_copies(runs: Sequence[Result]) -> bool:
+    """Return whether there are several runs, and none differs from the first."""
+    return len(runs) > 1 and all(are_equal(runs[0], run) for run in runs[1:])
+
+
+def warn_copies(systems: Mapping[str, Mapping[str, Result]]) -> None:
+    """Warn of training runs, by system and name, that have equal results."""
+    if all(len(runs) == 1 for runs in systems.values()):
+        return
+    groups: list[dict[str, Result]] = []
+    for system, runs in systems.items():
+        for name, run in runs.items():
+            label = f"{name} of {system}"
+            same = next((group for group in groups
+                         if are_equal(next(iter(group.values())), run)), None)
+            if same is None:
+                groups.append({label: run})
+            else:
+                same[label] = run
+    for group in groups:
+        if len(group) > 1:
+            warn(f"{', '.join(group)}: equal results, query by query; copies are no further seeds:"
+                 " was each run trained with its own?")
+
+
 Scores = dict[str, dict[str, QueryValues]]
 #: The number of each run, by metric and system.
 Runs = dict[str, dict[str, list[float]]]

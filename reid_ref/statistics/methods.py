@@ -36,7 +36,8 @@ class Spread(Value):
     sd : float or None
         Standard deviation over runs; None of a single run.
     low, high : float or None
-        Ends of its confidence interval, if runs are normal about the method's mean.
+        Ends of its confidence interval, if runs are normal about the method's mean; None of runs
+        without any difference, which have none.
     """
 
     mean: float
@@ -106,6 +107,8 @@ def spread(values: Any, *, level: float = LEVEL) -> Spread:
     if not degrees:
         return Spread(mean, 1, None, None, None)
     squares = math.fsum((value - mean)**2 for value in runs)
+    if len(set(runs)) == 1:
+        return Spread(mean, len(runs), 0.0, None, None)
     low, high = (math.sqrt(squares / chi_square_quantile(tail, degrees))
                  for tail in (alpha / 2, 1 - alpha / 2))
     return Spread(mean, len(runs), math.sqrt(squares / degrees), low, high)

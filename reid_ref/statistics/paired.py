@@ -41,7 +41,8 @@ class Difference(Value):
     detectable : float
         The smallest difference that this pair would show at 5 % in 80 % of cases: 2.8 standard
         errors, as if at least nine units had changed as those did that changed. If none did,
-        nine units of which every query changed.
+        nine units of which every query changed. Never less than the way from the difference to
+        the farther end of its interval.
     trials : int
         Choices of signs that were tried; fewer than `resamples` if that is every choice.
     """
@@ -129,6 +130,8 @@ def _difference(sums: UnitSums, alpha: float, resamples: int, seed: int) -> Diff
     changed = better + worse
     detectable = (DETECTABLE * se * math.sqrt(max(1, CHANGES / changed)) if changed else
                   CHANGES * largest_gain(sums) / sums.total)
+    # No difference is detected that the interval does not tell from none.
+    detectable = max(detectable, high - sums.mean, sums.mean - low)
     return Difference(sums.mean, low, high, se, p, better, worse, same, detectable, trials)
 
 

@@ -452,3 +452,35 @@ def test_paired_seeds(seeds):
 def test_bad_seeds(words, line, seeds, monkeypatch):
     monkeypatch.chdir(seeds)
     assert refusal("compare", *words.split()).startswith(line)
+
+
+def test_seeds_that_are_copies_are_named(tmp_path):
+    """A seed that is not passed on: equal files tell nothing of other seeds."""
+    data = reid_ref.read(MARKET)
+    features, rng = data.query_features, np.random.default_rng(0)
+    files = {}
+    for name, sizes in (("A", [0, 0, 0]), ("B", [.03, .06, .06])):
+        files[name] = [tmp_path / f"{name}{k}.json" for k in range(3)]
+        for file, size in zip(files[name], sizes):
+            noisy = features + size * rng.normal(size=features.shape)
+            reid_ref.evaluate(noisy, data.gallery_features, data.query, data.gallery).save(file)
+    words = [f"{name}={','.join(map(str, of_name))}" for name, of_name in files.items()]
+    done = command("compare", *words, "--measure", "mAP", "--resamples", "999")
+    named, = [line for line in done.stderr.splitlines() if "equal results" in line]
+    assert all(f"{file} of A" in named for file in files["A"]) and "of B" not in named
+    assert "0.00 .. 0.00" not in done.stdout and "one seed: these models alone" in done.stdout
+    assert re.search(r"^A +40.16 +0.00 +- +3$", done.stdout, re.M)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_no_difference_is_detectable_that_the_interval_does_not_tell_from_none():
+    labels = Labels(range(20), [1] * 20), Labels(range(20), [2] * 20)
+    distances = 1 - np.eye(20)
+    distances[0] = [18.5, *range(19)]  # one query changes, and by little: from rank 20 to 19
+    one = reid_ref.evaluate_distances(distances, *labels)
+    distances[0, 0] = 17.5
+    other = reid_ref.evaluate_distances(distances, *labels)
+    for pair in ((one, other), (other, one), (one, one)):
+        for found in reid_ref.compare(*pair).comparisons:
+            assert found.detectable >= found.high - found.difference
+            assert found.detectable >= found.difference - found.low

@@ -31,7 +31,7 @@ def test_the_steps_end_at_the_target(origin, target):
     np.testing.assert_array_equal(way.end.cmc, results[target].cmc)
     for step in way.steps:
         assert step.choice in ("loads", "ignored", "ties", "ap", "recall", "top_k", "arithmetic",
-                               "unmatched", "junk_match", "cmc", "cmc_length")
+                               "unmatched", "unlisted", "junk_match", "cmc", "cmc_length")
 
 
 def test_a_step_touches_the_queries_whose_numbers_it_moves():

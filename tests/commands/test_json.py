@@ -14,6 +14,7 @@ import scipy.io
 from reid_ref import Labels, cli
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.files import read_result
+from reid_ref.result.form import PAIRS
 from tests.cases import save, save_features
 from tests.documents import ROOT
 from tests.commands.test_drivers import FILES
@@ -33,8 +34,9 @@ def failing(distmat, q_pids, g_pids, q_camids, g_camids, max_rank):
     raise SystemExit("enough")
 """
 #: Keys that are only there where they are requested, or where the curve reaches.
-OPTIONAL = {"confidence", "at", "by", "worst", "camera", "identity", "query", "list", "parts",
-            "trials", "cmc", "cmc_length", "tar_interval", "far_interval",
+OPTIONAL = {"n_beyond", *PAIRS, "confidence", "at", "by", "worst", "camera", "identity",
+            "query", "list", "parts", "trials", "cmc", "cmc_length", "tar_interval",
+            "far_interval",
             *(f"Rank-{k}" for k in (1, 5, 10, 20))}
 #: Shape, words of the command, exit code; {} is a folder with files of a test's own.
 COMMANDS = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import CONVENTIONS, IndexLists, Labels, evaluate_ranked_lists
+from reid_ref import CONVENTIONS, IndexLists, InputError, Labels, evaluate_ranked_lists
 from reid_ref.datasets import read_side, read_sides
 from reid_ref.files.lists import read_ranked_lists
 from tests import cases, nightly
@@ -356,3 +356,70 @@ def test_n_good_and_per_query_on_the_command_line(tmp_path):
     assert found["mAP"] == pytest.approx(sum(expected) / 3, rel=1e-15)
     rows = json.loads((tmp_path / "out.json").read_text())["queries"]
     assert [row["ap"] for row in rows] == expected and [row["n_good"] for row in rows] == [2, 4, 1]
+
+
+# ---------------------------------------------------------------- how long a list a number needs
+
+def two_queries(length, convention="matlab"):
+    """20 and 10 good images, all of them first, in lists that are cut."""
+    gallery = Labels([7] * 20 + [8] * 10 + [9] * 70, [2] * 100)
+    orders = [np.arange(100), np.r_[20:30, 0:20, 30:100]]
+    return evaluate_ranked_lists([order[:length] for order in orders], Labels([7, 8], [1, 1]),
+                                 gallery, convention=convention)
+
+
+#: The mean over both, and from how many places on it is known.
+NEEDED = {"R-Prec": (1, 20), "P@10": (1, 10), "P@15": (25 / 30, 15), "P@90": (1 / 6, 20),
+          "R@10": (.75, 10), "R@15": (.875, 15), "nDCG@10": (1, 10), "MRR": (1, 1),
+          "mINP": (1, 20)}
+
+
+@pytest.mark.parametrize("length", [1, 5, 9, 10, 14, 15, 19, 20, 100])
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_number_that_needs_more_places_is_unknown(name, length):
+    value, needed = NEEDED[name]
+    result = two_queries(length)
+    if length >= needed:
+        assert result.value(name) == pytest.approx(value, abs=1e-15)
+    else:
+        assert np.isnan(result.value(name)) and np.isnan(result.of_query(name)[0])
+        with pytest.raises(InputError, match=f"{name} is NaN, for some lists "):
+            result.interval(name)
+    if name[:2] == "P@":
+        assert np.array_equal(result.at(int(name[2:])).precision, result.value(name), True)
+
+
+def test_a_list_without_a_good_image_leaves_the_reciprocal_rank_unknown():
+    query, gallery = Labels([7, 8], [1, 1]), Labels([7, 8, 9, 9], [2] * 4)
+    lists = [[2, 0], [2, 3]]
+    result = evaluate_ranked_lists(lists, query, gallery)
+    np.testing.assert_array_equal(result.of_query("MRR"), [.5, np.nan])
+    assert np.isnan(result.value("MRR"))
+    # Where all kept images are listed, or the convention looks no further, nothing is unknown.
+    assert evaluate_ranked_lists([[2, 0, 3, 1], [2, 3, 0, 1]], query, gallery).value(
+        "MRR") == (1 / 2 + 1 / 4) / 2
+    cut = CONVENTIONS["matlab"].replace(top_k=2)
+    assert evaluate_ranked_lists(lists, query, gallery, convention=cut).value("MRR") == 1 / 4
+
+
+def test_trec_eval_takes_what_is_not_listed_for_wrong():
+    """It divides by k and by R, whatever was retrieved."""
+    result = two_queries(5, "trec-eval")
+    for name, expected in (("R-Prec", .375), ("P@10", .5), ("AP@10", .375), ("R@10", .375)):
+        assert result.value(name) == pytest.approx(expected, abs=1e-15), name
+    assert np.isnan(result.mINP) and "unlisted:wrong" in str(result.signature)
+    assert evaluate_ranked_lists([[2, 3]], Labels([7], [1]), Labels([7, 9, 9, 9], [2] * 4),
+                                 convention="trec-eval").value("MRR") == 0
+
+
+def test_good_images_outside_the_gallery_are_wrong_in_complete_lists():
+    result = evaluate_ranked_lists([[0, 1]], Labels([7], [1]), Labels([7, 9], [2, 2]), n_good=[3])
+    assert result.value("P@5") == 1 / 5 and result.value("R-Prec") == 1 / 3
+    assert np.isnan(result.mINP)
+
+
+def test_trials_of_different_lengths_keep_what_each_knows():
+    from reid_ref.result.means import over_trials
+    first, second = two_queries(100), two_queries(20)
+    both = over_trials([first, second], "trials", first.signature)
+    assert both.of_query("P@90").tolist() == [20 / 90, 10 / 90] * 2

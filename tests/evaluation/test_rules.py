@@ -10,6 +10,7 @@ from reid_ref import CONVENTIONS, Candidates, IndexLists, Labels
 from reid_ref.cli import main
 from reid_ref.evaluation.camera_pairs import camera_pairs_of
 from reid_ref.evaluation.how import How
+from tests.documents import ROOT
 from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -154,11 +155,11 @@ def test_a_cut_before_is_a_ranked_list_that_was_cut():
     distances, query, gallery = problem()
     features = np.eye(60)
     cut = STEP.replace(top_k=20, cut="before-ignoring", ties="reversed", recall="found")
-    whole = STEP.replace(ties="reversed", recall="found")
+    whole = STEP.replace(ties="reversed", recall="found", unlisted="wrong")
     result = reid_ref.evaluate_distances(distances, query, gallery, convention=cut)
     order = [sorted(range(60), key=lambda j: (row[j], -j))[:20] for row in distances.tolist()]
     listed = reid_ref.evaluate_ranked_lists(order, query, gallery, convention=whole)
-    for name in ("mAP", "Rank-1", "Rank-5", "mINP", "P@5", "R@10", "MRR"):
+    for name in ("mAP", "Rank-1", "Rank-5", "P@5", "R@10", "MRR", "R-Prec", "nDCG@9", "AP@30"):
         np.testing.assert_array_equal(result.value(name), listed.value(name), name)
     assert result.per_query.status.tolist() == listed.per_query.status.tolist()
     order = [sorted(range(60), key=lambda j: (row[j], j)) for row in distances.tolist()]
@@ -184,6 +185,38 @@ def test_a_cut_by_hand():
     assert ap() == (1 / 2 + 2 / 5) / 2
     assert ap(cut="before-ignoring") == (1 / 2) / 2
     assert ap(cut="before-ignoring", recall="found") == 1 / 2
+
+
+@pytest.mark.parametrize("ignored", [(), ("same camera",), ("itself",),
+                                     ("label -1", "same identity, same camera")])
+@pytest.mark.parametrize("top_k", [1, 5, 20, 60])
+@pytest.mark.parametrize("ties", ["gallery-order", "reversed", "numpy"])
+def test_mINP_is_of_the_whole_list_whatever_the_cut_counts(ignored, top_k, ties):
+    """docs/glossary.md: of the whole list, even if a convention looks at the first K alone."""
+    distances, query, gallery = problem(5)
+    cut = STEP.replace(ignored=ignored, top_k=top_k, cut="before-ignoring", ties=ties)
+    whole = STEP.replace(ignored=ignored, ties=ties)
+    result = reid_ref.evaluate_distances(distances, query, gallery, convention=cut)
+    expected = reid_ref.evaluate_distances(distances, query, gallery, convention=whole)
+    assert result.mINP == expected.mINP > 0
+    np.testing.assert_array_equal(result.of_query("mINP"), expected.of_query("mINP"))
+    np.testing.assert_array_equal(result.ranks.rank, expected.ranks.rank)
+    if ties == "gallery-order" and ignored == ():
+        for k, row in enumerate(distances):  # written from the glossary
+            order = sorted(range(len(row)), key=lambda j: (row[j], j))
+            places = [place for place, j in enumerate(order, 1)
+                      if gallery.identity[j] == query.identity[k]]
+            if places:
+                assert result.of_query("mINP")[k] == len(places) / places[-1]
+
+
+def test_mINP_of_the_fixture_under_a_cut_before_ignoring():
+    data = reid_ref.read(ROOT / "fixtures/market_like.mat")
+    rule = CONVENTIONS["matlab"].replace(top_k=100, cut="before-ignoring")
+    with pytest.warns(UserWarning, match="no good image"):
+        result = reid_ref.evaluate(data.query_features, data.gallery_features, data.query,
+                                   data.gallery, convention=rule)
+    assert round(100 * result.mINP, 2) == 21.63 and round(100 * result.mAP, 2) == 39.54
 
 
 def test_a_query_labelled_junk_has_no_match_in_a_cut_list():

@@ -167,8 +167,13 @@ def check_functions_of_ranks():
     holds(two, rank=[1, 4, 5, 2, 3], n_good=[3, 4])
     lists = [module.concatenate([module.from_index(index, [4, 9, 7], [2]) for index in part])
              for part in (([2, 4, 9, 7], [4, 7]), ([4, 2, 9], [8, 7]))]
-    holds(module.found_in(*lists), rank=[1, 2, 2], image=[4, 9, 7], found=[2, 1],
-          first_match=[1, 2], n_good=[3, 3], n_kept=[3, 2])
+    cut = module.beyond(*lists)
+    holds(cut, rank=[1, 2, 3, 1, 2], image=[4, 9, 7, 4, 7], found=[3, 2], n_beyond=[1, 1],
+          first_match=[1, 1], n_good=[3, 3], n_kept=[3, 2])
+    holds(module.truncate(cut, 9), rank=[1, 2, 1], found=[2, 1], n_beyond=[0, 0],
+          first_match=[1, 1])
+    holds(module.truncate(replace(cut, n_beyond=np.array([3, 0])), 9), first_match=[0, 1])
+    holds(module.beyond(module.from_index([4, 9], good=[9], junk=[9]), lists[1]), first_match=[0])
     for joined in (module.concatenate([two, ranks]), module.append(two, ranks, False)):
         holds(joined, found=[3, 2, 3, 0, 2], rank=[1, 4, 5, 2, 3] * 2)
         holds(two, found=[3, 2])
@@ -1080,14 +1085,16 @@ MUTANTS = {
         "goods.among(slice(first, last)), {{0.0 => 1.0}}\n",
     ]),
     "ranking.good_ranks": (RANKS, [
-        "inside = np.isin({{pair, other => ranks.image, others.image}})",
-        "    return replace(found{{, first_match=first_ranks(found) => }})",
+        "ranks.query[~np.isin({{pair, other => ranks.image, others.image}})]",
+        "inside &= ranks.nth {{<= => <}} np.repeat(left", "(left {{> => >=}} 0)",
+        "(left > {{0 => 1}})",
+        "replace({{forget_junk_matches(ranks) => ranks}}, n_beyond=lost)",
         "np.arange({{1, len(self.rank) + 1 => len(self.rank)}}) -",
         "start = np.cumsum(self.found){{ - self.found => }}",
         "=rank{{ - 1 => }}, tied=np.ones_like(rank), image=-", "[[row[0], row[{{-1 => 0}}]] if",
         "np.cumsum(~is_junk){{ - ~is_junk => }}", "[(1 + before[is_good{{ & ~is_junk => }}])",
         "(is_junk)), 1 + before[is_good{{ =>  & ~is_junk}}]", "], {{np.size(good) => None}},",
-        "inside = ranks.rank {{<= => <}} top_k", "ranks.first_match {{<= => <}} top_k, ranks",
+        "inside = ranks.rank {{<= => <}} top_k", "(ranks.first_match {{<= => <}} top_k) &",
         "np.where(ranks.found > {{0 => 1}}, start, -1)",
         "np.minimum(cut.tied, top_k{{ - cut.nearer => }})",
         "is_junk{{ & ~before_junk => }}, ranks", "{{is_junk & => }} ~before_junk, ranks",
@@ -1292,8 +1299,8 @@ MUTANTS = {
     ]),
     "conventions.choices": (RESULT, [
         "with_good: Doubles = values[n_good > {{0 => 1}}]",
-        "found_in(ranks, truncate({{whole() => ranks}}, top_k))",
-        "return {{found_in(ranks, truncate(whole(), top_k)) => truncate(whole(), top_k)}}",
+        "beyond(ranks, truncate({{whole() => ranks}}, top_k))",
+        "return {{beyond(ranks, truncate(whole(), top_k)) => truncate(whole(), top_k)}}",
         "np.where(matched, values, {{0.0 => 1.0}})",
         "np.where({{matched => ~np.isnan(values)}}, values, ",
         "{{np.where(in_list > 0, in_list, n_good) => in_list => n_good}}",

@@ -176,6 +176,11 @@ def test_bad_input(options, argument, noun):
     refused(argument, noun, interval, *some(), **options)
 
 
+def shown_by(found, by_errors):
+    """What is detectable by standard errors, but never what the interval does not tell from 0."""
+    return max(by_errors, found.high - found.difference, found.difference - found.low)
+
+
 def test_paired():
     rng = np.random.default_rng(2)
     for gains, weights in (
@@ -202,12 +207,12 @@ def test_paired():
     found = paired.difference([.4] * 23, [.4 + one for one in moved], range(23), resamples=99)
     near(found.difference, .25 / 23)
     assert (found.better, found.worse, found.same, found.trials) == (1, 1, 21, 96)
-    near(found.detectable, 2.8 * found.se * math.sqrt(9 / 2))  # two units changed
+    near(found.detectable, shown_by(found, 2.8 * found.se * math.sqrt(9 / 2)))  # two changed
     near(found.se, math.sqrt(23 / 22 * (.25 + .0625 - .0625 / 23)) / 23)
     down = paired.difference([.9] * 23, np.linspace(.1, .9, 23), range(23), resamples=99)
     assert down.low < down.difference < down.high < 0
     assert (down.better, down.worse, down.same) == (0, 22, 1)
-    near(down.detectable, 2.8 * down.se)
+    near(down.detectable, shown_by(down, 2.8 * down.se))
     refused("unit", "3 entries", paired.difference, [.1, .2, .3], [.3, .2, .1], [1, 2])
     refused("other", "3 values", paired.difference, [.1, .2, .3], [.5, .5], [1, 2, 3])
     near(paired.holm([.5, .01, .4]), [.8, .03, .8])
@@ -237,8 +242,8 @@ def test_one_changed_query_does_not_narrow_the_interval(weights):
     assert one.high - one.low >= none.high - none.low == 2 * none.high
     size = math.sqrt(np.square(weights).mean())  # of the imagined identity
     assert none.high > 1.8 * size / len(unit)
-    near(none.detectable, 9 * size / len(unit), 1e-12)
-    near(one.detectable, 2.8 * one.se * 3, 1e-12)
+    near(none.detectable, shown_by(none, 9 * size / len(unit)), 1e-12)
+    near(one.detectable, shown_by(one, 2.8 * one.se * 3), 1e-12)
     assert one.p == none.p == 1
     # Where all changed a little, nothing larger is imagined than was seen.
     after[:] = np.linspace(-.01, .03, len(after))

@@ -43,7 +43,8 @@ def test_spread_of_seeds():
     # "Of three seeds .5 to 6.3 times it."
     assert [round(end / found.sd, 1) for end in (found.low, found.high)] == [.5, 6.3]
     assert spread([.4]).__dict__ == dict(mean=.4, runs=1, sd=None, low=None, high=None)
-    assert spread([.4, .4]).high == 0
+    # Runs that are all alike have no interval, which would be of width 0.
+    assert spread([.4, .4]).__dict__ == dict(mean=.4, runs=2, sd=0, low=None, high=None)
 
 
 def test_three_seeds_by_definition():

@@ -19,6 +19,7 @@ from reid_ref.console.files import naming_errors
 from reid_ref.console.request import Request, option
 from reid_ref.console.systems import Read
 from reid_ref.datasets.fingerprints import FINGERPRINTS
+from reid_ref.result.systems import warn_copies
 
 #: The results of each system on one benchmark; several of one system are its runs.
 OnBenchmark = dict[str, list[Read]]
@@ -146,6 +147,8 @@ def compared(benchmark: str, systems: OnBenchmark, metrics: list[str],
     by_name = {name: [run.result for run in runs] for name, runs in systems.items()}
     files = [run.file for runs in systems.values() for run in runs]
     with naming_errors(benchmark, files) if benchmark else nullcontext():
+        warn_copies({name: {run.file: run.result for run in runs}
+                     for name, runs in systems.items()})
         answer = compare_systems(by_name, metrics, **options)
     return Compared(**vars(answer), files=files, signatures={
         name: str(runs[0].signature) for name, runs in by_name.items()})

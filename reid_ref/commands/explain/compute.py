@@ -24,8 +24,8 @@ from reid_ref.result import Result
 from reid_ref.variations import VARIATIONS, Variation, find_variation, varied
 
 #: The choices in the order in which they are changed.
-ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cut", "cmc",
-         "cmc_length")
+ORDER = ("ties", "ap", "recall", "top_k", "arithmetic", "unmatched", "junk_match", "cut",
+         "unlisted", "cmc", "cmc_length")
 
 
 #: AP is printed with so many digits. What changes less is the order of additions, in the last bits

@@ -12,7 +12,8 @@ from reid_ref.arrays import Doubles, InputError, Integers, check_count, each_war
 from reid_ref.commands.compare.compute.answer import (
     SIGNIFICANT, Change, Comparison, Comparisons, Methods)
 from reid_ref.result import Result, unit_of_queries
-from reid_ref.result.systems import METRICS, results_by_name, runs_by_name, scores_of_runs
+from reid_ref.result.systems import (
+    METRICS, are_copies, results_by_name, runs_by_name, scores_of_runs, warn_copies)
 from reid_ref.statistics import Difference, between_methods, differences, holm, spread
 from reid_ref.statistics.interval import LEVEL
 from reid_ref.statistics.paired import least_p
@@ -102,6 +103,8 @@ def compare(baseline: Result | Mapping[str, Result | Sequence[Result]], *others:
         defaults = ["baseline", *(f"other {k}" for k in range(1, len(others) + 1))]
         systems = runs_by_name(results_by_name([baseline, *others],
                                                defaults if names is None else names))
+    warn_copies({name: {f"run {k}": run for k, run in enumerate(runs, 1)}
+                 for name, runs in systems.items()})
     return compare_systems(systems, metrics, unit, level=level, resamples=resamples, seed=seed,
                            all_pairs=all_pairs, paired_seeds=paired_seeds)
 
@@ -121,6 +124,7 @@ def compare_systems(systems: Mapping[str, Sequence[Result]], metrics: Sequence[s
         _check_paired(systems)
     drawn, flips = _flips(resamples, len(names))
     several = any(len(results) > 1 for results in systems.values())
+    copied = {name for name, results in systems.items() if are_copies(results)}
     compared: list[Comparison] = []
     with each_warning_once():
         for metric, of_metric in scores.items():
@@ -128,8 +132,9 @@ def compare_systems(systems: Mapping[str, Sequence[Result]], metrics: Sequence[s
                      for first, second in names]
             tests = recounted(differences(pairs, groups, level=level, resamples=drawn, seed=seed),
                               pairs, groups, flips, seed)
-            methods = _methods(tests, [(runs[metric][first], runs[metric][second])
-                                       for first, second in names], paired_seeds, level)
+            methods = _methods(tests, [tuple(runs[metric][name][:1 if name in copied else None]
+                                             for name in pair) for pair in names],
+                               paired_seeds, level)
             compared += [
                 Comparison(first, second, metric, **vars(test), p_adjusted=p,
                            gains=_extremes(before, after, identity, 1),
@@ -161,9 +166,12 @@ def _check_paired(systems: Mapping[str, Sequence[Result]]) -> None:
             ", ".join(f"{n} of {name}" for name, n in numbers.items()), "leave it out")
 
 
-def _methods(tests: Sequence[Difference], runs: Sequence[tuple[list[float], list[float]]],
+def _methods(tests: Sequence[Difference], runs: Sequence[tuple[list[float], ...]],
              paired: bool, level: float) -> list[Methods | None]:
-    """Return the answer about the methods of each pair that has several seeds on both sides."""
+    """Return the answer about the methods of each pair that has several seeds on both sides.
+
+    Copies of one run are one seed.
+    """
     asked = [min(map(len, pair)) > 1 for pair in runs]
     found = [between_methods(test, before, after, paired=paired, level=level)
              for test, (before, after), of_methods in zip(tests, runs, asked) if of_methods]

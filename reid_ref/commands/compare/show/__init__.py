@@ -146,9 +146,10 @@ def _numbers(answer: Comparisons, metric: str) -> list[str]:
 
 def _of_seeds(spread: Spread) -> list[str]:
     """Return the standard deviation over seeds, and its interval."""
-    if spread.sd is None or spread.low is None or spread.high is None:
+    if spread.sd is None:
         return ["-", "-"]
-    return [percent(spread.sd), f"{percent(spread.low)} .. {percent(spread.high)}"]
+    return [percent(spread.sd), "-" if spread.low is None or spread.high is None else
+            f"{percent(spread.low)} .. {percent(spread.high)}"]
 
 
 def _methods(answer: Comparisons, changes: list[Comparison], heads: list[str]) -> list[str]:

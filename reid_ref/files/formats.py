@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, memory
 from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays.texts import text_array
+from reid_ref.arrays.texts import check_width, text_array
 from reid_ref.disk import check_regular
 from reid_ref.disk import read_text as read_text_file
 from reid_ref.files import mat
@@ -292,9 +292,11 @@ def _hdf5_array(file: Any, key: str, item: Any, where: str) -> StoredArray:
 
 def _read_hdf5_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
     """Return names; many of them may be one long text of the file."""
+    item = file[key]
+    check_width(item.dtype.itemsize // 4, where)     # a character takes four bytes at most
     with (_reading(where, "text in UTF-8"),
           memory.limited(memory.most_for(os.path.getsize(file.filename)))):
-        return text_array(np.ravel(file[key].asstr()[...]).tolist(), where)
+        return text_array(np.ravel(item.asstr()[...]).tolist(), where)
 
 
 def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | None:

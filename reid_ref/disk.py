@@ -96,7 +96,7 @@ def path_of(path: PathLike) -> Path:
     return Path(path)
 
 
-def read_text(path: Path, expected: str) -> str:
+def text_of(path: Path, expected: str) -> str:
     """Return the content of a text file.
 
     Raises
@@ -116,8 +116,8 @@ def read_text(path: Path, expected: str) -> str:
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
-    """Return the lines of a text file, as `read_text` reads it."""
-    return read_text(path, expected).splitlines()
+    """Return the lines of a text file, as `text_of` reads it."""
+    return text_of(path, expected).splitlines()
 
 
 def check_json(path: PathLike, text: str) -> None:
@@ -158,7 +158,7 @@ def read_json(path: PathLike, expected: str, loads: Callable[[str], Any] | None 
         It cannot be read, has another format, or an object has a key twice; the message names
         what was expected.
     """
-    text = read_text(Path(path), expected)
+    text = text_of(Path(path), expected)
     check_json(path, text)
     try:
         return loads(text) if loads else json.loads(

@@ -25,8 +25,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, memory
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.texts import check_width, text_array
-from reid_ref.disk import check_regular
-from reid_ref.disk import read_text as read_text_file
+from reid_ref.disk import check_regular, text_of
 from reid_ref.files import mat
 from reid_ref.files.saved_tensors import read_tensors
 from reid_ref.files.stored_arrays import StoredArray, pickled, saved_again
@@ -330,7 +329,7 @@ def read_text(path: Path) -> Contents:
 
     They are 64-bit integers if all are whole.
     """
-    text = read_text_file(path, "numbers; is it a .mat or .npz file?")
+    text = text_of(path, "numbers; is it a .mat or .npz file?")
     if _OTHER_ENDS.search(text):
         text = "\n".join(text.splitlines())
     first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")

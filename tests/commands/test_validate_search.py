@@ -271,7 +271,7 @@ def test_a_misprint_is_no_way():
 
 def test_many_images_are_not_reranked(monkeypatch):
     monkeypatch.setattr(search, "_MOST_RERANKED", 3)
-    trials = Trials()
+    trials = Trials(("Rank-1", "mAP"))
     quiet(run_search, made(), [CONVENTIONS["torchreid"]], trials)
     reranked = {name for name, each in VARIATIONS.items() if each.kind == "re-ranking"}
     assert reranked and all("with each" in trials.left_out[name] for name in reranked)

@@ -20,7 +20,7 @@ from reid_ref.arrays import memory
 from reid_ref.datasets import read_labels, read_list
 from reid_ref.datasets.driver_files import read_inputs
 from reid_ref.datasets.oxford import evaluate_query
-from reid_ref.files import formats, read_result
+from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from tests.cases import peak
 from tests.files.test_files import (

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from reid_ref.arrays import InputError
-from reid_ref.arrays.memory import check_fits
+from reid_ref.arrays.memory import check_fits, check_share
 
 PathLike = str | os.PathLike[str]
 
@@ -96,8 +96,8 @@ def path_of(path: PathLike) -> Path:
     return Path(path)
 
 
-def read_lines(path: Path, expected: str) -> list[str]:
-    """Return the lines of a text file.
+def text_of(path: Path, expected: str) -> str:
+    """Return the content of a text file.
 
     Raises
     ------
@@ -108,11 +108,27 @@ def read_lines(path: Path, expected: str) -> list[str]:
         check_regular(path)
         check_fits(_TEXT_FACTOR * os.path.getsize(path), str(path), "text",
                    "save large matrices and complete lists as .npy")
-        return path.read_text(encoding="utf-8-sig").splitlines()
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not text"
         raise InputError(
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
+
+
+def read_lines(path: Path, expected: str) -> list[str]:
+    """Return the lines of a text file, as `text_of` reads it."""
+    return text_of(path, expected).splitlines()
+
+
+def check_json(path: PathLike, text: str) -> None:
+    """Refuse JSON whose values take far more memory than the text: lists of empty lists.
+
+    An object is counted twice, since its pairs are a list first.
+    """
+    lists, objects, pairs = (text.count(character) for character in "[{:")
+    check_share(len(text) + 88 * lists + 320 * objects + 64 * pairs + 32 * text.count(","),
+                len(text), os.fspath(path), "many small lists or objects",
+                "is it the right file?")
 
 
 def unique(path: PathLike, what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -142,7 +158,8 @@ def read_json(path: PathLike, expected: str, loads: Callable[[str], Any] | None 
         It cannot be read, has another format, or an object has a key twice; the message names
         what was expected.
     """
-    text = "\n".join(read_lines(Path(path), expected))
+    text = text_of(Path(path), expected)
+    check_json(path, text)
     try:
         return loads(text) if loads else json.loads(
             text, object_pairs_hook=partial(unique, path, what))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays.errors import InputError
+from reid_ref.arrays.texts import check_texts, check_width, text_array, texts_within
 
 Integers = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
@@ -39,8 +40,10 @@ def as_array(value: Any, name: str) -> npt.NDArray[Any]:
     if isinstance(value, (list, tuple)) and len(value) and _is_foreign(value[0]):
         value = [as_array(item, f"{name}[{k}]") for k, item in enumerate(value)]
     try:
+        if isinstance(value, (list, tuple)) and (texts := texts_within(value)):
+            check_texts(texts, name)
         array = _read_array(value)
-    except MemoryError:
+    except (InputError, MemoryError):
         raise
     except Exception as error:  # whatever the code of others raises
         if isinstance(value, (list, tuple)) and isinstance(error, ValueError):
@@ -168,13 +171,15 @@ def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:
         for entry in array:
             if not isinstance(entry, (str, os.PathLike)):
                 raise InputError(name, "text, one name per image", type(entry).__name__)
-        return np.array([os.fspath(entry) for entry in array], dtype=np.str_)
+        return text_array([os.fspath(entry) for entry in array], name)
     if array.dtype.kind != "U":
         raise InputError(name, "text, one name per image", f"dtype {array.dtype}")
-    characters = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(
-        array.dtype.byteorder))
-    if characters.max(initial=0) > sys.maxunicode:  # numpy makes broken str of it
-        raise InputError(name, "text in Unicode", "something else or damage")
+    check_width(array.dtype.itemsize // 4, name)
+    code = np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
+    for block in blocks_of(len(array), 2**20 // max(1, array.dtype.itemsize)):
+        characters = np.frombuffer(array[block].tobytes(), code)
+        if characters.max(initial=0) > sys.maxunicode:  # numpy makes broken str of it
+            raise InputError(name, "text in Unicode", "something else or damage")
     return array
 
 

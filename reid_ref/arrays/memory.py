@@ -4,6 +4,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from reid_ref.arrays import InputError
@@ -13,6 +16,9 @@ DEFAULT = 256 * 2**20
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
+
+#: Bytes that reading any file may take, and how often its own size on top of them.
+_ANY_FILE, _TIMES = 200 * 10**6, 20
 
 #: Images whose features are worked on at a time at least; with fewer, many images take hours.
 _IMAGES = 16
@@ -65,6 +71,53 @@ def check_fits(n_bytes: int, where: str, what: str, remedy: str) -> None:
     if n_bytes > free:
         raise InputError(where, "numbers that fit in memory", f"{what}: {n_bytes / 2 ** 30:,.1f} "
                          f"GiB, but {free / 2 ** 30:,.1f} are free", remedy)
+
+
+def most_for(file_size: int) -> int:
+    """Return the bytes of memory that reading a file of that size takes at most.
+
+    Examples
+    --------
+    >>> most_for(0), most_for(10**9)
+    (200000000, 20200000000)
+    """
+    return _ANY_FILE + _TIMES * file_size
+
+
+def check_share(n_bytes: int, file_size: int, where: str, what: str, remedy: str) -> None:
+    """Refuse to read what takes far more memory than the file it is from."""
+    if n_bytes > most_for(file_size):
+        raise InputError(where, "an array at most 20 times as large as its file", f"{what}: "
+                         f"{n_bytes / 1e6:,.0f} MB, from a file of {file_size / 1e6:,.2f} MB",
+                         remedy)
+
+
+_limiting = RLock()
+
+
+@contextmanager
+def limited(n_bytes: int) -> Iterator[None]:
+    """Let the process allocate that many bytes more at most, if the system has such a limit.
+
+    For libraries that believe the sizes in a damaged file. What does not fit is a MemoryError, or
+    the library's own error.
+    """
+    with _limiting:  # another thread would take this limit for the one to restore
+        held = _held()
+        try:
+            import resource
+        except ImportError:  # Windows limits no process
+            held = 0
+        if not held:
+            yield
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if soft == resource.RLIM_INFINITY or held + n_bytes < soft:
+            resource.setrlimit(resource.RLIMIT_AS, (held + n_bytes, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def free_bytes() -> int:

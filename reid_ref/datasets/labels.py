@@ -137,7 +137,8 @@ def _labels_from_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
         if words and not (_NUMBER.fullmatch(words[0]) and int(words[0]) == identity):
             raise InputError(f"{path}: line {number}", f"{identity}, the identity in the "
                              "name", repr(words[0][:20]), "names alone are enough")
-    return Labels(parsed["identity"], parsed["camera"], name=names)
+    with errors_at(path):
+        return Labels(parsed["identity"], parsed["camera"], name=names)
 
 
 def read_side(path: str | os.PathLike[str]) -> Labels:
@@ -203,7 +204,8 @@ def _labels_from_table(path: Path, rows: list[tuple[int, list[str]]],
     table = dict(zip(columns, zip(*(words for _, words in rows))))
     identity, camera = (np.array(table.get(column, ()), dtype=np.int64)
                         for column in ("identity", "camera"))
-    return Labels(identity, camera if "camera" in columns else None, name=table.get("name"))
+    with errors_at(path):
+        return Labels(identity, camera if "camera" in columns else None, name=table.get("name"))
 
 
 def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:

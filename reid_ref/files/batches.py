@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError
+from reid_ref.arrays.texts import text_array
 from reid_ref.files.layouts import BOXES, IS_QUERY, NAMES, plain_name
 from reid_ref.files.stored_arrays import StoredArray
 
@@ -136,7 +137,12 @@ def _joined(values: Sequence[Any], where: str, stored: Stored, rows: bool) -> St
             where, "numbers, text or arrays, of one kind",
             f"{_words(values[odd])} as entry {odd} of {len(values):,}"
             + f" (the first is {_words(values[0])})" * (odd > 0)))
-    if not kinds or kinds[0] in ("number", "text"):
+    if kinds and kinds[0] == "text":
+        try:
+            return StoredArray.of(where, text_array([str(value) for value in values], where))
+        except InputError as error:
+            return StoredArray.refused(error)
+    if not kinds or kinds[0] == "number":
         array = np.array([value.tolist() if hasattr(value, "tolist") else value
                           for value in values])
         if array.dtype.kind == "O":
@@ -144,9 +150,22 @@ def _joined(values: Sequence[Any], where: str, stored: Stored, rows: bool) -> St
         return StoredArray.of(where, array)
     if any(isinstance(value, Mapping) for value in values):
         return StoredArray.refused(InputError(where, "an array", "a list of dicts"))
+    if (table := _table(values)) is not None:
+        flat = StoredArray.of(where, table if rows else table.reshape(-1))
+        return replace(flat, parts=(table.shape[1],) * len(table))
     parts = [_joined(value, f"{where}[{k}]", stored, rows) if kinds[0] == "container"
              else stored(value, f"{where}[{k}]") for k, value in enumerate(values)]
     return _concatenated(parts, where, rows)
+
+
+def _table(values: Sequence[Any]) -> Any:
+    """Return rows of as many numbers of one type as an array; None of anything else."""
+    if {*map(type, values)} <= {list, tuple} and len({*map(len, values)}) == 1 and len(
+            kinds := {kind for row in values for kind in map(type, row)}) == 1 and kinds <= {
+                int, float}:
+        table = np.array(values)
+        return table if table.dtype in (np.int64, np.float64) else None
+    return None
 
 
 def _concatenated(parts: Sequence[StoredArray], where: str, rows: bool) -> StoredArray:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -21,9 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, optional_module
+from reid_ref.arrays import InputError, memory, optional_module
 from reid_ref.arrays.stored import read_rows
-from reid_ref.disk import check_regular, read_lines
+from reid_ref.arrays.texts import check_width, text_array
+from reid_ref.disk import check_regular, text_of
 from reid_ref.files import mat
 from reid_ref.files.saved_tensors import read_tensors
 from reid_ref.files.stored_arrays import StoredArray, pickled, saved_again
@@ -57,12 +59,21 @@ _ZIP = b"PK\x03\x04"
 _HEADER = 2**14     # bytes of a .npy file that hold its header: numpy reads 10,000 at most
 # numpy parses headers by `ast`, which may fail in two threads of Python 3.11 (gh-106905).
 _parsing = Lock()
-_WHOLE = re.compile(r"[-+]?[0-9]{1,99}", re.ASCII)
+_COMMENT, _NO_DIGIT = re.compile("#.*"), re.compile(r"[^-+0-9,\s]")
+_LARGE = re.compile("([-+]?)0*([1-9][0-9]{18,})")     # numbers that may not be 64-bit integers
+_OTHER_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")     # of lines, besides \n
+_VIRTUAL = 3     # HDF5's number of this layout
+_MOST_ARRAYS = 100_000     # a hundred bytes of a file can name one, which takes thousands
 _DIMENSIONS = 32     # the most that every version of numpy takes
 # MATLAB's classes of numbers. No other class is needed, and scipy may never return from one.
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
     } | {"sparse": np.dtype(float), "logical": np.dtype(np.uint8)}
+
+
+def _check_number(n: int) -> None:
+    if n > _MOST_ARRAYS:
+        raise ValueError(f"more than {_MOST_ARRAYS:,} arrays")
 
 
 def _damaged(where: object, expected: str, error: Exception) -> InputError:
@@ -124,6 +135,7 @@ def read_npz(path: Path) -> Contents:
                          "write it with numpy.savez(path, key=array, ...)")
     values: dict[str, StoredArray] = {}
     with _reading(path, "a .npz file"), zipfile.ZipFile(path) as archive:
+        _check_number(len(archive.infolist()))
         for entry in archive.infolist():
             key = entry.filename.removesuffix(".npy")
             if key in values:
@@ -206,42 +218,16 @@ def read_hdf5(path: Path) -> Contents:
     """
     h5py = optional_module(f"{path}: an HDF5 file (MATLAB's v7.3)", "h5py",
                            otherwise="or save it with -v7")
-    with _reading(path, "an HDF5 file"), _one_gigabyte(), ExitStack() as stack:
+    with (_reading(path, "an HDF5 file"), ExitStack() as stack,
+          memory.limited(memory.most_for(path.stat().st_size))):
+        # libhdf5 believes the sizes in a damaged file, and takes all memory while it reads them.
         _check_hdf5_is_whole(_head(path))
         file = stack.enter_context(h5py.File(path, "r"))
-        values = {str(key): _hdf5_array(file, key, f"{path}: {key}") for key in file
-                  if not isinstance(file.get(key, getlink=True), h5py.HardLink)
-                  or file.get(key, getclass=True) is h5py.Dataset}
+        values = dict(_hdf5_arrays(file, path))
         stack.pop_all()
     matlab = any(value.turned for value in values.values())
     return Contents(values, "a MAT v7.3 file" if matlab else "an HDF5 file", transposable=True,
                     close=file.close)
-
-
-_limiting = Lock()
-
-
-@contextmanager
-def _one_gigabyte() -> Iterator[None]:
-    """Let the process allocate one GiB more at most, if the system has such a limit.
-
-    libhdf5 believes the sizes in a damaged file, and takes all memory while it reads the headers.
-    """
-    with _limiting:  # another thread would take this limit for the one to restore
-        try:
-            import resource
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        except (ImportError, OSError):
-            yield
-            return
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limit = pages * resource.getpagesize() + 2**30
-        if soft == resource.RLIM_INFINITY or limit < soft:
-            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _check_hdf5_is_whole(head: bytes) -> None:
@@ -259,16 +245,30 @@ def _check_hdf5_is_whole(head: bytes) -> None:
                 raise ValueError("one of several files of a split or family driver")
 
 
-def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:
+def _hdf5_arrays(file: Any, path: Path) -> Iterator[tuple[str, StoredArray]]:
+    """Yield the datasets and the links of a file by name; an array is opened when it is read."""
+    import h5py
+
+    for n, key in enumerate(file, 1):
+        _check_number(n)
+        where = f"{path}: {key}"
+        name = key if isinstance(key, bytes) else key.encode("utf-8", "surrogateescape")
+        if file.id.links.get_info(name).type != h5py.h5l.TYPE_HARD:
+            yield str(key), StoredArray.refused(InputError(
+                where, "an array", "a link to one elsewhere",
+                "copy the array itself into the file"))
+            continue
+        item = h5py.h5o.open(file.id, name)
+        if isinstance(item, h5py.h5d.DatasetID):
+            yield str(key), _hdf5_array(file, key, h5py.Dataset(item), where)
+
+
+def _hdf5_array(file: Any, key: str, item: Any, where: str) -> StoredArray:
     """Return a dataset as MATLAB shows it, or as stored if another program wrote it."""
     import h5py
 
-    if not isinstance(file.get(key, getlink=True), h5py.HardLink):
-        return StoredArray.refused(InputError(
-            where, "an array", "a link to one elsewhere", "copy the array itself into the file"))
     try:
-        item = file[key]
-        matlab_class = item.attrs.get("MATLAB_class")
+        matlab_class = item.attrs.get("MATLAB_class") if len(item.attrs) else None
         if isinstance(matlab_class, bytes):
             matlab_class = matlab_class.decode("latin1")
         refusal = _refusal(item, where, matlab_class)
@@ -279,25 +279,31 @@ def _hdf5_array(file: Any, key: str, where: str) -> StoredArray:
     except Exception as error:
         return StoredArray.refused(_damaged(where, "numbers", error))
     if h5py.check_string_dtype(dtype) and matlab_class is None:
-        return StoredArray(where, shape, np.dtype(np.str_), partial(_read_hdf5_text, item, where),
-                           refusal)
+        return StoredArray(where, shape, np.dtype(np.str_),
+                           partial(_read_hdf5_text, file, key, where), refusal)
     chunk = math.prod(item.chunks or ()) * dtype.itemsize
-    return StoredArray(where, shape, dtype, lambda: read_rows(item), refusal, size=chunk,
+    return StoredArray(where, shape, dtype, lambda: read_rows(file[key]), refusal, size=chunk,
                        dataset=item if len(shape) == 2 else None,
                        turned=matlab_class is not None)
 
 
-def _read_hdf5_text(item: Any, where: str) -> npt.NDArray[np.str_]:
-    with _reading(where, "text in UTF-8"):
-        return np.array(np.ravel(item.asstr()[...]).tolist(), dtype=np.str_)
+def _read_hdf5_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
+    """Return names; many of them may be one long text of the file."""
+    item = file[key]
+    check_width(item.dtype.itemsize // 4, where)     # a character takes four bytes at most
+    with (_reading(where, "text in UTF-8"),
+          memory.limited(memory.most_for(os.path.getsize(file.filename)))):
+        return text_array(np.ravel(item.asstr()[...]).tolist(), where)
 
 
 def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | None:
     """Return why a dataset's numbers cannot be read, or are not in its file; else None."""
     if item.shape is None:
         return InputError(where, "numbers", "a dataset without any (its data space is null)")
-    if item.is_virtual or item.external:
-        kind = "virtual" if item.is_virtual else "external"
+    created = item.id.get_create_plist()
+    is_virtual = created.get_layout() == _VIRTUAL
+    if is_virtual or created.get_external_count():
+        kind = "virtual" if is_virtual else "external"
         return InputError(where, "the numbers themselves", f"a dataset whose bytes are in another "
                           f"file (HDF5 calls it {kind})", "copy them into one file")
     if item.chunks:     # a chunk that was never written would be read as zeros
@@ -321,28 +327,36 @@ def read_text(path: Path) -> Contents:
 
     They are 64-bit integers if all are whole and fit, with a sign or without, else doubles.
     """
-    lines = read_lines(path, "numbers; is it a .mat or .npz file?")
-    rows = [line for line in lines if line.split("#")[0].strip()]
+    text = text_of(path, "numbers; is it a .mat or .npz file?")
+    if _OTHER_ENDS.search(text):
+        text = "\n".join(text.splitlines())
+    first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")
     reason = "none"
-    if rows:
-        dtype = (np.int64 if all(map(_are_whole, rows)) else
-                 np.uint64 if all(_are_whole(row, 0, 2**64) for row in rows) else np.float64)
+    if first:
         try:
             return _single(path, np.loadtxt(
-                rows, dtype, delimiter="," if "," in rows[0] else None, ndmin=2), TEXT)
+                io.StringIO(text), _type_of(text), delimiter="," if "," in first else None,
+                ndmin=2), TEXT)
         except (ValueError, OverflowError) as error:
             # Its rows count from 0 here, and from 1 if a row is too short.
             reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
     raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
                      "--per-query is not read back; --save keeps what commands need"
-                     if rows and rows[0].startswith("query,identity,") else
-                     "start other lines with #")
+                     if first.startswith("query,identity,") else "start other lines with #")
 
 
-def _are_whole(row: str, least: int = -2**63, end: int = 2**63) -> bool:
-    """Return whether numbers are 64-bit integers; of others numpy 1 makes some, and warns."""
-    numbers = row.split("#")[0].replace(",", " ").split()
-    return all(_WHOLE.fullmatch(number) and least <= int(number) < end for number in numbers)
+def _type_of(text: str) -> type[np.int64 | np.uint64 | np.float64]:
+    """Return the type of these numbers: of others numpy 1 makes whole ones, and warns."""
+    text = _COMMENT.sub("", text) if "#" in text else text
+    if _NO_DIGIT.search(text):
+        return np.float64
+    large = _LARGE.findall(text)
+    if any(len(digits) > 20 for _, digits in large):
+        return np.float64
+    numbers = [int(sign + digits) for sign, digits in large]
+    if all(-2**63 <= number < 2**63 for number in numbers):
+        return np.int64
+    return np.uint64 if "-" not in text and max(numbers) < 2**64 else np.float64
 
 
 def read_npy_folder(folder: Path) -> Contents:
@@ -404,4 +418,7 @@ def read_contents(path: Path) -> Contents:
     if path.suffix.lower() not in FORMATS:
         raise InputError(path, f"one of {', '.join(FORMATS)}", path.suffix or "no suffix",
                          "from Python, write numpy.savez(path, query_f=..., gallery_f=..., ...)")
-    return FORMATS[path.suffix.lower()](path)
+    contents = FORMATS[path.suffix.lower()](path)
+    size = os.path.getsize(path)
+    return replace(contents, values={key: replace(value, on_disk=size)
+                                     for key, value in contents.values.items()})

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers, errors_at
+from reid_ref.arrays.texts import text_array
 from reid_ref.disk import read_json, read_lines, unique
 from reid_ref.evaluation.lists import (
     SUFFIX, check_matrix, in_order_of_queries, find_place, places_of)
@@ -88,7 +89,7 @@ def read_groups(path: str | os.PathLike[str]) -> npt.NDArray[np.str_]:
     if not groups or "" in groups:
         where = f"{path}: line {groups.index('') + 1}" if groups else path
         raise InputError(where, "one group per query, a line each", "nothing")
-    return np.array(groups)
+    return text_array(groups, path)
 
 
 def read_n_good(path: str | os.PathLike[str]) -> Integers:

@@ -131,7 +131,8 @@ def read_array(file: BufferedReader, variable: Variable) -> npt.NDArray[Any]:
     data: Bytes
     file.seek(variable.start)
     if variable.packed:
-        data, at = _decompress(file, variable), 8 + variable.body
+        # A view, of which each cell takes a part without a copy.
+        data, at = memoryview(_decompress(file, variable)), 8 + variable.body
     else:
         room = np.empty(variable.size, np.uint8)
         data, at = room.data[:file.readinto(room.data)], variable.body

@@ -17,6 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, errors_at
+from reid_ref.arrays.texts import text_array
 from reid_ref.files.formats import Contents
 from reid_ref.files.image_names import form_of, listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
@@ -167,7 +168,8 @@ def _together(role: str, arrays: list[StoredArray],
         _AND.join(part.where for part in parts),
         (sum(part.shape[0] for part in parts), *parts[0].shape[1:]),
         np.result_type(*(part.dtype for part in parts)),
-        lambda: np.concatenate([part.read() for part in parts]))]
+        lambda: np.concatenate([part.read() for part in parts]),
+        on_disk=sum({part.on_disk for part in parts}))]
 
 
 def _turned(role: str, path: Path, value: StoredArray, several: bool) -> StoredArray:
@@ -188,7 +190,7 @@ def _mapped(role: str, name: str, keys: Mapping[str, StoredArray]) -> StoredArra
         return StoredArray.of(name, np.array(int(name)))
     if name not in keys and role.endswith("paths") and path.exists():
         listed = names_in_folder(path, path) if path.is_dir() else listed_names(path)
-        return StoredArray.of(name, np.array(listed, dtype=np.str_))
+        return StoredArray.of(name, text_array(listed, name))
     check_choice(name, f"names: {role}", keys)
     return keys[name]
 

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_array, optional_module
+from reid_ref.arrays import InputError, as_array, memory, optional_module
 from reid_ref.arrays.convert import numpy_lacks
 from reid_ref.files.batches import named_arrays
 from reid_ref.files.numpy_pickles import STAND_INS, NotPlain, unwrapped
+from reid_ref.files.pickle_sizes import Oversized, check_pickles
 from reid_ref.files.stored_arrays import StoredArray, pickled
 from reid_ref.files.trusted import torch_remedy
 
@@ -47,7 +48,12 @@ def read_tensors(path: Path) -> dict[str, StoredArray]:
                          remedy=f'pip install --upgrade torch, {otherwise}')
     load = partial(_load, torch, path)
     try:
+        check_pickles(path)
         return named_arrays(unwrapped(load(STAND_INS)), path, path.stem, _stored)
+    except (Oversized, MemoryError) as error:
+        raise InputError(path, "a file of torch.save", str(error) or "more than memory holds",
+                         "save its features, distances and labels as arrays, with "
+                         "numpy.savez(...)") from None
     except NotPlain as error:
         where = ": ".join(filter(None, (str(path), ".".join(map(str, error.keys[:3])))))
         raise InputError(where, "arrays of numbers or text", error.reason,
@@ -63,7 +69,8 @@ def _load(torch: Any, path: Path, names: Mapping[str, Any]) -> Any:
     """Return what torch's reader of weights makes of a file; `names`: further names, by object."""
     with path.open("rb") as file:
         mapped = file.read(4) == b"PK\x03\x04"     # torch 1.5 and older wrote no zip archive
-    with torch.serialization.safe_globals([(value, name) for name, value in names.items()]):
+    with (torch.serialization.safe_globals([(value, name) for name, value in names.items()]),
+          memory.limited(memory.most_for(path.stat().st_size))):
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
 
 

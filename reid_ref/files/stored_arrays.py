@@ -19,6 +19,7 @@ from reid_ref.arrays import (
     InputError, Integers, as_integers, as_names, as_vector, check_length, check_same_length,
     memory)
 from reid_ref.arrays.stored import in_rows
+from reid_ref.arrays.texts import check_width
 from reid_ref.labels import Labels
 
 _SMALL = 2**26        # bytes of an array that is read whole, though some rows are needed
@@ -51,7 +52,7 @@ class StoredArray:
     is why it cannot be read. `size`: the bytes that this takes, if more than by its shape.
     `dataset` gives rows without reading the whole, and `head` the first ones, or None. `turned`:
     the array is the transpose of what is stored. `parts`: of a list of arrays that was stored, the
-    rows of each.
+    rows of each. `on_disk`: the bytes of the file, which may be far smaller than what it packs.
     """
 
     where: str
@@ -64,6 +65,7 @@ class StoredArray:
     turned: bool = False
     head: Callable[[int], Any] = lambda n: None
     parts: tuple[int, ...] = ()
+    on_disk: int = 2**62
 
     @classmethod
     def refused(cls, error: InputError) -> StoredArray:
@@ -184,8 +186,9 @@ class StoredArray:
         """Read one name per image."""
         if self.refusal:
             raise self.refusal
-        memory.check_fits(2 * math.prod(self.shape) * self.dtype.itemsize, self.where, "names",
-                          "leave them out")
+        check_width(self.dtype.itemsize // 4, self.where)
+        self._check_size(2 * math.prod(self.shape) * self.dtype.itemsize, "names",
+                         "leave them out")
         return as_names(np.ravel(self.read()), self.where)
 
     def length(self) -> int:
@@ -203,9 +206,13 @@ class StoredArray:
                 "first, e.g. numpy.unique(names, return_inverse=True)[1]")
         whole = math.prod(max(n, 1) for n in self.shape) * self.dtype.itemsize
         n_bytes = whole if whole >= 2**63 else max(self.size, n_read * self.dtype.itemsize)
-        memory.check_fits(
-            n_bytes, self.where, f"an array of shape {self.shape} and dtype {self.dtype}",
-            "features and distances in .npy or HDF5 files are read in parts")
+        self._check_size(n_bytes, f"an array of shape {self.shape} and dtype {self.dtype}",
+                         "features and distances in .npy or HDF5 files are read in parts")
+
+    def _check_size(self, n_bytes: int, what: str, remedy: str) -> None:
+        """Refuse to read more than is free, or far more than the file has."""
+        memory.check_fits(n_bytes, self.where, what, remedy)
+        memory.check_share(n_bytes, self.on_disk, self.where, what, "save it uncompressed")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import is_only_ignored
-from reid_ref.disk import PathLike, path_of, read_lines, unique, whole_files
+from reid_ref.disk import PathLike, check_json, path_of, text_of, unique, whole_files
 from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result.statuses import STATUSES
@@ -96,9 +96,10 @@ def read_values(path: PathLike) -> Values:
 
 def _read_object(path: PathLike) -> dict[str, Any]:
     """Return the object of a JSON file, whose version is this one."""
+    text = text_of(path_of(path), EXPECTED)
+    check_json(path, text)
     try:
-        value = json.loads("\n".join(read_lines(path_of(path), EXPECTED)),
-                           object_pairs_hook=partial(unique, path, "key"))
+        value = json.loads(text, object_pairs_hook=partial(unique, path, "key"))
     except InputError:
         raise
     except (ValueError, RecursionError) as error:

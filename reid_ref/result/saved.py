@@ -10,6 +10,7 @@ import numpy.typing as npt
 from reid_ref._version import __version__
 from reid_ref.arrays import Doubles, InputError, check_choice, errors_at, warn
 from reid_ref.arrays.memory import check_fits
+from reid_ref.arrays.texts import text_array
 from reid_ref.conventions import CHOICES, Convention
 from reid_ref.disk import PathLike
 from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
@@ -114,8 +115,8 @@ def _of_one(file: Values) -> Result:
         "gallery", "gallery_junk", "gallery_distractors")))
     convention = _convention(file)
     signature = _signature(file, convention)
-    names = (*STATUSES, *status)
-    asked = Asked(np.array(status, dtype=f"<U{max(map(len, names))}"), identity, camera)
+    names = text_array((*STATUSES, *status), f"{file.where}: queries: status")
+    asked = Asked(names[len(STATUSES):], identity, camera)
     labels = file.inside("labels", Fingerprints._fields)
     fingerprints = Fingerprints(*(
         Checksums(*(labels.inside(side, Checksums._fields).value(column, form.CRC)

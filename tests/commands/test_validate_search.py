@@ -13,6 +13,7 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
 from reid_ref.cli import main
+from reid_ref.commands.validate.compute import search
 from reid_ref.commands.validate.compute.search import Trials, run_search, searched
 from reid_ref.commands.validate.show.search import as_search
 from reid_ref.datasets.published import parse_figure
@@ -266,6 +267,16 @@ def test_a_misprint_is_no_way():
     found = quiet(reid_ref.validate, made(), f"{rank1}/{100 * result.mAP:.2f}", search=False)
     assert not found.possible and found.hit_counts[0].rounding == "no"
     assert found_of(f"{rank1}/{100 * result.mAP:.2f}").ways == ()
+
+
+def test_many_images_are_not_reranked(monkeypatch):
+    monkeypatch.setattr(search, "_MOST_RERANKED", 3)
+    trials = Trials(("Rank-1", "mAP"))
+    quiet(run_search, made(), [CONVENTIONS["torchreid"]], trials)
+    reranked = {name for name, each in VARIATIONS.items() if each.kind == "re-ranking"}
+    assert reranked and all("with each" in trials.left_out[name] for name in reranked)
+    assert trials.tried and not reranked & {name for each in trials.tried
+                                            for name in each.way.variations}
 
 
 def test_pairs_of_the_declared_list():

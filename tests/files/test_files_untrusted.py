@@ -20,7 +20,7 @@ from reid_ref.arrays import memory
 from reid_ref.datasets import read_labels, read_list
 from reid_ref.datasets.driver_files import read_inputs
 from reid_ref.datasets.oxford import evaluate_query
-from reid_ref.files import formats, read_result
+from reid_ref.files import read_result
 from reid_ref.files.lists import read_index_lists
 from tests.cases import peak
 from tests.files.test_files import (
@@ -169,7 +169,7 @@ def half_written(h5py, file):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit needs /proc")
 def test_headers_take_one_gigabyte_at_most():
-    with formats._one_gigabyte():
+    with memory.limited(2**30):
         assert len(np.empty(2**28, np.uint8)) == 2**28
         with pytest.raises(MemoryError):
             np.empty(2**31, np.uint8)
@@ -182,7 +182,7 @@ def test_threads_that_read_headers_leave_no_limit():
     before = resource.getrlimit(resource.RLIMIT_AS)
 
     def read(seconds):
-        with formats._one_gigabyte():
+        with memory.limited(2**30):
             time.sleep(seconds)
 
     with ThreadPoolExecutor(4) as pool:

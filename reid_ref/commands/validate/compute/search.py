@@ -27,6 +27,8 @@ from reid_ref.variations import (
 AROUND = 2
 #: The share of accidents above which no sentence is written: docs/check_a_paper.md.
 ACCIDENTS = .05
+#: Images above which re-ranking, whose time grows with their square, is not tried.
+_MOST_RERANKED = 100_000
 
 
 class FoundWay(NamedTuple):
@@ -140,7 +142,7 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
                depth: int = 1, max_memory: int | str | None = None,
                progress: Progress | None = None) -> None:
     """Try the variations that apply to a file; `trials` grows, and `progress` counts passes."""
-    chains, reasons = chains_that_apply(data, chains_of(every_variation().values(), depth))
+    chains, reasons = _chains(data, depth)
     trials.left_out.update(reasons)
     groups = passes_of(chains)
     trials.waiting[:] = chains
@@ -159,7 +161,18 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
 
 def n_passes(data: ResultFile, depth: int) -> int:
     """Return how many passes a search makes."""
-    return len(passes_of(chains_that_apply(data, chains_of(every_variation().values(), depth))[0]))
+    return len(passes_of(_chains(data, depth)[0]))
+
+
+def _chains(data: ResultFile, depth: int) -> tuple[list[Chain], dict[str, str]]:
+    """Return what to try, and why other variations are not tried."""
+    every, n_images = every_variation(), len(data.query) + len(data.gallery)
+    large = {name: f"compares each of {n_images:,} images with each; reid-ref rerank does it"
+             for name, each in every.items()
+             if each.kind == "re-ranking" and n_images > _MOST_RERANKED}
+    chains, reasons = chains_that_apply(data, chains_of(
+        [each for name, each in every.items() if name not in large], depth))
+    return chains, reasons | large
 
 
 def searched(trials: Trials, figure: Figure, counts: Iterable[int]) -> Search:

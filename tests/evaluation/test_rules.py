@@ -465,3 +465,16 @@ def test_one_name_under_two_identities_is_named():
     reid_ref.evaluate_distances(  # or where names play no part
         distances, query, gallery,
         convention=CONVENTIONS["torchreid-function"].replace(ignored=()))
+
+
+@pytest.mark.parametrize(("camera", "candidates", "mAP"), [
+    (2, [1, 2], 1),      # no candidate: the good image is the first
+    (1, [0, 1, 2], 0)])  # ignored by its camera: it has the only place
+def test_images_that_are_no_candidates_take_no_place(camera, candidates, mAP):
+    """As docs/files.md has it of `cut=before-ignoring`."""
+    rule = CONVENTIONS["torchreid-function"].replace(
+        top_k=1, cut="before-ignoring", recall="found", unmatched="zero")
+    result = reid_ref.evaluate_distances(
+        [[0, 1, 2]], Labels([7], [1]), Labels([7, 7, 9], [camera, 3, 2]), convention=rule,
+        lists=Candidates([candidates], n_gallery=3))
+    assert result.mAP == mAP

@@ -11,28 +11,28 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.commands.compare.compute.answer import Compared
+from reid_ref.analysis.compare.answer import Compared
+from reid_ref.analysis.validate.figures import Figures
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
 from reid_ref.commands.crosscheck.command import Answered, Tested
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
+from reid_ref.commands.evaluate.show.means import MeanAnswer
 from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
 from reid_ref.commands.explain.command import Explained
 from reid_ref.commands.protocols import ProtocolRecord, ProtocolRecords
 from reid_ref.commands.rerank import Rerank
-from reid_ref.commands.evaluate.show.means import MeanAnswer
 from reid_ref.commands.scripts.show import DriverLines, Scripts
 from reid_ref.commands.thresholds import ThresholdAnswer
 from reid_ref.commands.ties import TieAnswer
-from reid_ref.commands.validate.compute.figures import Figures
 from reid_ref.commands.validate.show import FigureVerdicts, Validated
 from reid_ref.console.answers import SCHEMA
 from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import Counts, Fingerprints, Means, PerQuery, Ranks
-from reid_ref.result.means import AVERAGES
 from reid_ref.result.form import OF_CHANCES, OF_RANKS, PAIRS, QUERIES, SAVED
+from reid_ref.result.means import AVERAGES
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.

@@ -4,16 +4,16 @@ from reid_ref import (
     compat, datasets, drawing as figures, files, matlab, metric_learning, protocols, statistics,
     testing)
 from reid_ref._version import __version__
+from reid_ref.analysis import crosscheck as crosschecking
+from reid_ref.analysis.compare import compare
+from reid_ref.analysis.compare.answer import Comparison, Comparisons
+from reid_ref.analysis.crosscheck import crosscheck
+from reid_ref.analysis.doctor import doctor
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.explain import explain
+from reid_ref.analysis.validate import validate
 from reid_ref.arrays import InputError
-from reid_ref.commands.compare.compute.answer import Comparison, Comparisons
-from reid_ref.commands.compare.compute import compare
-from reid_ref.commands.crosscheck import compute as crosschecking
-from reid_ref.commands.crosscheck.compute import crosscheck
-from reid_ref.commands.doctor.compute import doctor
-from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.commands.evaluate.show import rows as formats
-from reid_ref.commands.explain.compute import explain
-from reid_ref.commands.validate.compute import validate
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import oxford, published
 from reid_ref.datasets.pooling import pool_queries
@@ -34,8 +34,8 @@ from reid_ref.protocols.evaluation import average_trials, evaluate_protocol
 from reid_ref.protocols.person_search import evaluate_person_search
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
 from reid_ref.result import Counts, PerQuery, Result
-from reid_ref.result.saved import load
 from reid_ref.result.runs import Runs, runs, splits
+from reid_ref.result.saved import load
 from reid_ref.statistics import Interval
 from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresholds_distances
 from reid_ref.thresholds.values import Thresholds

@@ -16,8 +16,8 @@ import pytest
 from scipy.io import savemat
 
 import reid_ref
+from reid_ref.analysis.compare.answer import COLUMNS
 from reid_ref.cli.parser import make_parser
-from reid_ref.commands.compare.compute.answer import COLUMNS
 from reid_ref.files import LAYOUTS, SEPARATE, Layout
 from reid_ref.files.layouts import role_of
 from tests.documents import ROOT, command, run_page

@@ -12,7 +12,7 @@ ROOMS = (
     "conventions", "measures", "signature",
     "result", "distances", "evaluation", "thresholds", "reranking",
     "metric_learning", "files", "datasets", "protocols", "compat", "testing", "variations",
-    "drawing", "console", "commands", "cli", "__main__")
+    "analysis", "drawing", "console", "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.
@@ -20,8 +20,7 @@ STAGES = ("compute", "show", "request", "command")
 #: Commands that take another one's room: gates take what they test by; `plot` and `report`
 #: stand last and show what the others compute.
 TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "validate": {"gate"}, "explain": {"gate"},
-         "gate": {"compare", "doctor"},
-         "plot": {"evaluate"}, "report": {"compare", "doctor", "evaluate"}}
+         "plot": {"evaluate"}, "report": {"evaluate"}}
 
 
 def modules(folder):

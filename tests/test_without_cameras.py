@@ -227,7 +227,7 @@ def test_validate_leaves_out_what_needs_cameras(plain):
 
 
 def test_the_doctor_has_one_note(plain, files, capsys):
-    from reid_ref.commands.doctor.compute import doctor
+    from reid_ref.analysis.doctor import doctor
 
     assert [(finding.key, finding.severity) for finding in doctor(plain)] == [
         ("doctor:no-cameras", "note")]

@@ -7,8 +7,8 @@ import numpy as np
 
 import reid_ref
 from reid_ref import Labels, ResultFile
-from reid_ref.commands.validate.compute import quick_conventions, validate_file
-from reid_ref.commands.validate.compute.search import Trials, run_search
+from reid_ref.analysis.validate import quick_conventions, validate_file
+from reid_ref.analysis.validate.search import Trials, run_search
 from reid_ref.datasets.published import parse_figure
 
 #: 2304 dimensions have halves, thirds and quarters.

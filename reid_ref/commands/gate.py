@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from reid_ref.analysis.compare import compare_systems
+from reid_ref.analysis.doctor import WARNED_OF, findings_of_conventions
+from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import InputError, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.commands.compare.compute import compare_systems
-from reid_ref.commands.doctor.compute import WARNED_OF, findings_of_conventions
-from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.console import options as common
 from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr

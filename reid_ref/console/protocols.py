@@ -17,7 +17,6 @@ from reid_ref.labels import Labels
 from reid_ref.protocols import (
     Protocol, average_trials, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
     read_trials)
-from reid_ref.protocols.record import Given
 from reid_ref.protocols.records import gives, protocols_of
 from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
@@ -63,12 +62,7 @@ def chosen(protocol: Protocol, request: Request | None = None,
 
 def option_of_trials(protocol: Protocol) -> str:
     """Return the option that a command needs, if it needs one."""
-    return f" --trials {name}" if (name := file_of_trials(protocol)) else ""
-
-
-def file_of_trials(protocol: Protocol) -> str:
-    """Return the name of the data set's file without which nothing can be evaluated, if any."""
-    return protocol.trials.file if isinstance(protocol.trials, Given) else ""
+    return f" --trials {name}" if (name := protocol.file_of_trials) else ""
 
 
 def requested_protocol(request: Request) -> Protocol | None:
@@ -76,8 +70,8 @@ def requested_protocol(request: Request) -> Protocol | None:
     if request.protocol is None:
         return None
     protocol = protocol_or_file(request.protocol, "--protocol")
-    if file_of_trials(protocol) and request.trials is None:
-        raise InputError("--trials", f"{file_of_trials(protocol)}, which comes with the data set",
+    if protocol.file_of_trials and request.trials is None:
+        raise InputError("--trials", f"{protocol.file_of_trials}, which comes with the data set",
                          "none", f"see reid-ref protocols {protocol.name}")
     return protocol
 

@@ -1,7 +1,7 @@
 """Figures that others published: what was printed, where, and whether any ranking can have it.
 
 Aim: a printed Rank-1 or mAP can be looked up with its evaluator, and put to the test by
-`reid_ref.commands.validate.compute`.
+`reid_ref.analysis.validate`.
 
 Conventions: figures are percent and kept as text, because the number of printed decimals
 matters. Nothing is corrected: a figure that cannot be right keeps its digits, and its

@@ -264,6 +264,11 @@ class Protocol:
                                      "expectation", choice_text(getattr(convention, choice)))
 
     @property
+    def file_of_trials(self) -> str:
+        """The name of the data set's file without which nothing can be evaluated, if any."""
+        return self.trials.file if isinstance(self.trials, Given) else ""
+
+    @property
     def reading(self) -> Reading:
         """What `reid_ref.read` needs to know of the protocol."""
         return Reading(self.sides, any(part.query.drawn is False for part in self.parts))

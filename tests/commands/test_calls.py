@@ -35,10 +35,10 @@ def test_validate_is_the_command():
 
 
 def test_crosscheck_arrays_and_a_function():
-    import reid_ref.commands.crosscheck.compute  # the room does not hide the function
+    import reid_ref.analysis.crosscheck  # the room does not hide the function
 
     found = reid_ref.crosscheck(
         HAND, lambda distances, query, gallery: ([0., 1., 1.], (1 / 2 + 2 / 3) / 2))
     assert (found.verdict, found.evaluator) == ("equal", "<lambda>")
     refused("metric", "unknown 'manhattan'", reid_ref.crosscheck, HAND, len, metric="manhattan")
-    assert reid_ref.commands.crosscheck.compute.crosscheck is reid_ref.crosscheck
+    assert reid_ref.analysis.crosscheck.crosscheck is reid_ref.crosscheck

@@ -12,7 +12,7 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.commands.compare.compute.answer import COLUMNS, shown_columns
+from reid_ref.analysis.compare.answer import COLUMNS, shown_columns
 from reid_ref.commands.compare.show import as_text, cell
 from reid_ref.statistics import holm
 from tests import cases

@@ -18,8 +18,7 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.text.plain import json_values
-from reid_ref.commands.crosscheck.compute import TOOLBOXES, crosscheck as crosscheck_data
+from reid_ref.analysis.crosscheck import TOOLBOXES, crosscheck as crosscheck_data
 from reid_ref.commands.crosscheck.command import as_text
 from reid_ref.conventions import TOOLBOXES as TOOLBOXES_OF
 from reid_ref.distances import distance_matrix
@@ -28,6 +27,7 @@ from reid_ref.testing.arguments import fed
 from reid_ref.testing.arrays import MAX_RANK, Arrays
 from reid_ref.testing.importing import load_evaluator
 from reid_ref.testing.walk import WORDS
+from reid_ref.text.plain import json_values
 from tests.cases import market_like, nearly_tied
 from tests.installed import version_of
 from tests.nightly import cases

@@ -8,8 +8,8 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels, ResultFile
-from reid_ref.commands.doctor.compute import SMALL_SAMPLE, doctor, findings_of_conventions
-from reid_ref.commands.doctor.compute.sample import draw_sample, share_nearer
+from reid_ref.analysis.doctor import SMALL_SAMPLE, doctor, findings_of_conventions
+from reid_ref.analysis.doctor.sample import draw_sample, share_nearer
 from reid_ref.evaluation.how import How
 from reid_ref.files import RankedLists
 from tests.cases import save_features

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
-from reid_ref.commands.doctor.compute import OF_CAMERAS
-from reid_ref.commands.doctor.compute.labels import label_findings
+from reid_ref.analysis.doctor import OF_CAMERAS
+from reid_ref.analysis.doctor.labels import label_findings
 from reid_ref.datasets import FINGERPRINTS
 from tests.cases import save_features
 from tests.commands.common import command

@@ -7,10 +7,10 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.commands.doctor.compute import doctor, findings_of_conventions
-from reid_ref.commands.doctor.compute.sample import draw_sample
-from reid_ref.commands.doctor.compute.shifts import camera_traces
-from reid_ref.commands.doctor.compute.sides import share_separated
+from reid_ref.analysis.doctor import doctor, findings_of_conventions
+from reid_ref.analysis.doctor.sample import draw_sample
+from reid_ref.analysis.doctor.shifts import camera_traces
+from reid_ref.analysis.doctor.sides import share_separated
 from tests.commands.common import FIXTURES, table
 from tests.commands.test_doctor import (
     RNG, features, labels, of, of_distances, of_features)

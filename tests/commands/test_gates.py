@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
-from reid_ref.commands.doctor.compute import findings_of_conventions
+from reid_ref.analysis.doctor import findings_of_conventions
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How
 from tests.cases import save, save_features

@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref import CONVENTIONS
-from reid_ref.commands.validate.compute.figures import benchmark_of, find_doubt, check_all
+from reid_ref.analysis.validate.figures import benchmark_of, find_doubt, check_all
 from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.published import by_key, find, load

@@ -15,9 +15,9 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.cli import main
-from reid_ref.commands.validate.compute import (
+from reid_ref.analysis.validate import (
     Way, _candidates, _share_near, by_far_the_closest, validate_file)
+from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
 from reid_ref.datasets.published import (

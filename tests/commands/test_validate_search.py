@@ -12,9 +12,9 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
+from reid_ref.analysis.validate import search
+from reid_ref.analysis.validate.search import Trials, run_search, searched
 from reid_ref.cli import main
-from reid_ref.commands.validate.compute import search
-from reid_ref.commands.validate.compute.search import Trials, run_search, searched
 from reid_ref.commands.validate.show.search import as_search
 from reid_ref.datasets.published import parse_figure
 from reid_ref.ranking.ranked_lists import RankedLists
@@ -362,7 +362,7 @@ def test_ctrl_c_gives_what_was_found_so_far(small, capsys, monkeypatch):
         if len(calls) > 3:
             raise KeyboardInterrupt
         return real(*arguments)
-    monkeypatch.setattr("reid_ref.commands.validate.compute.search.outcomes_of", interrupted)
+    monkeypatch.setattr("reid_ref.analysis.validate.search.outcomes_of", interrupted)
     words = small, "--published", "10/20", "--convention", "torchreid"
     status, out, _ = run(capsys, *words, "--json")
     search = json.loads(out)["search"]

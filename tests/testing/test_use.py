@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reid_ref import testing
-from reid_ref.commands.crosscheck.compute.made import crosscheck_made
+from reid_ref.analysis.crosscheck.made import crosscheck_made
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.testing.__main__ import main
 from reid_ref.testing.checks import CHECKS

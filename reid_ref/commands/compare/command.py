@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reid_ref.analysis.compare import compare_systems
+from reid_ref.analysis.compare.answer import Compared
 from reid_ref.arrays import InputError, warn
-from reid_ref.commands.compare.compute import compare_systems
-from reid_ref.commands.compare.compute.answer import Compared
 from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer

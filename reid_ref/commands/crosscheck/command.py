@@ -5,9 +5,9 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from reid_ref.analysis.crosscheck import CrossCheck, crosscheck
+from reid_ref.analysis.crosscheck.made import crosscheck_made
 from reid_ref.arrays import InputError
-from reid_ref.commands.crosscheck.compute import CrossCheck, crosscheck
-from reid_ref.commands.crosscheck.compute.made import crosscheck_made
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import LISTS, NO_FILES, SAVED, Request, narrowed, option

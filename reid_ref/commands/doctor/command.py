@@ -5,9 +5,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reid_ref.commands.doctor.compute import doctor, most_serious_first, skipped_checks
-from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.labels import label_findings
+from reid_ref.analysis.doctor import doctor, most_serious_first, skipped_checks
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.labels import label_findings
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
 from reid_ref.console.protocols import hint

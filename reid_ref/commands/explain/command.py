@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reid_ref.analysis.explain import AP_DIGITS, Explanation, as_variation, explain
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
-from reid_ref.commands.explain.compute import AP_DIGITS, Explanation, as_variation, explain
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reid_ref.analysis.compare import compare
+from reid_ref.analysis.compare.answer import Comparisons
+from reid_ref.analysis.doctor import doctor
+from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import (
     Doubles, InputError, Integers, each_warning_once, ignored, warn, warnings_to)
-from reid_ref.commands.compare.compute import compare
-from reid_ref.commands.compare.compute.answer import Comparisons
-from reid_ref.commands.doctor.compute import doctor
-from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, lacking_cameras
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.results import LAST_RANK, DistanceSample, distance_sample

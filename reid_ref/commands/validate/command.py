@@ -5,13 +5,13 @@ import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reid_ref.arrays import InputError
-from reid_ref.commands import gate as gates
-from reid_ref.commands.validate.compute import (
+from reid_ref.analysis.validate import (
     Validation, check_same_images, quick_conventions, search_file, validate_dataset,
     validate_file, validate_protocol, warn_other_queries, with_search)
-from reid_ref.commands.validate.compute.figures import check_all
-from reid_ref.commands.validate.compute.search import Trials, n_passes
+from reid_ref.analysis.validate.figures import check_all
+from reid_ref.analysis.validate.search import Trials, n_passes
+from reid_ref.arrays import InputError
+from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
     FigureVerdict, FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
 from reid_ref.commands.validate.show.figures import as_list, as_page
@@ -22,10 +22,10 @@ from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS, Fingerprint
 from reid_ref.datasets.benchmarks import counted_benchmark
+from reid_ref.datasets.pooling import read_multi_query
 from reid_ref.datasets.printed import results_on
 from reid_ref.datasets.published import (
     Figure, Published, by_key, find, is_figure, paper_figure, parse_figure, read_figures)
-from reid_ref.datasets.pooling import read_multi_query
 from reid_ref.disk import read_lines
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS

@@ -12,8 +12,8 @@ from PIL import Image
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
+from reid_ref.analysis.compare.answer import p_text, shown_columns
 from reid_ref.cli import main
-from reid_ref.commands.compare.compute.answer import p_text, shown_columns
 from reid_ref.commands.report import show as html
 from reid_ref.commands.report.compute import NO_DISTANCES
 from tests.commands.report.seen import (

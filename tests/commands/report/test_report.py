@@ -6,7 +6,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, IndexLists, Labels
-from reid_ref.commands.compare.compute.answer import shown_columns
+from reid_ref.analysis.compare.answer import shown_columns
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.conventions import IGNORED
 from tests.cases import market_like

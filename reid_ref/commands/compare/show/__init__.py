@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from string import ascii_lowercase
 
-from reid_ref.commands.compare.compute.answer import (
+from reid_ref.analysis.compare.answer import (
     COLUMNS, HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons,
     ends, shown_columns, too_few)
 from reid_ref.console.confidence import NOUNS

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reid_ref.commands.compare.compute.answer import Compared, too_few
+from reid_ref.analysis.compare.answer import Compared, too_few
 from reid_ref.commands.compare.show import (
     block, cell, comments, legend_lines, marks_of, words_of_caption)
 from reid_ref.text import by_reason, row, signature_rows

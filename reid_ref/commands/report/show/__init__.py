@@ -17,9 +17,9 @@ import numpy as np
 
 from reid_ref import drawing as figures
 from reid_ref._version import __version__
-from reid_ref.arrays import ignored, optional_module, warnings_to
-from reid_ref.commands.compare.compute.answer import (
+from reid_ref.analysis.compare.answer import (
     HOW_METHODS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, shown_columns, too_few)
+from reid_ref.arrays import ignored, optional_module, warnings_to
 from reid_ref.commands.evaluate import show as evaluate
 from reid_ref.commands.evaluate.compute import pair_matrices
 from reid_ref.commands.evaluate.show.rows import per_query_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from reid_ref.commands.validate.compute.figures import DoubtRow, Figures
+from reid_ref.analysis.validate.figures import DoubtRow, Figures
 from reid_ref.datasets.benchmarks import BENCHMARKS, ImageCounts, benchmark_named
 from reid_ref.datasets.published import RANKS, Published, nearest
 from reid_ref.protocols import PROTOCOLS

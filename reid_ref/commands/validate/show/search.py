@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from reid_ref.commands.validate.compute.search import ACCIDENTS, AROUND, FoundWay, Search
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay, Search
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.datasets.published import Figure
 from reid_ref.text import with_reasons, wrap

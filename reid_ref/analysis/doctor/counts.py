@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from reid_ref.commands.doctor.compute.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.datasets.fingerprints import Recognised, SetCounts, count
 from reid_ref.labels import Labels
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.sample import Sample
 from reid_ref.arrays import Doubles
-from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.sample import Sample
 from reid_ref.labels import DISTRACTOR, Labels, cameras_of
 
 Array = npt.NDArray[Any]

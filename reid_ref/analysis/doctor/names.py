@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import Integers
-from reid_ref.commands.doctor.compute.finding import Finding
 from reid_ref.files.image_names import FORMS, form_of
 from reid_ref.labels import JUNK, Labels
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.sample import Sample, shares_nearer
+from reid_ref.analysis.doctor.sides import norms_of_sides
 from reid_ref.arrays import Doubles
-from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.sample import Sample, shares_nearer
-from reid_ref.commands.doctor.compute.sides import norms_of_sides
 from reid_ref.evaluation.how import NORMALISED, How
 from reid_ref.evaluation.norms import some_names
 from reid_ref.evaluation.ranked import lengths

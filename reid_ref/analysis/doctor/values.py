@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles
-from reid_ref.commands.doctor.compute.copies import (
+from reid_ref.analysis.doctor.copies import (
     EQUAL, copied_rows, copies, identical_distances)
-from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.norms import (
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.norms import (
     OfNorms, SampleFeatures, norms_of_a_file)
-from reid_ref.commands.doctor.compute.order import MIN_QUERIES, part_at_chance, two_modes
-from reid_ref.commands.doctor.compute.sample import SAMPLE, draw_sample, shares_nearer
-from reid_ref.commands.doctor.compute.shifts import camera_shift, identity_shift
-from reid_ref.commands.doctor.compute.sides import sides_apart, softmax_outputs
+from reid_ref.analysis.doctor.order import MIN_QUERIES, part_at_chance, two_modes
+from reid_ref.analysis.doctor.sample import SAMPLE, draw_sample, shares_nearer
+from reid_ref.analysis.doctor.shifts import camera_shift, identity_shift
+from reid_ref.analysis.doctor.sides import sides_apart, softmax_outputs
+from reid_ref.arrays import Doubles
 from reid_ref.evaluation.how import NORMALISED
 from reid_ref.evaluation.result_file import ResultFile
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_count, each_warning_once
-from reid_ref.commands.compare.compute.answer import (
+from reid_ref.analysis.compare.answer import (
     SIGNIFICANT, Change, Comparison, Comparisons, Methods)
+from reid_ref.arrays import Doubles, InputError, Integers, check_count, each_warning_once
 from reid_ref.result import Result, unit_of_queries
 from reid_ref.result.systems import (
     METRICS, are_copies, results_by_name, runs_by_name, scores_of_runs, warn_copies)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.analysis.doctor.labels import has_match
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.commands.doctor.compute.labels import has_match
 from reid_ref.labels import JUNK, Labels
 
 Array = npt.NDArray[Any]

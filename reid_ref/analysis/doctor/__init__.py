@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reid_ref.analysis.doctor.finding import SEVERITIES, Finding
+from reid_ref.analysis.doctor.labels import label_findings
+from reid_ref.analysis.doctor.norms import raw_features
+from reid_ref.analysis.doctor.sample import draw_sample
+from reid_ref.analysis.doctor.values import check_values
 from reid_ref.arrays import InputError
-from reid_ref.commands.doctor.compute.finding import SEVERITIES, Finding
-from reid_ref.commands.doctor.compute.labels import label_findings
-from reid_ref.commands.doctor.compute.norms import raw_features
-from reid_ref.commands.doctor.compute.sample import draw_sample
-from reid_ref.commands.doctor.compute.values import check_values
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import Labels

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.order import MIN_QUERIES
+from reid_ref.analysis.doctor.sample import Sample
 from reid_ref.arrays import Integers
-from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.order import MIN_QUERIES
-from reid_ref.commands.doctor.compute.sample import Sample
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, Labels
 

@@ -17,11 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reid_ref.analysis.validate.search import (
+    AROUND, Search, Trials, run_search, searched, value_of)
 from reid_ref.arrays import Doubles, InputError, check_count, each_warning_once, warn
 from reid_ref.arrays.value import Value
-from reid_ref.commands.validate.compute.search import (
-    AROUND, Search, Trials, run_search, searched, value_of)
-from reid_ref.console.protocols import file_of_trials
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions, left_out
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
@@ -300,7 +299,7 @@ def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str
         As `evaluate_protocol`; or trials that come with the data set are needed.
     """
     record = find_protocol(protocol)
-    if file := file_of_trials(record):
+    if file := record.file_of_trials:
         raise InputError("--paper", f"a figure whose protocol needs no {file}",
                          f"one of {record.name}", f"reid-ref evaluate FILE --protocol "
                          f"{record.name} --trials {file} prints the numbers to compare with")

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.sample import Sample, share_nearer
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.commands.doctor.compute.finding import Finding
-from reid_ref.commands.doctor.compute.sample import Sample, share_nearer
 
 Array = npt.NDArray[Any]
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:

@@ -36,7 +36,7 @@ NOWHERE = {
 #: What makes a benchmark of minutes or an hour a small one.
 SMALL = {"run.py": "--quick", "stages.py": ".02", "command_stages.py": ".02", "lock.py": ".02",
          "kernel.py": "", "interval_coverage.py": "--quick", "differences.py": "--quick",
-         "methods.py": "--quick"}
+         "methods.py": "--quick", "power.py": "--quick"}
 #: The exit code where it is not 0: no convention prints the figures; the gate finds a loss.
 EXIT_CODES = {"reid-ref validate": 1, "--fail-under mAP=55": 4}
 

@@ -232,7 +232,8 @@ def test_what_is_not_one_result_under_several_conventions(tmp_path):
 # ---------------------------------------------------------------- make.py on made images
 
 #: Name below the folder of the set, and the colour of the image.
-IMAGES = {"query/0002_c1s1_000451_03.jpg": (255, 0, 0), "query/0007_c2s1_000001_00.jpg": (0, 51, 0),
+IMAGES = {"query/0002_c1s1_000451_03.jpg": (255, 0, 0),
+          "query/0007_c2s1_000001_00.jpg": (0, 51, 0),
           "bounding_box_test/0002_c2s1_000301_00.jpg": (204, 0, 51),
           "bounding_box_test/-1_c1s1_000401_03.jpg": (1, 2, 3),
           "bounding_box_test/0007_c3s1_000551_00.jpg": (0, 102, 51),
@@ -270,7 +271,8 @@ def onnx(*inputs, kind=1):
 
 
 IR = """<net name="tiny" version="11"><layers>
-<layer id="0" name="in" type="Parameter" version="opset1"><data shape="1,{sizes}" element_type="f32"/>
+<layer id="0" name="in" type="Parameter" version="opset1">
+<data shape="1,{sizes}" element_type="f32"/>
 <output><port id="0" precision="FP32"/></output></layer>
 <layer id="1" name="axes" type="Const" version="opset1">
 <data element_type="i64" shape="2" offset="0" size="16"/>

@@ -207,7 +207,7 @@ def _by_convention(request: PlotRequest, groups: list[list[Path]],
     if not saved:
         return by_name
     check_same_labels({name: result for name, results in by_name.items()
-                        for result in results.values()})
+                       for result in results.values()})
     of_convention: dict[str, str] = {}
     for name, (convention,) in by_name.items():
         if convention in of_convention:

@@ -72,8 +72,8 @@ def baselines():
             ours = result(name, convention)
             interval = ours.interval("mAP")
             rows.append(
-                f"| {short(name)} | {printed.rank1} / {printed.mAP} | `{convention}` | {pair(ours)} "
-                f"| {100 * ours.value('Rank-1') - float(printed.rank1):+.2f} / "
+                f"| {short(name)} | {printed.rank1} / {printed.mAP} | `{convention}` "
+                f"| {pair(ours)} | {100 * ours.value('Rank-1') - float(printed.rank1):+.2f} / "
                 f"{100 * ours.mAP - float(printed.mAP):+.2f} "
                 f"| {points(interval.low)} .. {points(interval.high)} | {pair(result(name))} |")
     return "\n".join(rows)
@@ -101,7 +101,7 @@ def weights():
 
 def standard_errors():
     """Return the table of what the test set alone leaves open in one mAP."""
-    rows = ["| network | mAP | standard error by query | by identity | 95 % interval, by identity |",
+    rows = ["| network | mAP | standard error by query | by identity | 95 % interval |",
             "|---|--:|--:|--:|---|"]
     for name in networks():
         by_query, interval = (result(name).interval("mAP", unit=unit)
@@ -114,14 +114,14 @@ def standard_errors():
 def worth():
     """Return the table of pairs, those that are most alike first."""
     pairs = [*((of, name) for name, of in COPIES.items()), *combinations(networks(), 2)]
-    rows = ["| pair | change of mAP | standard error | 95 % interval | 0.3 points in standard errors "
-            "| smallest detectable |", "|---|--:|--:|---|--:|--:|"]
+    rows = ["| pair | difference | standard error | 0.3 points are | smallest detectable |",
+            "|---|--:|--:|---|--:|"]
     for one, other in sorted(pairs, key=lambda each: difference(*each).se):
         test = difference(one, other)
         rows.append(
-            f"| {short(one)}, {short(other)} | {points(test.difference, '+.2f')} | "
-            f"{points(test.se)} | {points(test.low, '+.2f')} .. {points(test.high, '+.2f')} | "
-            f"{.003 / test.se:.1f} | {points(test.detectable)} |")
+            f"| {short(one)}, {short(other)} | {points(abs(test.difference))} | "
+            f"{points(test.se)} | {.003 / test.se:.1f} standard errors | "
+            f"{points(test.detectable)} |")
     return "\n".join(rows)
 
 

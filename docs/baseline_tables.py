@@ -26,7 +26,9 @@ def short(name):
 def result(name, convention=COMMON):
     """Return the saved result of a network under a convention."""
     own = convention == NETWORKS[name]["conventions"][0]
-    return reid_ref.load(FOLDER / f"{name}{'' if own else f'-{convention}'}.json.gz")
+    path = f"reranked/{name}" if convention == "reranked" else (
+        name if own else f"{name}-{convention}")
+    return reid_ref.load(FOLDER / f"{path}.json.gz")
 
 
 @cache
@@ -89,6 +91,16 @@ def osnet_conventions():
     return "\n".join(rows)
 
 
+def features():
+    """Return the table of features as they come, normalised and re-ranked."""
+    rows = ["| network | `torchreid`: raw features, step | `fast-reid`: cosine, step "
+            "| `matlab`: normalised, trapezoid | the same, re-ranked |", "|---|---|---|---|---|"]
+    for name in networks():
+        rows.append(" | ".join([f"| {short(name)}", *(pair(result(name, each)) for each in (
+            "torchreid", "fast-reid", "matlab", "reranked"))]) + " |")
+    return "\n".join(rows)
+
+
 def weights():
     """Return the table of where weights lie, and their sha256."""
     rows = ["| network | repository, commit | file | sha256 |", "|---|---|---|---|"]
@@ -125,5 +137,6 @@ def worth():
     return "\n".join(rows)
 
 
-LISTS = {"baselines": baselines, "osnet-conventions": osnet_conventions, "weights": weights,
+LISTS = {"baselines": baselines, "raw-and-normalised": features,
+         "osnet-conventions": osnet_conventions, "weights": weights,
          "standard-errors": standard_errors, "worth": worth}

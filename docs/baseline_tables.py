@@ -123,12 +123,16 @@ def standard_errors():
     return "\n".join(rows)
 
 
+def pairs():
+    """Return the pairs of networks: copies with what they are copies of, and all others."""
+    return [*((of, name) for name, of in COPIES.items()), *combinations(networks(), 2)]
+
+
 def worth():
     """Return the table of pairs, those that are most alike first."""
-    pairs = [*((of, name) for name, of in COPIES.items()), *combinations(networks(), 2)]
     rows = ["| pair | difference | standard error | 0.3 points are | smallest detectable |",
             "|---|--:|--:|---|--:|"]
-    for one, other in sorted(pairs, key=lambda each: difference(*each).se):
+    for one, other in sorted(pairs(), key=lambda each: difference(*each).se):
         test = difference(one, other)
         rows.append(
             f"| {short(one)}, {short(other)} | {points(abs(test.difference))} | "

@@ -65,12 +65,29 @@ def test_the_labels_are_those_of_a_public_list():
 
 @pytest.mark.parametrize("name", make.NETWORKS)
 def test_the_printed_figures(name):
-    """The first convention meets the figure as near as two machines meet; matlab 0288's later."""
+    """The first convention meets the figure as near as two machines meet; matlab 0288's later.
+
+    Where the network that was measured has one layer more, it does not.
+    """
     network = make.NETWORKS[name]
+    near = (.1, .185) if network.complete else (.46, .81)
     for key, convention in zip(network.printed, network.conventions):
         row, result = by_key(key), reid_ref.load(kept(name, convention))
-        assert abs(100 * result.mAP - float(row.mAP)) < .085, key
-        assert abs(100 * result.value("Rank-1") - float(row.rank1)) < .185, key
+        assert abs(100 * result.mAP - float(row.mAP)) < near[0], key
+        assert abs(100 * result.value("Rank-1") - float(row.rank1)) < near[1], key
+
+
+@pytest.mark.parametrize("path", sorted((FOLDER / "reranked").iterdir()),
+                         ids=lambda path: path.stem)
+def test_reranked_results(path):
+    """Of every network that has others, with a higher mAP, on the same queries."""
+    before = reid_ref.load(kept(path.name.removesuffix(".json.gz"), "matlab"))
+    after = reid_ref.load(path)
+    assert after.signature["rerank"] == "matlab" and after.mAP > before.mAP + .05
+    assert (after.per_query.identity == before.per_query.identity).all()
+    assert len([*path.parent.iterdir()]) == sum(
+        (FOLDER / network.file(network.conventions[0])).exists() and not network.copy_of
+        for network in make.NETWORKS.values())
 
 
 def test_the_page(tmp_path):
@@ -311,6 +328,7 @@ def network(tmp_path, monkeypatch):
             (tmp_path / f"weights/tiny{suffix}").write_bytes(content)
         tiny = make.NETWORKS["osnet_x0_25"]._replace(
             name="tiny", preprocessing=preprocessing, conventions=["torchreid", "matlab"],
+            copy_of="osnet_x0_25",  # too few images to re-rank
             weights={suffix: hashlib.sha256(content).hexdigest()
                      for suffix, content in weights.items()})
         monkeypatch.setitem(make.NETWORKS, "tiny", tiny)
@@ -369,7 +387,7 @@ def test_a_folder_that_is_not_the_set(images, network, tmp_path, capsys):
 def test_an_image_that_is_none(images):
     path = images / next(iter(IMAGES))
     path.write_bytes(b"no image")
-    refused(path.name, "an image", make.pixels_of, path, "torchreid")
+    refused(path.name, "an image", make.pixels_of, path, make.NETWORKS["osnet_x0_25"])
 
 
 @pytest.mark.parametrize(("inputs", "kind", "noun"), [
@@ -435,3 +453,72 @@ def test_made_again(name, tmp_path):
     for convention, path in make.make_results(features, network, tmp_path):
         mAP, rank1, _ = make.difference(path, kept(name, convention))
         assert mAP <= MOVED[0] and rank1 <= MOVED[1], (convention, mAP, rank1)
+
+
+# ---------------------------------------------------------------- OpenVINO's old form
+
+def old_layer(number, kind, shape, data=(), **blobs):
+    """A layer of IR 3; blobs are its places in the file of weights."""
+    return (f'<layer id="{number}" name="{kind}{number}" type="{kind}"><data '
+            + " ".join(f'{name}="{value}"' for name, value in dict(data).items()) + "/><output>"
+            '<port id="9">' + "".join(f"<dim>{size}</dim>" for size in shape) + "</port></output>"
+            "<blobs>" + "".join(f'<{name} offset="{4 * start}" size="{4 * size}"/>'
+                                for name, (start, size) in blobs.items()) + "</blobs></layer>")
+
+
+OLD = {"kernel": "1,1", "strides": "1,1", "pads_begin": "0,0", "pads_end": "0,0",
+       "dilations": "1,1", "rounding_type": "ceil"}
+OLD_LAYERS = [
+    old_layer(0, "Input", (1, 2, 3, 3)),
+    old_layer(1, "ScaleShift", (1, 2, 3, 3), weights=(0, 2), biases=(2, 2)),
+    old_layer(2, "Convolution", (1, 2, 3, 3), {**OLD, "group": 2}, weights=(4, 2)),
+    old_layer(3, "Activation", (1, 2, 3, 3), {"type": "elu", "alpha": "0.5"}),
+    old_layer(4, "Eltwise", (1, 2, 3, 3), {"operation": "sum"}),
+    old_layer(5, "Pooling", (1, 2, 2, 2), {**OLD, "kernel": "2,2", "strides": "2,2",
+                                           "pool-method": "max"}),
+    old_layer(6, "ReLU", (1, 2, 2, 2), {"negative_slope": "0.0"}),
+    old_layer(7, "FullyConnected", (1, 3), {"out-size": 3}, weights=(6, 24), biases=(30, 3))]
+OLD_EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (1, 4), (4, 5), (5, 6), (6, 7)]
+
+
+def old_network(folder, layers):
+    """The two files of a network of IR 3, and its weights."""
+    edges = "".join(f'<edge from-layer="{a}" from-port="9" to-layer="{b}" to-port="{port}"/>'
+                    for port, (a, b) in enumerate(OLD_EDGES))
+    (folder / "old.xml").write_text(
+        f'<net name="old" version="3"><layers>{"".join(layers)}</layers><edges>{edges}</edges>'
+        "</net>")
+    weights = np.random.default_rng(3).standard_normal(33).astype("<f4")
+    (folder / "old.bin").write_bytes(weights.tobytes())
+    return {".xml": folder / "old.xml", ".bin": folder / "old.bin"}, weights
+
+
+def test_a_network_of_the_old_form(tmp_path):
+    """Each kind of layer, against the same in numpy."""
+    version_of("openvino")
+    paths, w = old_network(tmp_path, OLD_LAYERS)
+    images = np.random.default_rng(4).standard_normal((5, 2, 3, 3)).astype("f4")
+    scaled = images * w[:2, None, None] + w[2:4, None, None]
+    x = scaled * w[4:6, None, None]
+    x = np.where(x > 0, x, .5 * np.expm1(x)) + scaled
+    x = np.pad(x, [(0, 0), (0, 0), (0, 1), (0, 1)], constant_values=-np.inf)
+    x = np.maximum(x.reshape(5, 2, 2, 2, 2, 2).max(axis=(3, 5)), 0).reshape(5, 8)
+    expected = x @ w[6:30].reshape(3, 8).T + w[30:]
+    np.testing.assert_allclose(make.network_of(paths, (2, 3, 3))(images), expected, rtol=1e-5,
+                               atol=1e-5)
+
+
+def test_a_layer_that_is_not_known(tmp_path):
+    version_of("openvino")
+    paths, _ = old_network(tmp_path, [layer.replace("ScaleShift", "Crop") for layer in OLD_LAYERS])
+    refused("old.xml", "a network", make.network_of, paths, (2, 3, 3))
+
+
+def test_resizing_as_opencv_does(tmp_path):
+    """Half the size: the mean of four pixels of sixteen, where Pillow smooths over all."""
+    version_of("pillow")
+    from PIL import Image
+    image = np.zeros((4, 4, 3), np.uint8)
+    image[1, 1] = 200
+    small = np.asarray(make.opencv_bilinear(Image.fromarray(image), [1, 1]))
+    assert small.tolist() == [[[50, 50, 50]]]

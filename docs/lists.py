@@ -7,6 +7,7 @@ import re
 from itertools import groupby
 from pathlib import Path
 
+import baseline_tables
 import layout_pages
 import recipes
 
@@ -124,7 +125,7 @@ def variations():
 LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
          "variations": variations,
          "not-held": not_held, "reranking": reranking, "layouts": layouts,
-         "recipes": recipes.listed, "checks": checks}
+         "recipes": recipes.listed, "checks": checks, **baseline_tables.LISTS}
 
 
 def written(text):

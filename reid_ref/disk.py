@@ -13,10 +13,12 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import io
 import json
 import os
 import pkgutil
 import stat
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -29,6 +31,11 @@ from reid_ref.arrays.memory import check_fits, check_share
 PathLike = str | os.PathLike[str]
 
 _TEXT_FACTOR = 12     # bytes of memory for each byte of text while its lines are split and read
+
+#: zlib's number for the form of gzip.
+_GZIP = 31
+#: The most bytes that zlib packs in one.
+_MOST_PACKED = 1032
 
 #: While a command runs: the name of each file that it reads or is to write, by identity and use.
 _USED: dict[str, dict[tuple[int, int], str]] | None = None
@@ -106,13 +113,13 @@ def text_of(path: Path, expected: str) -> str:
     """
     try:
         check_regular(path)
-        check_fits(_TEXT_FACTOR * os.path.getsize(path), str(path), "text",
-                   "save large matrices and complete lists as .npy")
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not text"
+        text = _content(path).decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or (
+            "cut, damaged, or not packed by gzip" if isinstance(error, zlib.error) else "not text")
         raise InputError(
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
+    return io.StringIO(text, newline=None).read() if "\r" in text else text
 
 
 def read_lines(path: Path, expected: str) -> list[str]:
@@ -129,6 +136,45 @@ def check_json(path: PathLike, text: str) -> None:
     check_share(len(text) + 88 * lists + 320 * objects + 64 * pairs + 32 * text.count(","),
                 len(text), os.fspath(path), "many small lists or objects",
                 "is it the right file?")
+
+
+def is_json(path: PathLike) -> bool:
+    """Return whether a file is JSON by its name, .json, or .json.gz, packed by gzip."""
+    return os.fspath(path).lower().endswith((".json", ".json.gz"))
+
+
+def is_packed(path: PathLike) -> bool:
+    """Return whether a file is packed by gzip, by its name."""
+    return os.fspath(path).lower().endswith(".gz")
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of a text file; of a packed one no more than it tells at its end."""
+    fits = partial(check_fits, where=str(path), what="text",
+                   remedy="save large matrices and complete lists as .npy")
+    fits(_TEXT_FACTOR * os.path.getsize(path))
+    content = path.read_bytes()
+    if not is_packed(path):
+        return content
+    size = int.from_bytes(content[-4:], "little")
+    if size <= _MOST_PACKED * len(content):
+        fits(_TEXT_FACTOR * size)
+        machine = zlib.decompressobj(_GZIP)
+        unpacked = machine.decompress(content, size + 1)
+        if len(unpacked) == size and machine.eof and not machine.unused_data:
+            return unpacked
+    raise zlib.error("not one whole file")
+
+
+def pack(content: bytes) -> bytes:
+    """Pack by gzip, without a time or a name: the same content gives the same bytes.
+
+    Examples
+    --------
+    >>> pack(b"text")[4:8]
+    b'\\x00\\x00\\x00\\x00'
+    """
+    return zlib.compress(content, 9, _GZIP)
 
 
 def unique(path: PathLike, what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

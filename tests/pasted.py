@@ -156,7 +156,9 @@ def unpack(data, folder):
 
 def run(line, folder):
     """Run a line in a folder with the fixtures; make the files that it names and are not there."""
-    words = shlex.split(line)
+    words = [path for word in shlex.split(line) for path in (  # as a shell does
+        sorted(str(path.relative_to(folder)) for path in folder.glob(word)) or [word]
+        if "*" in word else [word])]
     written = {words[k + 1] for k, word in enumerate(words)
                if word in ("-o", "--save", "--per-query")}
     for name in re.findall(r"[\w/.-]+\.(?:npz|mat|pt|json|py)\b", line):

@@ -30,13 +30,15 @@ BY_SCRIPTS = {
     "docs/_build": (".ci/docs", "'^    .*sphinx-build' CONTRIBUTING.md")}
 #: Not run here, and why.
 NOWHERE = {
+    ".venv/bin/python fixtures/baselines/make.py Market-1501-v15.09.15 osnet_x0_25":
+        "needs the data set; tests/test_baselines.py runs it on a made one",
     "pip install path/to/reid-ref": "the path is the reader's; `pip install .` is run",
     "pytest boxmot_test.py": "needs a checkout of BoxMOT; tests/testing/test_forms.py runs the "
                              "file with an evaluator of the same name"}
 #: What makes a benchmark of minutes or an hour a small one.
 SMALL = {"run.py": "--quick", "stages.py": ".02", "command_stages.py": ".02", "lock.py": ".02",
          "kernel.py": "", "interval_coverage.py": "--quick", "differences.py": "--quick",
-         "methods.py": "--quick"}
+         "methods.py": "--quick", "power.py": "--quick"}
 #: The exit code where it is not 0: no convention prints the figures; the gate finds a loss.
 EXIT_CODES = {"reid-ref validate": 1, "--fail-under mAP=55": 4}
 

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from reid_ref.console.request import Request, narrowed, option
 from reid_ref.console.values import numbers
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import Convention
-from reid_ref.disk import check_targets
+from reid_ref.disk import check_targets, is_json
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
 from reid_ref.drawing.results import DistanceSample, distance_sample
@@ -31,6 +32,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.image_names import path_below
 from reid_ref.labels import QueryLists
 from reid_ref.result import Result
+from reid_ref.result.systems import check_same_labels
 from reid_ref.text import percent, row
 from reid_ref.text.numbers import whole
 
@@ -89,7 +91,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
     cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of recall. ap: AP by
     query, of one method by identity, too. cameras: each pair of cameras. distances: of the same
-    and of other identities. conventions: mAP and Rank-1 under each. rank-lists: queries and their
+    and of other identities. conventions: mAP and Rank-1 under each, of a file, or of saved results
+    of one method. rank-lists: queries and their
     nearest images. FILE is any that reid-ref evaluate reads. The same files give the same bytes.
     """
     command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
@@ -165,8 +168,7 @@ def _figure(request: PlotRequest, groups: list[list[Path]], conventions: list[Co
                 caption(curves.caption_of([*samples.values()])))
     how = common.how(request, conventions, lists)
     if request.figure == "conventions":
-        results = _for_each_system(request, groups, lambda given: _that_apply(
-            request, given.data_for("plot conventions"), how))
+        results = _by_convention(request, groups, how)
         height = curves.conventions_height(max(map(len, results.values())))
         draw, words = figures.conventions, caption("conventions")
         if named := common.named(request):
@@ -192,6 +194,29 @@ def _for_each_system(request: PlotRequest, groups: list[list[Path]],
             answers[given.name] = work(given)
     phase("drawing")
     return answers
+
+
+def _by_convention(request: PlotRequest, groups: list[list[Path]],
+                   how: How) -> dict[str, Mapping[str, Result]]:
+    """Return each method's results by convention; saved results are those of one method."""
+    def results_of(given: Given) -> Mapping[str, Result]:
+        return (given.results(how) if saved else
+                _that_apply(request, given.data_for("plot conventions"), how))
+
+    saved = all(map(is_json, itertools.chain(*groups)))
+    by_name = _for_each_system(request, groups, results_of)
+    if not saved:
+        return by_name
+    check_same_labels({name: result for name, results in by_name.items()
+                       for result in results.values()})
+    of_convention: dict[str, str] = {}
+    for name, (convention,) in by_name.items():
+        if convention in of_convention:
+            raise InputError(name, "results of one method, each under a convention of its own",
+                             f"{convention}, as {of_convention[convention]}", "leave one out")
+        of_convention[convention] = name
+    return {"": {convention: by_name[name][convention]
+                 for convention, name in of_convention.items()}}
 
 
 def _that_apply(request: PlotRequest, data: ResultFile, how: How) -> dict[str, Result]:

@@ -16,7 +16,7 @@ from reid_ref.console.request import LISTS, NO_LISTS, Request
 from reid_ref.console.terminal import names_of_arguments, phase, progress_prefix
 from reid_ref.datasets.folders import read_folder
 from reid_ref.datasets.labels import read_sides
-from reid_ref.disk import check_not_written
+from reid_ref.disk import check_not_written, is_packed
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
@@ -62,7 +62,8 @@ def names_of_results(given: list[str] | None, groups: Sequence[Sequence[Path]]) 
 
 def _names_of_files(paths: list[Path]) -> list[str]:
     """Return file names; names of folders where those are alike; whole paths at the worst."""
-    stems = [path.name if path.is_dir() else path.stem for path in paths]
+    stems = [path.name if path.is_dir() else path.with_suffix("").stem if is_packed(path) else
+             path.stem for path in paths]
     names = [path.absolute().parent.name if stems.count(stem) > 1 else stem
              for path, stem in zip(paths, stems)]
     return names if len({*names, ""}) > len(names) else list(map(str, paths))

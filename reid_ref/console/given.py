@@ -10,6 +10,7 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.console import files as console_files, protocols
 from reid_ref.console.answers import layout_and_sizes
 from reid_ref.console.request import SAVED, Request
+from reid_ref.disk import is_json
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import nearest_wrong
 from reid_ref.evaluation.result_file import ResultFile
@@ -149,7 +150,7 @@ def given_of_one(request: Request, name: str, files: list[str], alone: bool,
                  protocol: Protocol | None, later: bool = False) -> Given:
     """Return a result of files. Saved results are told by their names; ranked lists are none."""
     saved = not request.labels and (protocol is None or protocol.boxes is None) and all(
-        Path(file).suffix.lower() == ".json" for file in files)
+        map(is_json, files))
     if saved:
         return SavedGiven(request, name, files, alone)
     if protocol is not None:

@@ -14,6 +14,7 @@ from reid_ref.console.files import names_of_results
 from reid_ref.console.given import check_saved, given_of_one
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase
+from reid_ref.disk import is_json
 from reid_ref.measures import measure_names
 from reid_ref.result import Result
 from reid_ref.result.systems import METRICS
@@ -108,7 +109,7 @@ def are_named(request: Request) -> bool:
 def _named(text: str) -> tuple[str, list[str]]:
     """Return the name and the files of a system; no name of a single file."""
     path = Path(text)
-    if path.is_dir() and (files := sorted(map(str, path.glob("*.json")))):
+    if path.is_dir() and (files := sorted(filter(is_json, map(str, path.iterdir())))):
         return path.resolve().name, files
     name, equals, files_of_name = text.partition("=")
     if path.exists() or (not equals and "," not in text):

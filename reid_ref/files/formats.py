@@ -25,7 +25,7 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, memory, optional_module
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.texts import check_width, text_array
-from reid_ref.disk import check_regular, text_of
+from reid_ref.disk import check_regular, is_json, text_of
 from reid_ref.files import mat
 from reid_ref.files.saved_tensors import read_tensors
 from reid_ref.files.stored_arrays import StoredArray, pickled, saved_again
@@ -407,9 +407,9 @@ def read_contents(path: Path) -> Contents:
     except OSError as error:
         raise InputError(
             path, got=error.strerror, remedy=_REMEDIES.get(type(error), "copy it again")) from None
-    if path.suffix.lower() == ".json":
+    if is_json(path):
         raise InputError(
-            path, "a file of arrays", "a .json file, such as a saved result, which has no "
+            path, "a file of arrays", "a JSON file, such as a saved result, which has no "
             "features, distances or gallery labels", "name the file that was evaluated")
     if path.suffix.lower() in (".pkl", ".pickle"):
         if head.startswith(_ZIP):     # torch.save, under a name that light-reid gives

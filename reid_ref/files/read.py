@@ -14,7 +14,7 @@ from typing import Any
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
-from reid_ref.disk import check_different, path_of, renamed
+from reid_ref.disk import check_different, is_json, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
 from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_npy_folder
 from reid_ref.files.given_labels import holds_ranked, lay_labels
@@ -148,7 +148,7 @@ def _has_cameras(path: Path, names: Mapping[str, str], reading: Reading,
 
     Cameras that are no part of the file (`labelled`) are as good as its own.
     """
-    if path.is_dir() or path.suffix.lower() == ".json":  # a saved result
+    if path.is_dir() or is_json(path):  # a saved result
         return True
     if path.suffix.lower() in (".npy", ".txt", ".csv", ".tsv"):
         return None  # one array

@@ -717,7 +717,7 @@ class Result(Value):
         ----------
         path : str or path
             A file of that name is replaced, whole or not at all. Commands know a saved result by
-            a name that ends in .json.
+            a name that ends in .json, or in .json.gz, which is packed.
 
         Raises
         ------

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import is_only_ignored
-from reid_ref.disk import PathLike, check_json, path_of, text_of, unique, whole_files
+from reid_ref.disk import (
+    PathLike, check_json, is_packed, pack, path_of, text_of, unique, whole_files)
 from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result.statuses import STATUSES
@@ -81,12 +82,15 @@ def kinds_of_ranks(cut: str) -> dict[str, Kind]:
 
 
 def write(path: PathLike, values: Mapping[str, Any]) -> None:
-    """Write an object to one JSON file, a line for each key, whole or not at all."""
+    """Write an object to one JSON file, packed if its name says so, whole or not at all.
+
+    There is a line for each key.
+    """
     lines = (f" {json.dumps(key)}: {json.dumps(value, allow_nan=False, default=index)}"
              for key, value in values.items())
-    text = ",\n".join(lines)
-    with whole_files(path) as (file,):
-        file.write(f"{{\n{text}\n}}\n")
+    content = "{{\n{}\n}}\n".format(",\n".join(lines)).encode()
+    with whole_files(path, mode="wb") as (file,):
+        file.write(pack(content) if is_packed(path) else content)
 
 
 def read_values(path: PathLike) -> Values:

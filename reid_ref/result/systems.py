@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -157,17 +157,28 @@ def check_same_convention(systems: Mapping[str, Result]) -> None:
                                  "under one convention")
 
 
+#: What queries are told apart by, in words.
+_COLUMNS = {"identity": "identity {} in {}", "camera": "camera {} in {}",
+            "n_good": "{} good images in {}"}
+
+
 def check_same_queries(systems: Mapping[str, Result]) -> None:
     """Refuse systems of other queries or of another gallery, naming the first difference."""
     check_same_convention(systems)
+    check_same_labels(systems, _COLUMNS)
+
+
+def check_same_labels(systems: Mapping[str, Result],
+                      columns: Iterable[str] = ("identity", "camera")) -> None:
+    """Refuse systems of other labels, under whatever conventions, by these columns of queries."""
     (first, baseline), *rest = systems.items()
     for name, system in rest:
         n, expected_n = len(system.per_query.identity), len(baseline.per_query.identity)
         if n != expected_n:
             raise InputError(name, f"{expected_n} queries, as in {first}", n,
                              "both must be of the same labels")
-        for field, words in (("identity", "identity {} in {}"), ("camera", "camera {} in {}"),
-                             ("n_good", "{} good images in {}")):
+        for field in columns:
+            words = _COLUMNS[field]
             expected, got = (getattr(each.per_query, field) for each in (baseline, system))
             if len(expected) != len(got) or np.array_equal(expected, got):
                 continue

@@ -15,7 +15,6 @@ import functools
 import gc
 import os
 import pickle
-import select
 import signal
 import subprocess
 import sys
@@ -47,13 +46,11 @@ if sys.platform == "win32":
     def _is_waiting(pipe: int) -> bool:
         return _winapi.PeekNamedPipe(msvcrt.get_osfhandle(pipe), 0)[0] > 0
 else:
-    from multiprocessing.connection import Connection
+    from multiprocessing.connection import Connection, wait
 
     def _is_waiting(pipe: int) -> bool:
         """Return whether there is something to read, or the end."""
-        poll = select.poll()
-        poll.register(pipe, select.POLLIN)
-        return bool(poll.poll(0))
+        return bool(wait([pipe], 0))
 
 #: How much of what an evaluator prints in one call is kept, in bytes; how many of its warnings.
 KEPT_TEXT, _KEPT_WARNINGS = 2000, 100

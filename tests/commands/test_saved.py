@@ -29,7 +29,8 @@ WORDS = {
         "scripts FILE --driver market1501", "doctor FILE", "rerank FILE",
         "ties FILE", "thresholds FILE", "scripts FILE --only port"), NO_ARRAYS),
     **{f"plot {figure} FILE -o OUT.svg": f"plot {figure}: .*features or distances"
-       for figure in ("conventions", "cameras", "distances", "rank-lists")},
+       for figure in ("cameras", "distances", "rank-lists")},
+    "plot conventions FILE FILE2 -o OUT.svg": "raw: .*a convention of its own, got matlab",
     **{words: f"{words.split()[-2]}: .*features or distances" for words in (
         "evaluate FILE --metric dot",
         "evaluate FILE --convention mars", "evaluate FILE FILE2 --set ap=step",

@@ -11,7 +11,7 @@ from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common, protocols
 from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, option
 from reid_ref.console.values import numbers
-from reid_ref.disk import check_targets, is_direct
+from reid_ref.disk import check_targets, is_direct, is_json, is_packed
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import Protocol
 from reid_ref.result.runs import Runs, runs_of, splits_of
@@ -37,9 +37,9 @@ class EvaluateRequest(gates.GateRequest):
         help="write one line per query to FILE, named .csv or .json")
     save: str | None = option(
         "--save", **OF_ONE, metavar="FILE",
-        help="write the whole result to FILE, named .json, which this and other commands read as "
-             "they read a result file; or the ranking to NAME.run, and who is good to NAME.qrels, "
-             "the files of trec_eval")
+        help="write the whole result to FILE, named .json, or .json.gz to pack it, which this and "
+             "other commands read as they read a result file; or the ranking to NAME.run, and who "
+             "is good to NAME.qrels, the files of trec_eval")
     at: list[int] | None = option(
         "--at", **OF_ONE, only=_DETAILED, metavar="K[,K]", type=numbers,
         help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
@@ -93,7 +93,7 @@ def files_of_ranking(name: str | None) -> tuple[str, ...]:
 
 #: Options that write a file, and how its name may end.
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
-    "--save": (".json", ".run"), "--per-query": (".csv", ".json")}
+    "--save": (".json", ".json.gz", ".run"), "--per-query": (".csv", ".json")}
 
 
 def _check_written(request: EvaluateRequest) -> None:
@@ -101,7 +101,9 @@ def _check_written(request: EvaluateRequest) -> None:
     written = {flag: name for flag, name in (
         ("--save", request.save), ("--per-query", request.per_query)) if name is not None}
     for flag, name in written.items():
-        suffix, suffixes = Path(name).suffix, _SUFFIXES[flag]
-        if suffix.lower() not in suffixes and not (suffix == "" and is_direct(name)):
+        suffix, suffixes = Path(name).suffix.lower(), _SUFFIXES[flag]
+        if is_json(name) and is_packed(name):
+            suffix = ".json.gz"
+        if suffix not in suffixes and not (suffix == "" and is_direct(name)):
             raise InputError(flag, f"a name that ends in {' or '.join(suffixes)}", name)
     check_targets(*files_of_ranking(request.save)[:1], *written.values())

@@ -118,9 +118,10 @@ def average_trials(protocol: str | Protocol,
     --------
     >>> import warnings
     >>> import numpy as np
+    >>> from reid_ref import BenchmarkWarning
     >>> labels = Labels([7, 8], [1, 1])
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")  # RegDB has ten trials, of 2,060 images
+    ...     warnings.simplefilter("ignore", BenchmarkWarning)  # not 10 trials of 2,060 images
     ...     results = [evaluate_protocol("regdb", None, None, labels, labels, distances=distances)
     ...                for distances in (1 - np.eye(2), np.eye(2))]
     ...     average_trials("regdb", results)["visible-to-thermal"].rank(1)

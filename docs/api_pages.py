@@ -19,7 +19,11 @@ THEMES = {
     "Parts of a number": "by_group Groups camera_pairs camera_pairs_features CameraPairs",
     "Thresholds": "evaluate_thresholds evaluate_thresholds_distances Thresholds",
     "Re-ranking, several queries": "evaluate_reranked rerank rerank_blocks pool_queries",
-    "Pictures": "visualize_ranked_results"}
+    "Pictures": "visualize_ranked_results",
+    "Warnings": "InputWarning UnmatchedWarning CameraWarning LabelWarning JunkWarning "
+                "NaNWarning NormWarning IntervalWarning ConventionWarning BenchmarkWarning "
+                "UnreadWarning RankedListWarning SavedWarning ComparisonWarning PackageWarning "
+                "FindingWarning"}
 
 
 def write(folder):

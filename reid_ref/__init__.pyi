@@ -12,7 +12,10 @@ from reid_ref.analysis.doctor import doctor
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.explain import explain
 from reid_ref.analysis.validate import validate
-from reid_ref.arrays import InputError
+from reid_ref.arrays import (
+    BenchmarkWarning, CameraWarning, ComparisonWarning, ConventionWarning, FindingWarning,
+    InputError, InputWarning, IntervalWarning, JunkWarning, LabelWarning, NaNWarning, NormWarning,
+    PackageWarning, RankedListWarning, SavedWarning, UnmatchedWarning, UnreadWarning)
 from reid_ref.commands.evaluate.show import rows as formats
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import oxford, published
@@ -41,15 +44,18 @@ from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresho
 from reid_ref.thresholds.values import Thresholds
 
 __all__ = [
-    "Boxes", "CONVENTIONS", "CameraPairs", "Candidates", "Comparison", "Comparisons", "Convention",
-    "Counts", "Evaluator", "Finding", "Groups", "IndexLists", "InputError", "Interval", "Labels",
-    "PerQuery", "Result", "ResultFile", "Runs", "Thresholds", "__version__", "average_trials",
-    "by_group", "camera_pairs", "camera_pairs_features", "compare", "crosscheck", "doctor",
-    "evaluate", "evaluate_distances", "evaluate_person_search", "evaluate_protocol",
-    "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked",
-    "evaluate_thresholds", "evaluate_thresholds_distances", "explain", "export", "load",
-    "pool_queries", "read", "read_boxes", "rerank", "rerank_blocks", "runs", "splits",
-    "validate", "visualize_ranked_results",
+    "BenchmarkWarning", "Boxes", "CONVENTIONS", "CameraPairs", "CameraWarning", "Candidates",
+    "Comparison", "ComparisonWarning", "Comparisons", "Convention", "ConventionWarning", "Counts",
+    "Evaluator", "Finding", "FindingWarning", "Groups", "IndexLists", "InputError", "InputWarning",
+    "Interval", "IntervalWarning", "JunkWarning", "LabelWarning", "Labels", "NaNWarning",
+    "NormWarning", "PackageWarning", "PerQuery", "RankedListWarning", "Result", "ResultFile",
+    "Runs", "SavedWarning", "Thresholds", "UnmatchedWarning", "UnreadWarning", "__version__",
+    "average_trials", "by_group", "camera_pairs", "camera_pairs_features", "compare", "crosscheck",
+    "doctor", "evaluate", "evaluate_distances", "evaluate_person_search", "evaluate_protocol",
+    "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked", "evaluate_thresholds",
+    "evaluate_thresholds_distances", "explain", "export", "load", "pool_queries", "read",
+    "read_boxes", "rerank", "rerank_blocks", "runs", "splits", "validate",
+    "visualize_ranked_results",
 ]
 __all__ += [
     "compat", "crosschecking", "datasets", "distributed", "figures", "files", "formats", "matlab",

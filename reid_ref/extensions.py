@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import InputError, PackageWarning, warn
 
 Record = TypeVar("Record")
 
@@ -45,7 +45,7 @@ def installed(kind: str, record: type[Record], reserved: Iterable[str]) -> dict[
                 raise _refused(kind, entries, "is a name of reid-ref, whose own record is used")
             records[entries[0].name] = _load(kind, entries, record)
         except InputError as error:
-            warn(str(error))
+            warn(str(error), PackageWarning)
     return records
 
 

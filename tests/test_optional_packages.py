@@ -197,7 +197,7 @@ def test_a_band_without_all_of_its_ends_is_not_drawn(monkeypatch):
         for side in ("query", "gallery")))
     assert rank_band(result, 20).low[0] < result.rank(1)
     monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.warns(UserWarning, match=f"an analytic interval {SCIPY}: left out"):
+    with pytest.warns(reid_ref.PackageWarning, match=f"an analytic interval {SCIPY}: left out"):
         assert rank_band(result, 20) is None
 
 

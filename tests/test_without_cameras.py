@@ -21,7 +21,7 @@ from reid_ref.result.saved import load
 from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:3 of 48 queries have no good image", "ignore:only 19 units")
+    "ignore::reid_ref.UnmatchedWarning", "ignore::reid_ref.IntervalWarning")
 MARKET = "fixtures/market_like.mat"
 NOTHING = CONVENTIONS["matlab"].replace(ignored=())
 WITHOUT_JUNK = CONVENTIONS["matlab"].replace(ignored=("label -1",))
@@ -202,7 +202,7 @@ def test_all_conventions_that_apply(files, market, capsys):
 
 
 def test_explain_leaves_the_rule_out_and_names_it(plain):
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(reid_ref.CameraWarning) as caught:
         walk = reid_ref.explain(plain)
     assert any("same identity, same camera" in str(warning.message) for warning in caught)
     assert walk.start.mAP == evaluated(plain, WITHOUT_JUNK).mAP
@@ -252,7 +252,7 @@ def test_protocols(plain):
         return reid_ref.evaluate_protocol(name, None, None, query, gallery, distances=distances,
                                           **more)
     for name in ("cuhk-pedes", "regdb"):
-        with pytest.warns(UserWarning):
+        with pytest.warns(reid_ref.BenchmarkWarning):
             result = of(name)
         assert all(part.signature["cameras"] == "none" for part in result.values())
     for name in ("msmt17", "cargo", "prcc", "sysu-mm01", "sysu-mm01-python", "mars"):
@@ -284,7 +284,7 @@ def test_saved_results_keep_it(plain, tmp_path):
 
 def test_one_of_two_results_has_cameras(plain, market):
     results = {"with": evaluated(market, NOTHING), "without": evaluated(plain, NOTHING)}
-    with pytest.warns(UserWarning, match="with and without: only one of them has cameras"):
+    with pytest.warns(reid_ref.ComparisonWarning, match="only one of them has cameras"):
         answer = reid_ref.compare(results)
     assert {pair.difference for pair in answer.comparisons} == {0}
     other = Labels(plain.query.identity[::-1])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import CameraWarning, InputError, warn
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
 from reid_ref.evaluation.engine import results_of
@@ -189,7 +189,7 @@ def _that_apply(data: ResultFile, *conventions: Convention) -> Iterable[Conventi
                           for rule in convention.ignored if rule not in rest.ignored)
     if rules:
         warn(f"the labels have no cameras, so what needs them is left out of both conventions: "
-             f"{'; '.join(rules)}")
+             f"{'; '.join(rules)}", CameraWarning)
     return kept
 
 
@@ -248,7 +248,7 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
 
     Warns
     -----
-    UserWarning
+    CameraWarning
         Rules that are left out.
 
     Examples

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reid_ref.analysis.compare import compare_systems
 from reid_ref.analysis.doctor import WARNED_OF, findings_of_conventions
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import ComparisonWarning, FindingWarning, InputError, NormWarning, warn
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.console import options as common
 from reid_ref.console.request import OF_ONE, SAVED, Request, option
@@ -155,13 +155,13 @@ def examine(request: Request, data: ResultFile, conventions: Iterable[Convention
     """
     how = common.how(request, conventions)
     if sentence := normalised_already(data, how):
-        warn(sentence)
+        warn(sentence, NormWarning)
     findings = findings_of_conventions(
         data, how if normalize is None else replace(how, normalize=normalize),
         common.max_memory(request) or bytes_of(None))
     for finding in findings:
         if finding.key not in WARNED_OF:
-            warn(finding.line)
+            warn(finding.line, FindingWarning)
     return findings
 
 
@@ -226,7 +226,7 @@ def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:
         before, now = baseline.signature.get(key), result.signature.get(key)
         if before and now and before != now:
             warn(f"--baseline: {path} has {key}:{before}, and this result {key}:{now}, so "
-                 "the difference is of the distances as well")
+                 "the difference is of the distances as well", ComparisonWarning)
     # The name of the baseline is that of its file, for messages.
     compared = compare_systems({path: [baseline], "result": [result]},
                                _tested(result.convention)).comparisons

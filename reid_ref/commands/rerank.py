@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError, check_choice, each_warning_once, warn
+from reid_ref.arrays import InputError, JunkWarning, check_choice, each_warning_once, warn
 from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import Origin, dataset_of, input_of, show_answer
@@ -165,7 +165,7 @@ def _reranked(request: RerankRequest, data: ResultFile, convention: Convention,
     left_out = len(data.gallery) - result.counts.gallery
     if left_out and convention.loads == "all images":
         warn(f"{result.signature['rerank']} re-ranks a gallery without label -1: {left_out:,} "
-             "images left out")
+             "images left out", JunkWarning)
     return result
 
 

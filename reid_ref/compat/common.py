@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, PackageError, as_integers, check_choice, check_count, optional_module, warn)
+    InputError, PackageError, RankedListWarning, as_integers, check_choice, check_count,
+    optional_module, warn)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import IndexLists, Labels
@@ -93,7 +94,7 @@ def evaluated(distmat: Any, sides: tuple[Labels, Labels], convention: str | Conv
     n_gallery = len(sides[1])
     if max_rank is not None and max_rank > n_gallery:
         warn(f"max_rank: expected at most {n_gallery}, the number of gallery images, got "
-             f"{max_rank}; the CMC curve ends with the gallery")
+             f"{max_rank}; the CMC curve ends with the gallery", RankedListWarning)
     return result
 
 

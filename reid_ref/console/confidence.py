@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from reid_ref.arrays import each_warning_once, warn
+from reid_ref.arrays import IntervalWarning, each_warning_once, warn
 from reid_ref.console import options as common
 from reid_ref.console.request import METHODS, Request
 from reid_ref.console.terminal import phase
@@ -36,7 +36,7 @@ def intervals(results: Mapping[str, Result], measures: Sequence[str], unit: Any 
                        if (why := _why_none(result, name, value))}
             for why, names in by_reason(reasons).items():
                 warn(f"no interval of {', '.join(names)} under convention "
-                     f"{result.convention.name!r}: {why}")
+                     f"{result.convention.name!r}: {why}", IntervalWarning)
             sums.update({(key, name): sums_of_units(result, name, unit)
                          for name in numbers if name not in reasons})
         by_result: dict[str, dict[str, Interval]] = {key: {} for key in results}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import InputError, NormWarning, warn
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
 from reid_ref.console.protocol_names import protocol_or_file
@@ -110,7 +110,7 @@ def _of_files(request: Request, protocol: Protocol, files: list[str], trials: An
               later: bool = False) -> ProtocolResult:
     data = ranked_lists.read_input(request, files)
     if sentence := normalised_already(data, common.how(request, [protocol.convention])):
-        warn(sentence)
+        warn(sentence, NormWarning)
     shots = request.shots if request.shots is None else check_count(request.shots, "--shots")
     if request.trials is not None:
         trials = read_trials(request.trials, data.gallery, shots or protocol.shots[0])

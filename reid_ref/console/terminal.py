@@ -162,8 +162,8 @@ def print_error(text: str) -> None:
         print_stderr(f"error: {text}")
 
 
-def print_warning(message: str) -> None:
-    """Print one warning of the library on stderr."""
+def print_warning(message: str, category: object = None) -> None:
+    """Print one warning on stderr, whatever its class."""
     WARNINGS.append(message)
     if not _quiet:
         print_stderr(f"warning: {WARNINGS[-1]}")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, errors_at, warn
+from reid_ref.arrays import BenchmarkWarning, InputError, Integers, errors_at, warn
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.datasets.labels import read_cuhk03
@@ -59,7 +59,7 @@ def read_folder(folder: PathLike) -> tuple[GivenLabels, ...]:
 
     Warns
     -----
-    UserWarning
+    BenchmarkWarning
         The numbers of images are not those of the benchmark.
 
     Examples
@@ -116,7 +116,7 @@ def _warn_of_counts(key: str, given: GivenLabels) -> None:
     if recognise(given.query, given.gallery) is None:
         n_query, n_gallery = max(_counts(key), key=sum)
         warn(f"{given.where}: {len(given.query):,} query and {len(given.gallery):,} gallery "
-             f"images, but {given.title} has {n_query:,} and {n_gallery:,}")
+             f"images, but {given.title} has {n_query:,} and {n_gallery:,}", BenchmarkWarning)
 
 
 def _sets_of(key: str, table: Mapping[str, Any],

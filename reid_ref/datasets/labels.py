@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, as_integers, errors_at, warn
+from reid_ref.arrays import InputError, Integers, LabelWarning, as_integers, errors_at, warn
 from reid_ref.arrays.value import Value
 from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import Contents, read_contents
@@ -183,7 +183,7 @@ def _labels_from_columns(path: Path) -> Labels:
     camera, identity = (as_integers(array[:, k], f"{path}: column {k + 1}") for k in (0, 1))
     if len(np.unique(camera)) > len(np.unique(identity)):
         warn(f"{path}: {len(np.unique(camera))} cameras and {len(np.unique(identity))} "
-             "identities; the first column is the camera, the second the identity")
+             "identities; the first column is the camera, the second the identity", LabelWarning)
     return Labels(identity, camera)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import InputError, RankedListWarning, warn
 from reid_ref.disk import check_regular
 
 #: The lists that make a query's ground truth: PREFIX_good.txt and so on.
@@ -119,7 +119,7 @@ def evaluate_query(prefix: str | Path, ranked_list: str | Path) -> np.float32:
 
     Warns
     -----
-    UserWarning
+    RankedListWarning
         The ranked list is empty, holds a name twice, or its names are spelled otherwise than
         those of the ground truth. The number is compute_ap's all the same.
     """
@@ -230,15 +230,16 @@ def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
 
 def _warn_about(path: Path, ranked: list[str], positive: set[str]) -> None:
     if not ranked:
-        warn(f"{path}: the ranked list is empty; its AP is 0")
+        warn(f"{path}: the ranked list is empty; its AP is 0", RankedListWarning)
     repeated = [name for name, count in Counter(ranked).items() if count > 1]
     if repeated:
         warn(f"{path}: {len(repeated)} names come more than once (first: {repeated[0]!r}); each "
-             "time counts, as in compute_ap; a ranked list should hold every image once")
+             "time counts, as in compute_ap; a ranked list should hold every image once",
+             RankedListWarning)
     if positive.isdisjoint(ranked):
         plain = {Path(name.strip()).stem for name in positive}
         alike = [name for name in ranked if Path(name.strip()).stem in plain]
         if alike:
             warn(f"{path}: names are spelled otherwise than in the ground truth: {alike[0]!r} is "
                  "not in it but for blanks, folder or extension; as in compute_ap it is a wrong "
-                 "answer")
+                 "answer", RankedListWarning)

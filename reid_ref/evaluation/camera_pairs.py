@@ -40,7 +40,7 @@ import numpy as np
 
 from reid_ref import metrics
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, read_only, refuse_where, warn)
+    CameraWarning, Doubles, InputError, Integers, check_choice, read_only, refuse_where, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
@@ -138,7 +138,7 @@ def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,
 
     Warns
     -----
-    UserWarning
+    CameraWarning
         All images are on one camera.
 
     Examples
@@ -236,7 +236,7 @@ def _cameras(query: Labels, gallery: Labels, rule: str) -> Integers:
     if len(cameras) == 1:
         warn(f"query, gallery: all images are on camera {cameras[0]}, so there is no pair of "
              "different cameras" + ("" if is_single_shot(gallery) else
-                                    "; give each camera its own number"))
+                                    "; give each camera its own number"), CameraWarning)
     if rule != "script":
         return cameras
     for name, labels in (("query", query), ("gallery", gallery)):

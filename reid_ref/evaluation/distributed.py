@@ -94,7 +94,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 
     Warns
     -----
-    UserWarning
+    InputWarning
         As `reid_ref.evaluate`. Dask has a warning of its own, "Sending large graph", if more
         than 10 MiB of queries or of a gallery in memory are sent to a cluster; it is harmless.
 

@@ -71,8 +71,8 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
 
     Warns
     -----
-    UserWarning
-        A feature of norm 0, queries without a match, images of one camera only.
+    NaNWarning, UnmatchedWarning
+        A feature of norm 0; queries without a good image.
 
     Examples
     --------
@@ -128,8 +128,8 @@ def evaluate_distances(distances: Any, query: Labels, gallery: Labels, *,
 
     Warns
     -----
-    UserWarning
-        NaN distances, queries without a match, images of one camera only.
+    NaNWarning, UnmatchedWarning
+        NaN distances; queries without a good image.
 
     Examples
     --------
@@ -198,8 +198,8 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
 
     Warns
     -----
-    UserWarning
-        Queries without a good image, one camera.
+    UnmatchedWarning
+        Queries without a good image.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from reid_ref.arrays import InputError, check_choice, warn
+from reid_ref.arrays import InputError, LabelWarning, check_choice, warn
 from reid_ref.arrays.errors import check_count
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.conventions import METRICS
@@ -160,7 +160,7 @@ class How:
             warn(f"labels contradict the names of {n} of {len(query)} queries: query {k}, "
                  f"{(query.names() or [])[k]!r}, has identity {query.identity[k]}, and gallery "
                  f"image {image} of that name {gallery.identity[image]}, so it is not ignored as "
-                 "the query itself but counts as a wrong image")
+                 "the query itself but counts as a wrong image", LabelWarning)
         return query, gallery
 
     def signed_lists(self) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, blocks_of, check_real_distances, warn
+from reid_ref.arrays import Doubles, Integers, NaNWarning, blocks_of, check_real_distances, warn
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
@@ -176,7 +176,7 @@ def _cut_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
 
 def warn_of_nan(number: int, pairs: int) -> None:
     """Warn of distances that are NaN."""
-    warn(f"distances: {number} of {pairs} are NaN; they rank last, as in MATLAB")
+    warn(f"distances: {number} of {pairs} are NaN; they rank last, as in MATLAB", NaNWarning)
 
 
 #: All that ranks depend on: what is ignored, the order of ties, the precision of the distances,

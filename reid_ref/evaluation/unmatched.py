@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reid_ref.arrays import warn
+from reid_ref.arrays import UnmatchedWarning, warn
 from reid_ref.conventions import UNMATCHED
 from reid_ref.labels import Labels, is_single_shot
 from reid_ref.result import Result
@@ -36,4 +36,4 @@ def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
                  "are left out of mAP and mINP, and are misses in CMC"
                  if UNMATCHED[result.convention.unmatched].in_cmc else "are left out")
     warn(f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: "
-         f"{first}): they {counts_as}; {remedy}")
+         f"{first}): they {counts_as}; {remedy}", UnmatchedWarning)

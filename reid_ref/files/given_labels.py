@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, warn
+from reid_ref.arrays import InputError, Integers, LabelWarning, warn
 from reid_ref.files.formats import MAT, Contents
 from reid_ref.files.image_places import GivenLabels, Order, by_names
 from reid_ref.files.layouts import SIDES
@@ -231,7 +231,7 @@ def _compare(named: Named, given: GivenLabels, order: Order,
         used += [array.where for array in _arrays_of(named, (column,))]
         if not _alike(own, _column(given, order, column)):
             warn(f"{_first(named, column).where}: these are not the {column} labels of "
-                 f"{given.title} in {given.where}, which are taken instead")
+                 f"{given.title} in {given.where}, which are taken instead", LabelWarning)
     return frozenset(used)
 
 

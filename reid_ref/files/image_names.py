@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, check_choice, warn
+from reid_ref.arrays import InputError, Integers, LabelWarning, check_choice, warn
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import role_of
@@ -189,7 +189,7 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
 
     Warns
     -----
-    UserWarning
+    LabelWarning
         The names contain no identity, so nothing can be checked.
 
     Examples
@@ -214,7 +214,7 @@ def check_names(names: Sequence[str], labels: Labels, side: str) -> None:
         classes = [_CLASS.fullmatch(name.replace("\\", "/")) for name in names]
         if not all(classes):
             warn(f"{side} names: {names[0]!r} contains neither identity nor camera, so the "
-                 "order of the images is not checked")
+                 "order of the images is not checked", LabelWarning)
             return
         identity = np.array([int(folder[1]) for folder in classes if folder], dtype=np.int64)
         bad = identity != labels.identity

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, warn
+from reid_ref.arrays import InputError, Integers, LabelWarning, warn
 from reid_ref.arrays.value import Value
 from reid_ref.evaluation.lists import short_name
 from reid_ref.files.layouts import SIDES
@@ -76,7 +76,7 @@ def by_names(named: Named, sets: Sequence[GivenLabels]) -> tuple[GivenLabels, Or
     for array in found.values():
         if not array.text:
             warn(f"{array.where}: the names of the images are not read ({array.summary}), so the "
-                 "order of the images is not checked by them")
+                 "order of the images is not checked by them", LabelWarning)
     if not ({"query_paths", "gallery_paths"} <= read.keys() or "paths" in read):
         return None
     errors = []

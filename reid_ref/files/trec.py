@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.arrays import InputError, Integers, check_real_distances, warn
+from reid_ref.arrays import InputError, Integers, JunkWarning, check_real_distances, warn
 from reid_ref.disk import whole_files
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
@@ -68,7 +68,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
 
     Warns
     -----
-    UserWarning
+    JunkWarning
         Queries labelled -1.
 
     Examples
@@ -119,7 +119,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     n_junk = int(np.count_nonzero(query.identity == JUNK))
     if n_junk:
         warn(f"query: {n_junk} of {len(query)} are labelled -1; in trec_eval they match nothing, "
-             "in compute_AP.m they can raise CMC")
+             "in compute_AP.m they can raise CMC", JunkWarning)
     return lines
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import warn
+from reid_ref.arrays import UnreadWarning, warn
 from reid_ref.arrays.stored import read_rows
 from reid_ref.distances import distance_matrix
 from reid_ref.evaluation.result_file import ResultFile
@@ -61,7 +61,7 @@ def _warn_of_distances(result: ResultFile, role: str, key: str, value: StoredArr
     elif NAMES.get(plain_name(key)) == role and value.shape not in (
             (n_query, n_query), (n_gallery, n_gallery)):
         warn(f"{value.where} is not read: its shape is {value.shape}, and the features in the "
-             f"same file are of {n_query} queries and {n_gallery} gallery images")
+             f"same file are of {n_query} queries and {n_gallery} gallery images", UnreadWarning)
 
 
 def _warn_of_features(result: ResultFile, keys: Mapping[str, str],
@@ -95,7 +95,8 @@ def _warn(unread: list[str], ranked: str, names: Mapping[str, str], likeness: fl
         f"; {it} would rank otherwise, with rank correlation {likeness:.2f} instead of 1 (first "
         f"{_QUERIES} queries, first {_IMAGES:,} images)")
     warn(f"{', '.join(unread)} {verb} not read: the {ranked} in the same file are ranked"
-         f"{contradicts}; names={dict(names)!r} (--map {mapped}) ranks what is not read")
+         f"{contradicts}; names={dict(names)!r} (--map {mapped}) ranks what is not read",
+         UnreadWarning)
 
 
 def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None,

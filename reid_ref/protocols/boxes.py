@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, as_names, as_vector, check_choice, check_length,
-    errors_at, warn)
+    InputError, Integers, LabelWarning, as_array, as_integers, as_names, as_vector, check_choice,
+    check_length, errors_at, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.disk import PathLike, read_json
 from reid_ref.files.formats import read_contents
@@ -62,7 +62,7 @@ class Boxes(Value):
 
     Warns
     -----
-    UserWarning
+    LabelWarning
         Images with neither a detection nor an annotated box.
 
     Examples
@@ -187,7 +187,7 @@ def _check_boxes(boxes: Boxes) -> None:
                            np.concatenate([boxes.truth_image, boxes.detection_image]))
     if len(neither):
         warn(f"image: {len(neither):,} of {len(boxes.image):,} images have neither a detection "
-             f"nor an annotated box (first: {boxes.image[neither[0]]})")
+             f"nor an annotated box (first: {boxes.image[neither[0]]})", LabelWarning)
 
 
 def _gallery(listed: Any, size: str, n_query: int, n_image: int) -> Integers:

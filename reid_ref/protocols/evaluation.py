@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, each_warning_once, warn
+from reid_ref.arrays import (
+    BenchmarkWarning, InputError, Integers, UnmatchedWarning, each_warning_once, warn)
 from reid_ref.evaluation.engine import summaries
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
@@ -117,9 +118,10 @@ def average_trials(protocol: str | Protocol,
     --------
     >>> import warnings
     >>> import numpy as np
+    >>> from reid_ref import BenchmarkWarning
     >>> labels = Labels([7, 8], [1, 1])
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")  # RegDB has ten trials, of 2,060 images
+    ...     warnings.simplefilter("ignore", BenchmarkWarning)  # not 10 trials of 2,060 images
     ...     results = [evaluate_protocol("regdb", None, None, labels, labels, distances=distances)
     ...                for distances in (1 - np.eye(2), np.eye(2))]
     ...     average_trials("regdb", results)["visible-to-thermal"].rank(1)
@@ -141,7 +143,8 @@ def average_trials(protocol: str | Protocol,
                                  got.get(field, "none"), "evaluate all trials in the same way")
     n_trials = sum(len(result[parts[0]].trials) for result in results)
     if n_trials != n_expected:
-        warn(f"{record.name} is the mean of {n_expected} trials, and these are {n_trials}")
+        warn(f"{record.name} is the mean of {n_expected} trials, and these are {n_trials}",
+             BenchmarkWarning)
     return ProtocolResult({part: of_trials(
         record, part, [trial for result in results for trial in result[part].trials],
         trials=n_trials) for part in parts})
@@ -282,7 +285,8 @@ def _expected(record: Protocol, part: Part, ranked: Input, sides: Sides, how: Ho
         raise InputError("gallery", "an identity that query and gallery share", "none")
     if n_unmatched and not is_pool:
         warn(f"part {part.name}: {n_unmatched} of {len(query)} queries have no good image: they "
-             "are left out; check that identities are numbered alike on both sides")
+             "are left out; check that identities are numbered alike on both sides",
+             UnmatchedWarning)
     return of_expectation(expected, query, gallery, convention, signature(
         {**fields_of(convention), **chosen.provenance_of(how),
          **record.signed(part.name, trials="expectation")}, query, gallery))

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from reid_ref.arrays import InputError, each_warning_once, warn
+from reid_ref.arrays import InputError, UnmatchedWarning, each_warning_once, warn
 from reid_ref.evaluation.engine import summaries
 from reid_ref.evaluation.how import How
 from reid_ref.protocols.box_ranks import BoxRule
@@ -60,7 +60,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
 
     Warns
     -----
-    UserWarning
+    UnmatchedWarning
         Queries whose person no image of their gallery shows.
 
     Notes
@@ -114,7 +114,7 @@ def _part_result(record: Protocol, rule: BoxRule, part: Part, boxes: Boxes, kept
         warn(f"{record.name}, part {part.name}: {len(unmatched):,} of {len(searched.query):,} "
              f"queries show a person whom no image of their gallery shows (first: {unmatched[0]}):"
              " they " + ("count as NaN" if result.counted and np.isnan(result.mAP) else
-                         "are left out"))
+                         "are left out"), UnmatchedWarning)
     return of_trials(record, part.name, [result], boxes=boxes.fingerprint(part.name),
                      detections=words)
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from reid_ref import extensions
-from reid_ref.arrays import InputError, errors_at, warn
+from reid_ref.arrays import BenchmarkWarning, InputError, errors_at, warn
 from reid_ref.conventions import Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, folded
 from reid_ref.datasets.records import OnFirstUse
@@ -51,7 +51,7 @@ def check_counts(protocol: Protocol, parts: Iterable[Part], sides: Sides) -> Non
             + (f", where the benchmark has {sizes}" if sizes else "")
             + (f"; these are the counts of {' and '.join(matching)}" if matching else ""))
     if differences:
-        warn(f"{protocol.name}, {'; '.join(differences)}")
+        warn(f"{protocol.name}, {'; '.join(differences)}", BenchmarkWarning)
 
 
 def _expected(protocol: Protocol, part: Part) -> list[tuple[int, int]]:

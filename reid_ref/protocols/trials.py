@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, as_integers, warn
+from reid_ref.arrays import BenchmarkWarning, InputError, Integers, as_integers, warn
 from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.files.formats import read_contents
 from reid_ref.files.mat import read_array, variables
@@ -55,7 +55,7 @@ def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any,
                              f"--trials {file}")
         if n > 1:
             warn(f"{protocol.name} is the mean of {n} trials, and this is one: give the rows of "
-                 "each, or the files of all (average_trials in Python)")
+                 "each, or the files of all (average_trials in Python)", BenchmarkWarning)
         yield asks, answers
 
 

@@ -31,7 +31,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers, blocks_of, check_finite_rows, warn
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, NaNWarning, blocks_of, check_finite_rows, warn)
 from reid_ref.arrays.cores import cores, in_threads
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.ranking.counting import Array, Band, Block, ExactTile, GalleryPart, Tile, tile_size
@@ -270,7 +271,7 @@ def warn_of_zeros(name: str, zero: Integers, count: int) -> None:
     """Warn of features that cannot be normalised: their number among `count`, and the first."""
     if zero.size:
         warn(f"{name}: {zero.size} of {count} rows are all zero (first: row {zero.min()}); they "
-             "cannot be normalised, so their distances are NaN")
+             "cannot be normalised, so their distances are NaN", NaNWarning)
 
 
 def checked_squares(features: Array, name: str, first_row: int = 0) -> Doubles:

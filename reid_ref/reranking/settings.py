@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from reid_ref.arrays import check_choice, warn
+from reid_ref.arrays import ConventionWarning, check_choice, warn
 from reid_ref.conventions import CONVENTIONS, Convention, Reranking
 from reid_ref.evaluation.how import How
 from reid_ref.reranking.encoding import VARIANTS
@@ -47,7 +47,7 @@ def settings_of(convention: Convention, variant: str | None = None, k1: Any = No
     reranking = convention.reranking
     if reranking is None and variant is None:
         warn(f"{convention.name} has no re-ranking of its own: re-ranked as matlab does "
-             f"({_matlab_reranking()})")
+             f"({_matlab_reranking()})", ConventionWarning)
     default = reranking or _matlab_reranking()
     variant = _given(variant, default.variant)
     check_choice(variant, "variant", VARIANTS)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.arrays import Doubles, InputError, check_choice, errors_at, warn
+from reid_ref.arrays import Doubles, InputError, SavedWarning, check_choice, errors_at, warn
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.texts import text_array
 from reid_ref.conventions import CHOICES, Convention
@@ -67,9 +67,9 @@ def load(path: PathLike) -> Result:
         version = result.signature["reid-ref"]
         keys = ", ".join(dict.fromkeys(file.unknown))
         warn(f"{path}: {keys}: skipped, since reid-ref {version} wrote it and this is "
-             f"{__version__}")
+             f"{__version__}", SavedWarning)
     for text in off_its_name(result.signature):
-        warn(f"{path}: {text}")
+        warn(f"{path}: {text}", SavedWarning)
     return result
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import ComparisonWarning, InputError, warn
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.result import Checksums, Fingerprints, QueryValues, Result
 from reid_ref.signature import FIRST, OPTIONAL
@@ -84,7 +84,7 @@ def warn_copies(systems: Mapping[str, Mapping[str, Result]]) -> None:
     for group in groups:
         if len(group) > 1:
             warn(f"{', '.join(group)}: equal results, query by query; copies are no further seeds:"
-                 " was each run trained with its own?")
+                 " was each run trained with its own?", ComparisonWarning)
 
 
 Scores = dict[str, dict[str, QueryValues]]
@@ -197,4 +197,4 @@ def check_same_labels(systems: Mapping[str, Result],
                                  "same order")
         if baseline.signature.get("cameras") != system.signature.get("cameras"):
             warn(f"{first} and {name}: only one of them has cameras, so they are taken to be of "
-                 "the same images by their identities")
+                 "the same images by their identities", ComparisonWarning)

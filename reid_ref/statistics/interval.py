@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, PackageError, check_choice, optional_module, warn)
+    Doubles, InputError, PackageError, PackageWarning, check_choice, optional_module, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, by_unit_and_query, check_random, resampled_sums,
@@ -237,7 +237,7 @@ def student_or_nan(degrees: int, alpha: float) -> float:
     try:
         return student(degrees, alpha)
     except PackageError as error:
-        warn(f"{error.argument} {error.got}: left out; {error.remedy}")
+        warn(f"{error.argument} {error.got}: left out; {error.remedy}", PackageWarning)
         return math.nan
 
 

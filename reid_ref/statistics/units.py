@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, as_vector, blocks_of, check_count, warn
+from reid_ref.arrays import (
+    Doubles, InputError, IntervalWarning, as_vector, blocks_of, check_count, warn)
 from reid_ref.arrays.value import Value
 
 #: With fewer units than these an interval is printed with a warning.
@@ -118,7 +119,8 @@ def by_unit_and_query(values: Any, unit: Any, counted: Any = None,
 def warn_few(units: int) -> None:
     """Warn if units are too few for an interval to be relied on."""
     if units < FEW_UNITS:
-        warn(f"only {units} units for these intervals, which may be too narrow below {FEW_UNITS}")
+        warn(f"only {units} units for these intervals, which may be too narrow below {FEW_UNITS}",
+             IntervalWarning)
 
 
 def by_code(code: npt.NDArray[np.intp], values: Doubles) -> Doubles:

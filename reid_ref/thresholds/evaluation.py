@@ -133,7 +133,7 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
 
     Warns
     -----
-    UserWarning
+    NaNWarning
         NaN distances.
 
     Examples

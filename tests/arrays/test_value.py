@@ -130,7 +130,7 @@ def inside(value):
 
 @pytest.fixture(scope="module")
 def examples():
-    with pytest.warns(UserWarning):
+    with pytest.warns(reid_ref.InputWarning):
         return {type(one).__name__: one for answer in answers() for one in inside(answer)
                 if dataclasses.is_dataclass(one)}
 

@@ -45,7 +45,7 @@ def test_metric_and_normalisation_matter():
     raw = answer("evaluate", MARKET, "--metric", "dot", "--no-normalize")
     data = read_result(MARKET)
     distances = -data.query_features.astype(float) @ data.gallery_features.T.astype(float)
-    with pytest.warns(UserWarning):
+    with pytest.warns(reid_ref.UnmatchedWarning):
         expected = reid_ref.evaluate_distances(distances, data.query, data.gallery)
     assert raw["mAP"] == expected.mAP != ANSWERS["map"]
     assert "metric:dot|normalize:no" in raw["signature"]

@@ -20,8 +20,7 @@ from tests.commands.common import MARKET, MARS, TIES, answer, command, lists, re
 from tests.documents import ROOT
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*units for these", "ignore:.* queries have no good image",
-    "ignore:.*csv file does not")
+    "ignore::reid_ref.IntervalWarning", "ignore::reid_ref.UnmatchedWarning")
 
 
 @pytest.fixture(scope="module")

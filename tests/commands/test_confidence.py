@@ -13,7 +13,7 @@ from tests.commands.common import (
     MARKET, MARS, TIES, answer, assert_one_line_error, command, results, table)
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*units for these", "ignore:.* queries have no good image")
+    "ignore::reid_ref.IntervalWarning", "ignore::reid_ref.UnmatchedWarning")
 
 
 def test_a_number_without_an_interval_is_still_printed():

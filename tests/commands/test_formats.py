@@ -74,7 +74,7 @@ def test_latex_names(name, written):
     ("triplet-reid", [True, False, True], ["ok", "identity absent", "only junk"])])
 def test_which_queries_are_counted(convention, counted, status):
     labels = Labels([7, 9, -1], [1, 1, 1]), Labels([7, 8, -1], [2, 2, 2])
-    with pytest.warns(UserWarning):
+    with pytest.warns(reid_ref.UnmatchedWarning):
         result = reid_ref.evaluate_distances([[.2, .1, .3]] * 3, *labels, convention=convention)
     queries = formats.per_query_json(result)["queries"]
     assert [one["counted"] for one in queries] == counted

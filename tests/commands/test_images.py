@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from reid_ref import InputError, Labels
+from reid_ref import InputError, LabelWarning, Labels
 from reid_ref.files.image_names import check_names, names_of_side, path_below
 from tests.refusals import refused
 
@@ -52,7 +52,7 @@ def test_names_that_fit():
     check_names(NAMES, Labels([2, 2, -1], [0, 1, 2]), "gallery")   # torchreid's cameras
     check_names(["g/0007/x.jpg", "g/-1/y.jpg"], Labels([7, -1], [4, 4]), "gallery")
     check_names([], Labels([], []), "query")
-    with pytest.warns(UserWarning, match="'x.jpg' .* neither identity nor camera"):
+    with pytest.warns(LabelWarning, match="'x.jpg' .* neither identity nor camera"):
         check_names(["x.jpg"], Labels([8], [4]), "query")
     refused("gallery_names", "identity 7", check_names, ["g/7/x.jpg"], Labels([8], [4]), "gallery")
 

@@ -43,7 +43,7 @@ def test_a_note_counts_what_is_loaded():
         result.signature["queries"], result.signature["gallery"])
 
 
-@pytest.mark.filterwarnings("ignore:.*where the benchmark has", "ignore:regdb is the mean")
+@pytest.mark.filterwarnings("ignore::reid_ref.BenchmarkWarning")
 class TestEvaluate:
     def test_table(self, file):
         text = run("evaluate", file, "--protocol", "SYSU-MM01-python").stdout
@@ -125,7 +125,8 @@ class TestEvaluate:
         assert list(file.parent.iterdir()) == [file]
 
 
-@pytest.mark.filterwarnings("ignore:.*where the benchmark has", "ignore:only .* units")
+@pytest.mark.filterwarnings(
+    "ignore::reid_ref.BenchmarkWarning", "ignore::reid_ref.IntervalWarning")
 class TestLikeAnyResult:
     """What takes a result takes a part: made on the fly, or saved."""
 

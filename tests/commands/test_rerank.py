@@ -33,7 +33,7 @@ def test_before_and_after_re_ranking():
     done = command("rerank", MARKET, "--json")
     assert done.stderr.count("have no good image") == 1  # once for both
     data, (original, reranked) = read_result(MARKET), json.loads(done.stdout)["results"]
-    with pytest.warns(UserWarning):
+    with pytest.warns(reid_ref.UnmatchedWarning):
         before = reid_ref.evaluate(data.query_features, data.gallery_features, *labels(data))
         after = reid_ref.evaluate_distances(
             reid_ref.rerank(data.query_features, data.gallery_features), *labels(data))
@@ -60,7 +60,7 @@ def test_variants_whose_loader_drops_junk_are_given_none():
     gallery = reid_ref.Labels(data.gallery.identity[kept], data.gallery.camera[kept])
     distances = reid_ref.rerank(data.query_features, data.gallery_features[kept], 5, 2, .5,
                                 "fast-reid")
-    with pytest.warns(UserWarning):
+    with pytest.warns(reid_ref.UnmatchedWarning):
         expected = reid_ref.evaluate_distances(distances, data.query, gallery)
     answer = json.loads(done.stdout)
     assert answer["results"][1]["mAP"] == expected.mAP
@@ -75,7 +75,7 @@ def test_single_and_multiple_queries(multi_query):
     assert list(by_name) == ["original", "multiple, mean", "multiple, max"]
     for pooling in ("mean", "max"):
         pooled = reid_ref.pool_queries(data.query, images, stored["mquery_f"], pooling)
-        with pytest.warns(UserWarning):
+        with pytest.warns(reid_ref.UnmatchedWarning):
             expected = reid_ref.evaluate(pooled, data.gallery_features, *labels(data))
         assert by_name[f"multiple, {pooling}"]["mAP"] == expected.mAP
         assert f"|multi-query:{pooling}|" in by_name[f"multiple, {pooling}"]["signature"]

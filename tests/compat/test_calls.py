@@ -68,7 +68,7 @@ def test_no_query_with_a_match(function, error):
 def test_note_of_a_short_gallery():
     first = [one[:1] for one in (FIVE[0], FIVE[1], FIVE[3])]
     arrays = first[0], first[1], FIVE[2], first[2], FIVE[4]
-    with pytest.warns(UserWarning, match="max_rank: .*at most 3, .*50") as caught:
+    with pytest.warns(reid_ref.RankedListWarning, match="max_rank: .*at most 3, .*50") as caught:
         cmc, _ = compat.torchreid.evaluate_rank(*arrays)
     assert len(cmc) == 3 and caught[0].filename == __file__
     cmc, _ = compat.torchreid.evaluate_rank(*arrays, max_rank=2)
@@ -123,7 +123,7 @@ def test_sysu_looks_at_two_cameras_alone():
 def test_tensors():
     torch = pytest.importorskip("torch")
     arrays = [torch.from_numpy(one) for one in FIVE]
-    with pytest.warns(UserWarning):
+    with pytest.warns(reid_ref.InputWarning):
         _, mAP = compat.torchreid.evaluate_rank(*arrays)
     assert mAP == STEP
 

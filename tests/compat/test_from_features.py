@@ -13,7 +13,7 @@ from reid_ref.labels import JUNK
 from tests.protocols.test_from_features import DOUBLE, FOLDER, RECORDINGS
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.filterwarnings("ignore:.*queries have no good image")
+pytestmark = pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 
 
 def batches(recording):

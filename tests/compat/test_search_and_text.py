@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from reid_ref import compat
+from reid_ref import UnmatchedWarning, compat
 from reid_ref.compat import irra, seqnet
 from reid_ref.compat.common import NoMatch, Refused
 from tests.compat.recorded import FOLDER, answers, problems
@@ -186,7 +186,7 @@ def test_irra_refuses():
     with pytest.raises(IndexError, match="1 of 2 queries") as caught:
         irra.rank(similarity, [7, 8], [7, 7])
     assert isinstance(caught.value, NoMatch)
-    with pytest.warns(UserWarning, match="1 of 2 queries have no good image"):
+    with pytest.warns(UnmatchedWarning):
         assert irra.rank(similarity, [7, 8], [7, 7], 1, get_mAP=False)[0].tolist() == [50]
     refused("max_rank", "at most 2", irra.rank, similarity, [7, 8], [7, 7], 3, False)
     refused("similarity", "shape", irra.rank, similarity[0], [7, 7], [7, 7])

@@ -23,7 +23,7 @@ RECORDED = {path.stem: json.loads(path.read_text("utf-8"))
 #: Doubles are means of the same APs, added in another order; float32 has seven digits.
 DOUBLE, FLOAT32 = 4e-15, 1.2e-7
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*queries have no good image")
+pytestmark = pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 
 
 def problem(convention, path=FOLDER / "problem.npz"):

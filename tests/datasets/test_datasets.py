@@ -437,7 +437,7 @@ def test_the_command_marks_what_is_off(file_of):
 # Where persons count from 0 ---------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:.*zeros alone", "ignore:.*no good image")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 @pytest.mark.parametrize(("identity", "number"), [([0, 1], 0), ([1, 2], 2), ([0, 0], 0)])
 def test_label_0_is_a_person_where_a_query_has_it(identity, number, file_of):
     query, gallery = Labels(identity, [1, 1]), Labels([0, 0, 1, 2], [2, 1, 2, 2])

@@ -53,7 +53,7 @@ def multi_query(tmp_path):
 
 # ---------------------------------------------------------------- the originals' numbers
 
-@pytest.mark.filterwarnings("ignore:5 of 40 queries have no good image")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 @pytest.mark.parametrize("normalize", [True, False])
 def test_layumi_single_and_multiple_side_by_side(multi_query, normalize):
     """evaluate.py and evaluate_gpu.py of layumi/Person_reID_baseline_pytorch, commit 82ff40f.
@@ -73,7 +73,7 @@ def test_layumi_single_and_multiple_side_by_side(multi_query, normalize):
     assert multiple.mAP == 0.6029847335575376
 
 
-@pytest.mark.filterwarnings("ignore:5 of 40 queries have no good image")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 @pytest.mark.parametrize(("pooling", "mAP", "rank1"), [
     ("mean", 0.6029847335575375, .775), ("max", 0.5098104942240369, .7)])
 def test_matlab_driver(pooling, mAP, rank1):

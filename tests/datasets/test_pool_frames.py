@@ -60,7 +60,8 @@ def test_wrong_input(features, labels, pooling, argument, noun):
     refused(argument, noun, pool_frames, features, labels, pooling)
 
 
-@pytest.mark.filterwarnings("ignore:mars, part all", "ignore:.*no good image")
+@pytest.mark.filterwarnings(
+    "ignore::reid_ref.BenchmarkWarning", "ignore::reid_ref.UnmatchedWarning")
 def test_the_option(file):
     pooled = [pool_frames(SIDES[side]["f"], labels_of(side), "max") for side in SIDES]
     arrays, labels = zip(*pooled)

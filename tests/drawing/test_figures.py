@@ -28,7 +28,8 @@ from tests.refusals import refused
 pytest.importorskip("matplotlib")
 
 TINY = [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
-pytestmark = pytest.mark.filterwarnings("ignore:.*no good image", "ignore:.*units for these")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::reid_ref.UnmatchedWarning", "ignore::reid_ref.IntervalWarning")
 
 
 def made(seed=0, convention="matlab", n_query=60):

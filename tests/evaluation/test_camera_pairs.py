@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MARS = ROOT / "fixtures" / "mars_like.mat"
 NAN = np.nan
 
-pytestmark = pytest.mark.filterwarnings("ignore:distances. .* are NaN:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::reid_ref.NaNWarning")
 
 #: `compute_AP_multiCam.m`, `compute_r1_multiCam.m` and `draw_confusion_matrix.m` of
 #: layumi/2016_person_re-ID, commit 3ef47fe, on fixtures/mars_like.mat, called as
@@ -76,7 +76,7 @@ def equal(pairs, ap, r1, ap_mat, r1_mat):
 
 # ---------------------------------------------------------------- as the scripts
 
-@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+@pytest.mark.filterwarnings("ignore::reid_ref.CameraWarning")
 def test_script_is_the_port():
     seen = set()
     for distances, query, gallery in problems():
@@ -138,7 +138,7 @@ def plain_by_the_port(distances, query, gallery, cameras, length=None):
     return ap, rank1
 
 
-@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+@pytest.mark.filterwarnings("ignore::reid_ref.CameraWarning")
 def test_plain_is_compute_AP_with_the_other_cameras_as_junk():
     cases = [*problems(), market_like(1, n_query=40, n_gallery=900, cameras=15)]
     for distances, query, gallery in cases:
@@ -192,7 +192,7 @@ def pairs_of_lists(distances, query, gallery, rule="plain", length=None):
 
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
-@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+@pytest.mark.filterwarnings("ignore::reid_ref.CameraWarning")
 def test_complete_lists_are_the_distances(rule):
     for case in problems():
         whole = camera_pairs(*case, rule=rule)
@@ -200,7 +200,7 @@ def test_complete_lists_are_the_distances(rule):
               whole.rank1_matrix)
 
 
-@pytest.mark.filterwarnings("ignore:query, gallery. all images are on camera")
+@pytest.mark.filterwarnings("ignore::reid_ref.CameraWarning")
 def test_good_images_that_a_cut_list_lacks_are_missed():
     missed = 0
     for distances, query, gallery in problems():
@@ -252,7 +252,7 @@ def test_bad_input(arguments, rule, argument, noun):
 
 @pytest.mark.parametrize("rule", ["plain", "script"])
 def test_one_camera(rule):
-    with pytest.warns(UserWarning, match="all images are on camera 2, so there is no pair"):
+    with pytest.warns(reid_ref.CameraWarning, match="on camera 2, so there is no pair"):
         pairs = camera_pairs([[.1, .2, .3]], Labels([7], [2]), Labels([7, 7, 8], [2, 2, 2]),
                              rule=rule)
     assert np.isnan(pairs.mAP) and np.isnan(pairs.mean_rank1)

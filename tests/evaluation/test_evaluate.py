@@ -22,13 +22,14 @@ DISTANCES = np.array([[.1, .4, .2, .3, .25, .6]] * 4)
 
 
 def test_the_signature_says_all_that_could_change_the_number():
-    with pytest.warns(UserWarning, match="3 of 4 queries have no good image.*they count as NaN"):
+    with pytest.warns(reid_ref.UnmatchedWarning,
+                      match="3 of 4 queries have no good image.*they count as NaN"):
         result = evaluate_distances(DISTANCES, QUERY, GALLERY, convention="mars")
     assert result.signature == (
         "convention:mars|ap:trapezoid|unmatched:nan|ties:gallery-order|distances:float64|"
         f"queries:4|gallery:6|reid-ref:{reid_ref.__version__}")
     features = np.eye(4, 6, dtype=np.float32)
-    with pytest.warns(UserWarning, match="3 of 4"):
+    with pytest.warns(reid_ref.UnmatchedWarning, match="3 of 4"):
         from_features = reid_ref.evaluate(
             features, np.eye(6, dtype=np.float32), QUERY, GALLERY, metric="dot", normalize=False)
     assert "|metric:dot|normalize:no|features:float32|" in str(from_features.signature)
@@ -81,15 +82,16 @@ def test_progress_is_told_of_every_query():
 # Hollow input: a warning and an answer.
 
 def test_nan_distances_warn():
-    with pytest.warns(UserWarning, match="distances: 1 of 3 are NaN; they rank last"):
+    with pytest.warns(reid_ref.NaNWarning, match="distances: 1 of 3 are NaN; they rank last"):
         result = reid_ref.evaluate_distances(
             [[np.nan, .2, .3]], Labels([1], [1]), Labels([1, 2, 3], [2, 2, 2]))
     assert result.per_query.first_match == [3]
 
 
 def test_one_camera_warns_with_the_way_out():
-    with pytest.warns(UserWarning, match="only same camera.*give each camera its own number or, "
-                                         ".* evaluate with ignored=nothing"):
+    with pytest.warns(reid_ref.UnmatchedWarning, match=(
+            "only same camera.*give each camera its own number or, .* evaluate with "
+            "ignored=nothing")):
         reid_ref.evaluate_distances(
             [[.1, .2, .3]], Labels([1], [1]), Labels([1, 1, 2], [1, 1, 1]))
 
@@ -98,7 +100,7 @@ def test_one_camera_warns_with_the_way_out():
     (1, "evaluate with ignored=nothing (--set ignored=nothing)"),  # VehicleID
     (2, "check that identities are numbered alike on both sides")])  # RegDB's 1 and 2
 def test_no_cameras_are_asked_for_where_there_are_none(camera, said):
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(reid_ref.UnmatchedWarning) as caught:
         reid_ref.evaluate_distances([[.1, .2], [.1, .2]], Labels([1, 3], [1, 1]),
                                     Labels([1, 2], [camera, camera]))
     text = str(caught[0].message)
@@ -107,7 +109,7 @@ def test_no_cameras_are_asked_for_where_there_are_none(camera, said):
 
 @pytest.mark.parametrize("call", ["features", "distances"])
 def test_warnings_point_at_the_caller(call):
-    with pytest.warns(UserWarning) as record:
+    with pytest.warns(reid_ref.InputWarning) as record:
         if call == "features":
             reid_ref.evaluate([[0.]], [[0.]], Labels([1], [1]), Labels([2], [2]))
         else:

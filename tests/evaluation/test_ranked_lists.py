@@ -22,7 +22,7 @@ FIXTURE = Path(__file__).parents[2] / "fixtures" / "ranked_lists"
 TABLES = [str(FIXTURE / f"{side}.csv") for side in ("query", "gallery")]
 NEED_COMPLETE = [name for name, one in CONVENTIONS.items() if one.curve.of_rows]
 
-pytestmark = pytest.mark.filterwarnings(r"ignore:\d+ of \d+ queries have no good image")
+pytestmark = pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 
 
 # ---------------------------------------------------------------- real submissions
@@ -292,7 +292,7 @@ def test_columns_of_annotations(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((4, 3), int))
     refused("a.npy", "two columns, camera and", read_side, tmp_path / "a.npy")
     np.save(tmp_path / "b.npy", [[7, 1], [8, 1], [9, 2]])
-    with pytest.warns(UserWarning, match="3 cameras and 2 identities; the first column is the"):
+    with pytest.warns(reid_ref.LabelWarning, match="3 cameras and 2 identities; the first"):
         read_side(tmp_path / "b.npy")
 
 

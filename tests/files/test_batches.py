@@ -93,7 +93,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.filterwarnings("ignore:.*is not read", "ignore:.*queries have no good image")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnreadWarning", "ignore::reid_ref.UnmatchedWarning")
 def test_forms_of_evaluators(torch, capsys, form):
     make, *words = FORMS[form] if isinstance(FORMS[form], tuple) else (FORMS[form],)
     torch.save(make(), "r.pt")
@@ -189,7 +189,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("form", BROKEN)
-@pytest.mark.filterwarnings("ignore:.*is not read")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnreadWarning")
 def test_broken_forms_get_one_sentence(torch, capsys, form):
     make, message = BROKEN[form]
     torch.save(make(), "r.pt")
@@ -256,7 +256,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("form", REFUSED)
-@pytest.mark.filterwarnings("ignore:.*is not read", "ignore:.*unclosed file")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnreadWarning", "ignore:.*unclosed file")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_the_remedy_works_for_what_lies_in_the_file(torch, form):
     made = REFUSED[form]()

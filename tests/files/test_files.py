@@ -15,7 +15,7 @@ import pytest
 from scipy import sparse
 from scipy.io import savemat
 
-from reid_ref import evaluate_distances
+from reid_ref import UnreadWarning, evaluate_distances
 from reid_ref.arrays import InputError
 from reid_ref.arrays.stored import read_rows
 from reid_ref.files import LAYOUTS, SEPARATE, read_result
@@ -157,7 +157,7 @@ def test_columns_that_cannot_be_read(tmp_path):
 
 def test_features_win_over_other_results_in_the_file(tmp_path):
     np.savez(tmp_path / "r.npz", **stored("layumi", distances=FIELDS["distances"], ap=0.5))
-    with pytest.warns(UserWarning, match="distances is not read"):
+    with pytest.warns(UnreadWarning, match="distances is not read"):
         result = read_result(tmp_path / "r.npz")
     assert_is_made(result)
     mapped = read_result(tmp_path / "r.npz", names={"distances": "distances"})

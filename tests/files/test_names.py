@@ -177,7 +177,7 @@ def expected(form):
 
 
 @pytest.mark.parametrize("form", [*OF_FEATURES, *OF_DISTANCES, *OF_LISTS])
-@pytest.mark.filterwarnings("ignore:.*queries have no good image")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 def test_forms_as_users_save_them(tmp_path, monkeypatch, capsys, form):
     monkeypatch.chdir(tmp_path)
     words = words_of({**OF_FEATURES, **OF_DISTANCES, **OF_LISTS}[form])
@@ -225,7 +225,7 @@ def test_the_name_of_an_array_in_the_place_of_a_role(tmp_path, name, role):
     refused("names", f"you mean {role!r}", reid_ref.read, tmp_path / "r.npz", names={name: "A"})
 
 
-@pytest.mark.filterwarnings("ignore:.*is not read")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnreadWarning")
 def test_features_and_distances_in_one_file(tmp_path):
     """Features are ranked, but a layout of distances is read as its script means it."""
     np.savez(tmp_path / "r.npz", qf=QF, gf=GF, dist=np.ones((len(QF), len(GF))), **LABELS)

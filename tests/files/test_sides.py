@@ -13,8 +13,8 @@ from reid_ref.protocols import PROTOCOLS, evaluate_protocol, find_protocol
 from tests.files.test_names import (
     DISTANCES, FEATS, G_CAMIDS, G_PIDS, GF, LABELS, PIDS, Q_CAMIDS, Q_PIDS, QF, write)
 
-pytestmark = [pytest.mark.filterwarnings("ignore:.*queries have no good image"),
-              pytest.mark.filterwarnings("ignore:.*where the benchmark has")]
+pytestmark = [pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning"),
+              pytest.mark.filterwarnings("ignore::reid_ref.BenchmarkWarning")]
 TEXT = [name for name, protocol in PROTOCOLS.items() if protocol.sides]
 CAMERAS = {"query_cams": Q_CAMIDS, "gallery_cams": G_CAMIDS}
 
@@ -167,7 +167,7 @@ class TestSimilarity:
         np.savez("r.npz", qf=QF, gf=GF, similarity=-order, **LABELS)
         plain = answer(capsys, "r.npz")
         np.savez("r.npz", qf=QF, gf=GF, similarity=np.roll(order, 1, axis=1) ** 3, **LABELS)
-        with pytest.warns(UserWarning, match="similarity is not read.*--map similarity=similari"):
+        with pytest.warns(reid_ref.UnreadWarning, match="not read.*--map similarity=similari"):
             result = reid_ref.read("r.npz")
         assert result.distances is None
         assert plain["mAP"] == reid_ref.evaluate(

@@ -122,8 +122,9 @@ def test_lines_by_hand():
     #            good junk wrong junk distractor good good(last)
     distances = [[.9, .1, .2, .15, .2, .2, np.nan], [.9, .8, .7, .6, .5, .4, .3],
                  [3, 2, 1, 1, 4, 5, 6]]
-    with pytest.warns(UserWarning, match=r"query: 1 of 3 are labelled -1; in trec_eval they match "
-                                         r"nothing, in compute_AP.m they can raise CMC"):
+    with pytest.warns(reid_ref.JunkWarning, match=(
+            "query: 1 of 3 are labelled -1; in trec_eval they match nothing, in compute_AP.m they "
+            "can raise CMC")):
         qrels, ranking = written(np.array(distances), query, gallery)
     assert qrels.read().splitlines() == [
         "q0 0 g1 -1", "q0 0 g3 -1", "q0 0 g2 0", "q0 0 g4 0", "q0 0 g5 1", "q0 0 g0 1",

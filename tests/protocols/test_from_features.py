@@ -18,8 +18,7 @@ RECORDINGS = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.
 DOUBLE, FLOAT32 = 1e-14, 2e-7
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*where the benchmark has", "ignore:.*is the mean of",
-    "ignore:.*queries have no good image", "ignore:.*queries show a person whom no image")
+    "ignore::reid_ref.BenchmarkWarning", "ignore::reid_ref.UnmatchedWarning")
 
 
 def evaluated(recording):

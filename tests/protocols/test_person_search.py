@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from reid_ref import LabelWarning, UnmatchedWarning
 from reid_ref.protocols import PROTOCOLS, Boxes, evaluate_person_search, read_boxes
 from reid_ref.protocols.box_ranks import identities_of_detections, overlaps
 from tests.commands.common import assert_one_line_error, refusal
@@ -170,7 +171,7 @@ class TestByHand:
         assert overlaps(boxes)[2][0] == 36 / 81 and overlaps(boxes, 1)[2][0] == 50 / 100
 
 
-@pytest.mark.filterwarnings("ignore:image:UserWarning")
+@pytest.mark.filterwarnings("ignore::reid_ref.LabelWarning")
 class TestBruteForce:
     @pytest.mark.parametrize("seed", range(12))
     def test_galleries_with_repeated_images(self, seed):
@@ -210,7 +211,7 @@ class TestBruteForce:
             assert ours == theirs
 
 
-@pytest.mark.filterwarnings("ignore:gallery_features:UserWarning")
+@pytest.mark.filterwarnings("ignore::reid_ref.NaNWarning")
 def test_features_that_are_all_zero_rank_last():
     boxes = boxes_of(similarity=None, query_features=[[1., 0.], [0., 1.]], detection_features=[
         [0., 0.], [0., 0.], [0., 0.], [1., 2.], [2., 1.], [-1., 0.]])
@@ -301,12 +302,12 @@ class TestWrongInput:
         refused(argument, noun, evaluate_person_search, name, boxes_of(**changes), **options)
 
     def test_images_without_boxes_are_warned_of(self):
-        with pytest.warns(UserWarning, match=r"1 of 5 images .* \(first: e.jpg\)"):
+        with pytest.warns(LabelWarning, match=r"1 of 5 images .* \(first: e.jpg\)"):
             boxes_of(image=[*"abcd", "e.jpg"], image_camera=[1, 1, 2, 2, 2])
 
     def test_queries_whose_person_no_image_of_the_gallery_shows_are_left_out(self):
         boxes = boxes_of(galleries={"50": [[1, 2], [1, 3]]})
-        with pytest.warns(UserWarning, match="1 of 2 queries .* gallery .*: 1.*left out"):
+        with pytest.warns(UnmatchedWarning, match="1 of 2 queries .* gallery .*: 1.*left out"):
             result = evaluate_person_search("cuhk-sysu", boxes)["50"]
         assert result.mAP == result.trials[0].per_query.ap[0] and result.counted == 1
 
@@ -387,7 +388,7 @@ class TestCommand:
         assert answers[0]["parts"] == answers[1]["parts"]
 
 
-@pytest.mark.filterwarnings("ignore:image:UserWarning")
+@pytest.mark.filterwarnings("ignore::reid_ref.LabelWarning")
 class TestFiles:
     def test_the_recipe_for_seqnet(self, tmp_path, monkeypatch):
         """The lines of docs/person-search.md, on what SeqNet's evaluation loop holds."""

@@ -20,7 +20,7 @@ GALLERY = Labels([7, 8, 7, 7, 8, 7, 8, 7], [2, 2, 1, 3, 2, 2, 3, 3],
 DISTANCES = np.array([[.4, .9, .05, .8, .1, .2, .3, .5]])
 
 
-@pytest.mark.filterwarnings("ignore:.*where the benchmark has")
+@pytest.mark.filterwarnings("ignore::reid_ref.BenchmarkWarning")
 def test_by_hand():
     """Least distances: .2, .1, junk, .5, .3. The good tracks have ranks 2 and 4."""
     result = evaluate_protocol(TRACKS, None, None, QUERY, GALLERY, distances=DISTANCES)

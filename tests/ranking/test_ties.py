@@ -72,7 +72,7 @@ def features(kind, seed):
     return made[:N_QUERY], made[N_QUERY:]
 
 
-@pytest.mark.filterwarnings("ignore:.*all zero")
+@pytest.mark.filterwarnings("ignore::reid_ref.NaNWarning")
 @pytest.mark.parametrize("scaling", [("euclidean", True), ("euclidean", False), ("dot", False)])
 @pytest.mark.parametrize("kind", ["constant", "few different", "nearly constant", "counts",
                                   "codes", "unit codes", "other codes"])

@@ -155,7 +155,7 @@ def test_several_conventions_are_re_ranked_each_as_its_own():
 def test_a_toolbox_without_re_ranking_is_re_ranked_as_matlab_does():
     features, labels = problem()
     sentence = "open-reid has no re-ranking of its own: re-ranked as matlab does"
-    with pytest.warns(UserWarning, match=sentence):
+    with pytest.warns(reid_ref.ConventionWarning, match=sentence):
         result = evaluate_reranked(*features, *labels, convention="open-reid")
     explicit = evaluate_reranked(*features, *labels, convention="open-reid", variant="matlab")
     assert result.mAP == explicit.mAP

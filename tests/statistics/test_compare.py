@@ -15,7 +15,7 @@ from tests import cases
 from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*units for these", "ignore:.* queries have no good image")
+    "ignore::reid_ref.IntervalWarning", "ignore::reid_ref.UnmatchedWarning")
 
 
 #: 30 identities of two queries each; the good image of identity k is image k.

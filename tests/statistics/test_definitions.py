@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reid_ref import (
-    CONVENTIONS, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
+    CONVENTIONS, IntervalWarning, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
 from reid_ref.statistics import paired, units
 from reid_ref.statistics.interval import bootstrap_t, interval, mean_intervals, studentized
 from tests.proof.mutants import near, same
@@ -43,7 +43,7 @@ def test_sums():
     names = np.array([5, 2, 5, 1])  # labels of units are only names
     for unit in (names, names.astype("U"), names.astype(np.uint8), names / 2):
         same(units.unit_sums([.1, .9, .4, .3], unit).value, [.3, .9, .5])
-    with pytest.warns(UserWarning, match="only 19"):
+    with pytest.warns(IntervalWarning, match="only 19"):
         units.warn_few(19)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -58,7 +58,7 @@ def test_spread():
     # Errors by unit: .8, -1.2, .4; by query: .4 three times, -.6 twice.
     near(statistics.standard_error(by_unit), math.sqrt(1.5 * 2.24) / 5)
     near(statistics.standard_error(by_query), math.sqrt(1.25 * 1.2) / 5)
-    with pytest.warns(UserWarning, match="only 3 units"):
+    with pytest.warns(IntervalWarning):
         found, = statistics.mean_intervals([(by_unit, by_query)])
     near(found.design_effect, 1.5 * 2.24 / (1.25 * 1.2))
 

@@ -13,8 +13,8 @@ from tests import cases
 from tests.refusals import refused
 
 METRICS = ("mAP", "mINP", "Rank-1", "Rank-3", "P@2", "R@5")
-FEW = pytest.mark.filterwarnings("ignore:.*units for these",
-                                 "ignore:.* queries have no good image")
+FEW = pytest.mark.filterwarnings("ignore::reid_ref.IntervalWarning",
+                                 "ignore::reid_ref.UnmatchedWarning")
 
 
 def printed(result, metric):
@@ -114,7 +114,7 @@ def test_bad_input(arguments, argument, noun):
 
 
 @FEW
-@pytest.mark.filterwarnings("ignore:no interval of .*mINP under convention")
+@pytest.mark.filterwarnings("ignore::reid_ref.IntervalWarning")
 def test_intervals_of_every_convention_are_drawn_once(monkeypatch):
     """Units are the same but where a loader leaves queries out."""
     (found, _), names = results(2), ["mAP", "Rank-1", "Rank-3", "mINP"]

@@ -23,7 +23,7 @@ RECORDED = ("0", "1", "2", "3_ties", "4_ties")
 SQUARED = {"metric": "euclidean", "normalize": False}
 FAR = (0, 1e-4, 1e-3, .01, .05, .3, 1)
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* are NaN:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::reid_ref.NaNWarning")
 
 
 def recorded(name):
@@ -411,11 +411,12 @@ def test_one_rate_and_the_least_memory():
 
 def test_nan_is_warned_of_and_accepted_last():
     query, gallery = labels([1], 0), labels([1, 2, 2, 1], 1)
-    with pytest.warns(UserWarning, match="distances: 2 of 4 are NaN; they rank last"):
+    with pytest.warns(reid_ref.NaNWarning):
         found = evaluate_thresholds_distances([[.5, .1, np.nan, np.nan]], query, gallery,
                                               far=[.5, 1])
     assert found.threshold.tolist() == [.1, np.inf] and found.tar.tolist() == [0, 1]
-    with pytest.warns(UserWarning) as warned:  # of an open set, for which images are ranked
+    with pytest.warns(reid_ref.NaNWarning) as warned:
+        # Of an open set images are ranked.
         evaluate_thresholds_distances([[.5, .1, np.nan, np.nan], [.5, .1, .2, .3]],
                                       labels([1, 7], 0), gallery)
     assert [str(warning.message)[:23] for warning in warned] == ["distances: 2 of 8 are N"]

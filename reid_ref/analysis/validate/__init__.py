@@ -19,7 +19,8 @@ import numpy as np
 
 from reid_ref.analysis.validate.search import (
     AROUND, Search, Trials, run_search, searched, value_of)
-from reid_ref.arrays import Doubles, InputError, check_count, each_warning_once, warn
+from reid_ref.arrays import (
+    BenchmarkWarning, Doubles, InputError, check_count, each_warning_once, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions, left_out
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
@@ -162,7 +163,7 @@ def warn_other_queries(row: Published, n_query: int) -> None:
     """Warn where a row of the built-in table is over another number of queries than a file."""
     if row.n_query and int(row.n_query) != n_query:
         warn(f"{row.key} is over {int(row.n_query):,} queries of {row.dataset}, this file "
-             f"has {n_query:,}: it is not the same test set")
+             f"has {n_query:,}: it is not the same test set", BenchmarkWarning)
 
 
 def check_same_images(row: Published, dataset: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from reid_ref.analysis.compare import compare_systems
 from reid_ref.analysis.compare.answer import Compared
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import ComparisonWarning, InputError, warn
 from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
 from reid_ref.console import options as common, systems
 from reid_ref.console.answers import show_answer
@@ -107,7 +107,7 @@ def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
             raise InputError(first, f"a result on {benchmark}, since the other systems are "
                              "compared with the first", "none", "name another system first")
         if lacking:
-            warn(f"{', '.join(lacking)}: no result on {benchmark}")
+            warn(f"{', '.join(lacking)}: no result on {benchmark}", ComparisonWarning)
     return benchmarks
 
 

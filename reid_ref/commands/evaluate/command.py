@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError, warn
+from reid_ref.arrays import BenchmarkWarning, ConventionWarning, InputError, UnreadWarning, warn
 from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
@@ -121,14 +121,14 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
     """Warn of labels on which papers print other numbers than these of matlab."""
     own = next(iter(results.values()))
     if request.convention is None and (hint := protocols.hint(data.query, data.gallery, own)):
-        warn(hint)
+        warn(hint, BenchmarkWarning)
     elif request.convention is None and (other := results.get(OTHER)):
         warn(f"{unlike_market(data.query, data.gallery)}: mAP is {percent(own.mAP)} by the "
              f"trapezoid of matlab and {percent(other.mAP)} by the step rule of {OTHER}; name the "
-             "one that you print")
+             "one that you print", ConventionWarning)
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused - {"video" if request.pool else ""}):
-        warn(f"{column}: not used, {NOT_COUNTED[column]}")
+        warn(f"{column}: not used, {NOT_COUNTED[column]}", UnreadWarning)
 
 
 class FileAnswer(NamedTuple):

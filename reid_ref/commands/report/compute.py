@@ -15,7 +15,7 @@ from reid_ref.analysis.compare.answer import Comparisons
 from reid_ref.analysis.doctor import doctor
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, each_warning_once, ignored, warn, warnings_to)
+    Doubles, InputError, Integers, UnreadWarning, each_warning_once, ignored, warn, warnings_to)
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL, lacking_cameras
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.drawing.results import LAST_RANK, DistanceSample, distance_sample
@@ -206,7 +206,7 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
             if isinstance(data, ResultFile):
                 more = _from_distances(data, evaluated[name], queries, options)
             else:
-                warn(f"{name}: {NO_DISTANCES}")
+                warn(f"{name}: {NO_DISTANCES}", UnreadWarning)
             of_headline = {metric: intervals[name].get(metric) for metric in headlines[name]}
             spreads = {metric: spread([run.value(metric) for run in runs[name]])
                        for metric in of_headline}

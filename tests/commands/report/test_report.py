@@ -45,7 +45,7 @@ def test_every_rule_of_what_is_ignored_has_its_words():
 def test_statuses_and_ties_in_words():
     query = Labels([7, 9, 5, -1], [1, 1, 1, 1])
     gallery = Labels([7, 8, 5, -1], [2, 2, 1, 2])
-    with pytest.warns(UserWarning):
+    with pytest.warns(reid_ref.UnmatchedWarning):
         result = reid_ref.evaluate_distances(
             [[.1, .1, .3, .4], *[[.1, .2, .3, .4]] * 3], query, gallery, convention="torchreid")
     assert tables.statuses(result.counts) == (
@@ -77,7 +77,7 @@ def test_a_result():
     assert note == str(result.signature).replace("|", " | ")
 
 
-@pytest.mark.filterwarnings("ignore:.*no good image")
+@pytest.mark.filterwarnings("ignore::reid_ref.UnmatchedWarning")
 def test_nan_and_names_that_are_markup():
     named = CONVENTIONS["mars"].replace(name="<script>alert('1')</script>&\"", cmc_length=3)
     result = reid_ref.evaluate_distances(*market_like(8), convention=named)

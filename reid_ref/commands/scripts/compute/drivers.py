@@ -161,8 +161,8 @@ def run_driver(name: str, inputs: Inputs, seed: int = 0,
 
     Warns
     -----
-    UserWarning
-        Queries without a good image, images of one camera alone.
+    UnmatchedWarning
+        Queries without a good image.
 
     Examples
     --------

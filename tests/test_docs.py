@@ -47,7 +47,7 @@ def test_page(page, tmp_path):
 
 def test_a_page_that_differs_is_shown_and_written(tmp_path, monkeypatch, capsys):
     """Lists, screens that are cut and whole, outputs, in a page of each kind."""
-    screen = "```console\n$ reid-ref protocols rstp\n{}```\n"
+    screen = "```console\n$ reid-ref protocols rstpreid\n{}```\n"
     page = tmp_path / "page.md"
     monkeypatch.setattr(written, "PAGES", [page])
     text = (f"[1 such protocols]\n{written_list('')}"

@@ -1,4 +1,5 @@
 """What the pages of docs/ show is what happens; the pages that are computed say what is so."""
+import ast
 import inspect
 import json
 import re
@@ -70,6 +71,19 @@ def test_a_page_that_differs_is_shown_and_written(tmp_path, monkeypatch, capsys)
 
 def written_list(text):
     return f"<!-- list: checks, by docs/written.py -->\n\n{text}\n\n<!-- end -->\n"
+
+
+def test_the_page_of_the_architecture_names_what_exists():
+    page = (ROOT / "docs/architecture.md").read_text()
+    assert len(page.split()) <= 1200
+    paths = re.findall(r"`((?:reid_ref|tests|fixtures|docs)/[\w./-]+)`", page)
+    paths = [path for path in paths if "ROOM" not in path]
+    assert len(paths) > 30 and [path for path in paths if not (ROOT / path).exists()] == []
+    names = re.findall(r"`(reid_ref/[\w/]+\.py)`,\s+`(\w+)`", page)
+    assert len(names) >= 9
+    for path, name in names:
+        defined = {getattr(node, "name", "") for node in ast.parse((ROOT / path).read_text()).body}
+        assert name in defined, (path, name)
 
 
 #: The ends of the interval of a difference, and p, on a screen or in a table of a page.

@@ -1,13 +1,12 @@
-"""Write docs/schema.json: what the commands print with --json, from the dataclasses they fill.
+"""The text of docs/schema.json, from the dataclasses that `--json` prints.
 
-    python docs/json_schema.py
+`written.py` writes it.
 """
 import json
 import types
 import typing
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 
@@ -216,7 +215,3 @@ def text():
         return f"{{\n{' ' * (depth + 1)}{inner}\n{' ' * depth}}}"
 
     return lines(schema(), 0) + "\n"
-
-
-if __name__ == "__main__":
-    Path(__file__).with_name("schema.json").write_text(text(), encoding="utf-8")

@@ -1,6 +1,7 @@
 """What to save, by repository: the lines of the protocols' records, each written once.
 
-`lists.py` writes them into recipes.md; the pages of the protocols have the same lines and command.
+`written.py` writes them into recipes.md; the pages of the protocols have the same lines and
+command.
 """
 import re
 import textwrap

@@ -1,5 +1,9 @@
-"""What README.md and docs/ show, run: their Python, and the screens of their commands."""
+"""What README.md and docs/ show, run: their Python, and the screens of their commands.
+
+`docs/written.py` writes what they print now; the tests hold the pages to it.
+"""
 import contextlib
+import difflib
 import io
 import re
 import shlex
@@ -24,25 +28,72 @@ def commands(text):
             for command, shown in COMMAND.findall(block) if command.startswith("reid-ref ")]
 
 
-def run_page(text, folder, leave_out="reid-ref scripts", **names):
-    """Run the blocks of a page in order, in a folder where fixtures/ lies; return the names."""
+def is_octave(words):
+    """Return whether a command needs GNU Octave."""
+    return "reid-ref scripts" in words and "--driver" not in words
+
+
+def run_page(text, folder, names, without=is_octave):
+    """Run the blocks of a page in order, where fixtures/ lies; return the page as it is then.
+
+    What the Python defines is added to `names`. Commands that are `without` keep their screens.
+    """
+    def block(match):
+        kind, body, _ = match.groups()
+        if kind == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(body, "a page", "exec"), names)
+            output = printed.getvalue()
+            return f"```python\n{body}```\n" + f"\n```text\n{output}```\n" * bool(output)
+        return f"```{kind}\n{COMMAND.sub(shown, body)}```\n"
+
+    def shown(match):
+        words, text = match.groups()
+        if words.startswith("reid-ref ") and not without(words):
+            text = screen(words, text)
+        return f"$ {words}\n{text}"
+
     (folder / "fixtures").symlink_to(ROOT / "fixtures")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for kind, block, output in BLOCK.findall(text):
-            if kind == "python":
-                _run_python(block, output, names)
-            for words, shown in commands(f"```{kind}\n{block}```\n"):
-                if leave_out not in words:
-                    check_screen(words, shown)
-    return names
+        return BLOCK.sub(block, text)
 
 
-def _run_python(code, output, names):
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(code, "a page", "exec"), names)
-    assert printed.getvalue() == output, code
+def hold(name, text, now):
+    """Hold a page, or a part of it, to what it shows when it is run; fail with a diff."""
+    if now != text:
+        pytest.fail(difference(name, text, now), pytrace=False)
+
+
+def difference(name, text, now):
+    """Return the lines of a page that change, and what changes them."""
+    lines = difflib.unified_diff(text.splitlines(True), now.splitlines(True), name,
+                                 f"{name} as it is now", n=2)
+    return "".join(lines) + "If this is meant, run: python docs/written.py\n"
+
+
+def names_for(page):
+    """Return what the Python of a page takes for granted."""
+    if page == "README":
+        return {"query_loader": [([[1., 0.]], [7], [1], ["a.jpg"])],
+                "gallery_loader": [([[1., 0.], [0., 1.]], [7, 8], [2, 2], ["b.jpg", "c.jpg"])],
+                "model": lambda images: images}
+    return loaders() if page == "training_loop" else {}
+
+
+def loaders():
+    """Loaders with the keys of torchreid's and fast-reid's batches: 8 queries, 32 gallery."""
+    import torch
+
+    images = torch.eye(40, 8)
+    labels = torch.arange(40) % 8, torch.arange(40) // 8
+    sides = {side: [dict(zip(("img", "pid", "camid"), (images[part], *(
+        label[part] for label in labels))))] for side, part in (
+            ("query", slice(0, 8)), ("gallery", slice(8, 40)))}
+    return {"engine": SimpleNamespace(test_loader={"market1501": sides}), "num_query": 8,
+            "test_loader": [dict(zip(("images", "targets", "camids"), (images[part], *(
+                label[part] for label in labels)))) for part in (slice(0, 16), slice(16, 40))]}
 
 
 def command(*arguments, cwd=".", **environment):
@@ -60,19 +111,18 @@ def command(*arguments, cwd=".", **environment):
     return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
-def check_screen(words, shown):
-    """Compare a screen of 80 columns; one that ends in ... is shown to that line.
+def screen(words, shown):
+    """Return what a command prints on 80 columns, as a page shows it, which shows `shown`.
 
-    A warning is shown, wrapped, where the page begins with it.
+    One that ends in ... is cut to as many lines. Warnings are shown, wrapped, where a page begins
+    with one. Empty lines at the end are the page's.
     """
     done = command(*shlex.split(words)[1:], COLUMNS=80)
-    printed = done.stdout
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
     if shown.startswith("reid-ref: warning"):
-        warned = [textwrap.fill(line, 79) + "\n" for line in done.stderr.splitlines()]
-        printed = "".join(warned) + printed
-    printed = [line.rstrip() for line in printed.splitlines()]
-    expected = [line.rstrip() for line in shown.rstrip("\n").split("\n")]
-    if expected[-1] == "...":
-        expected.pop()
-        printed = printed[:len(expected)]
-    assert printed == expected, f"{words}\n{done.stdout}{done.stderr}"
+        lines[:0] = [part for line in done.stderr.splitlines() for part in textwrap.wrap(line, 79)]
+    old = shown.rstrip("\n").split("\n")
+    if old[-1] == "...":
+        lines = [*lines[:len(old) - 1], "..."]
+    assert lines, f"{words}\n{done.stderr}"
+    return "\n".join(lines) + (shown[len(shown.rstrip("\n")):] or "\n")

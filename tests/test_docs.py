@@ -1,4 +1,5 @@
 """What the pages of docs/ show is what happens; the pages that are computed say what is so."""
+import ast
 import inspect
 import json
 import re
@@ -7,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import time
-import types
 import warnings
 from decimal import Decimal
 
@@ -20,8 +20,9 @@ from reid_ref.analysis.compare.answer import COLUMNS
 from reid_ref.cli.parser import make_parser
 from reid_ref.files import LAYOUTS, SEPARATE, Layout
 from reid_ref.files.layouts import role_of
-from tests.documents import ROOT, command, run_page
-from tests.installed import version_of
+from reid_ref.protocols import PROTOCOLS
+from tests.documents import ROOT, command, hold, run_page
+from tests.installed import absent, version_of
 from tests.nightly import cases
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -32,31 +33,57 @@ with pytest.MonkeyPatch.context() as _patch:
     import command_pages
     import generated
     import layout_pages
+    import written
     from man import commands
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", written.PAGES, ids=lambda page: page.stem)
 def test_page(page, tmp_path):
+    """Its lists are those of the records; its Python and its commands print what it shows."""
     text = page.read_text()
-    needed = r"(torch|distributed|torchmetrics|pytorch_metric_learning)\b"
-    for module in set(re.findall(r"^(?:import|from) (?:reid_ref\.compat\.)?" + needed, text,
-                                 re.MULTILINE)):
-        pytest.importorskip(module)
-    run_page(text, tmp_path, **loaders() if page.stem == "training_loop" else {})
+    for module in written.missing(text):
+        absent(f"{module} is not installed")
+    hold(page.name, text, written.written(page, tmp_path))
 
 
-def loaders():
-    """Loaders with the keys of torchreid's and fast-reid's batches: 8 queries, 32 gallery."""
-    import torch
+def test_a_page_that_differs_is_shown_and_written(tmp_path, monkeypatch, capsys):
+    """Lists, screens that are cut and whole, outputs, in a page of each kind."""
+    screen = "```console\n$ reid-ref protocols rstpreid\n{}```\n"
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(written, "PAGES", [page])
+    text = (f"[1 such protocols]\n{written_list('')}"
+            + "```python\nprint(2)\n```\n\n```text\n3\n```\n```python\nprint(4)\n```\n"
+            + screen.format("") + screen.format("old\n...\n"))
+    page.write_text(text)
+    for argument, status in (("--check", 1), ("", 0), ("--check", 0)):
+        monkeypatch.setattr("sys.argv", ["written.py", argument])
+        assert written.main() == status
+        printed = capsys.readouterr().out
+        assert (page.read_text() == text) == (argument == "--check" and status == 1)
+        assert ("-old\n" in printed and "run: python docs/written.py" in printed) == bool(status)
+    now = page.read_text()
+    whole, cut = re.findall(r"^\$ .*\n([^`]*)```", now, re.MULTILINE)
+    assert cut == whole.partition("\n")[0] + "\n...\n" and whole.count("\n") > 5
+    assert f"[{len(PROTOCOLS)} such protocols]\n{written_list(written.checks())}" in now
+    assert "print(2)\n```\n\n```text\n2\n```\n```python" in now
+    assert "print(4)\n```\n\n```text\n4\n```\n```console" in now
 
-    images = torch.eye(40, 8)
-    labels = torch.arange(40) % 8, torch.arange(40) // 8
-    sides = {side: [dict(zip(("img", "pid", "camid"), (images[part], *(
-        label[part] for label in labels))))] for side, part in (
-            ("query", slice(0, 8)), ("gallery", slice(8, 40)))}
-    return {"engine": types.SimpleNamespace(test_loader={"market1501": sides}), "num_query": 8,
-            "test_loader": [dict(zip(("images", "targets", "camids"), (images[part], *(
-                label[part] for label in labels)))) for part in (slice(0, 16), slice(16, 40))]}
+
+def written_list(text):
+    return f"<!-- list: checks, by docs/written.py -->\n\n{text}\n\n<!-- end -->\n"
+
+
+def test_the_page_of_the_architecture_names_what_exists():
+    page = (ROOT / "docs/architecture.md").read_text()
+    assert len(page.split()) <= 1200
+    paths = re.findall(r"`((?:reid_ref|tests|fixtures|docs)/[\w./-]+)`", page)
+    paths = [path for path in paths if "ROOM" not in path]
+    assert len(paths) > 30 and [path for path in paths if not (ROOT / path).exists()] == []
+    names = re.findall(r"`(reid_ref/[\w/]+\.py)`,\s+`(\w+)`", page)
+    assert len(names) >= 9
+    for path, name in names:
+        defined = {getattr(node, "name", "") for node in ast.parse((ROOT / path).read_text()).body}
+        assert name in defined, (path, name)
 
 
 #: The ends of the interval of a difference, and p, on a screen or in a table of a page.
@@ -82,6 +109,7 @@ def test_keys_of_json(words, keys):
         version_of("fastreid")
     done = command(*words.split(), cwd=ROOT)
     expected = ["schema", "warnings", *re.findall(r"`([\w-]+)`", keys)]
+    assert done.stdout, done.stderr
     assert list(json.loads(done.stdout)) == expected, done.stderr
 
 
@@ -165,7 +193,8 @@ def test_the_page_of_a_command_has_all_options_and_an_example(name):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_the_page_of_a_layout_writes_a_file_that_is_read_as_it(name, tmp_path):
-    run_page(layout_pages.page(name), tmp_path)
+    text = layout_pages.page(name)
+    hold(f"the page of {name}", text, run_page(text, tmp_path, {}))
     assert f"({name}.md)" in layout_pages.index()
 
 

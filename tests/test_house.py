@@ -5,14 +5,18 @@ from graphlib import TopologicalSorter
 from tests.documents import ROOT
 
 PACKAGE = ROOT / "reid_ref"
-#: A room imports its own files and the rooms before it, never one after it.
-ROOMS = (
-    "_version", "matlab", "arrays", "extensions", "text", "disk", "labels", "statistics",
-    "ranking", "metrics",
-    "conventions", "measures", "signature",
-    "result", "distances", "evaluation", "thresholds", "reranking",
-    "metric_learning", "files", "datasets", "protocols", "compat", "testing", "variations",
-    "analysis", "drawing", "console", "commands", "cli", "__main__")
+#: The rooms by wing. A room imports its own files and the rooms before it, never one after it.
+WINGS = {
+    "port": ("matlab",),
+    "core": (
+        "_version", "arrays", "extensions", "text", "disk", "labels", "statistics", "ranking",
+        "metrics", "conventions", "measures", "signature", "result", "distances", "evaluation"),
+    "knowledge": ("thresholds", "reranking", "metric_learning", "files", "datasets", "protocols",
+                  "compat", "variations"),
+    "proof": ("testing",),
+    "answers": ("analysis",),
+    "program": ("drawing", "console", "commands", "cli", "__main__")}
+ROOMS = tuple(room for rooms in WINGS.values() for room in rooms)
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.

@@ -3,30 +3,23 @@ import re
 
 import pytest
 
-from reid_ref.protocols import PROTOCOLS
-from tests.documents import ROOT, check_screen, command, commands, run_page
+from tests.documents import ROOT, command, commands, hold, names_for, run_page, screen
 
 README = (ROOT / "README.md").read_text()
 
 
 def run_screens_and_python(folder):
     """Run the blocks of the page; tests/test_install_lines.py calls it in a process of its own."""
-    query_loader = [([[1., 0.]], [7], [1], ["a.jpg"])]
-    gallery_loader = [([[1., 0.], [0., 1.]], [7, 8], [2, 2], ["b.jpg", "c.jpg"])]
-    names = run_page(README, folder, query_loader=query_loader, gallery_loader=gallery_loader,
-                     model=lambda images: images)
+    names = names_for("README")
+    hold("README.md", README, run_page(README, folder, names))
     assert names["result"].mAP == 1.0
-
-
-def test_the_number_of_protocols():
-    assert f"[{len(PROTOCOLS)} such protocols]" in " ".join(README.split())
 
 
 @pytest.mark.octave
 def test_the_screen_of_the_scripts(octave, monkeypatch):
     monkeypatch.chdir(ROOT)
     (words, shown), = [pair for pair in commands(README) if "scripts" in pair[0]]
-    check_screen(words, shown)
+    hold(words, shown, screen(words, shown))
 
 
 def test_every_option_and_command_that_a_page_names_exists():

@@ -1,5 +1,6 @@
 """The doctor: a made file for each finding, and nothing on what is sound."""
 import json
+import re
 import warnings
 from dataclasses import replace
 
@@ -64,6 +65,16 @@ def findings(data):
 
 def keys(data):
     return [finding.key for finding in findings(data)]
+
+
+def test_every_finding_has_its_section_and_every_section_its_finding():
+    text = "".join(path.read_text() for path in (ROOT / "reid_ref/analysis/doctor").glob("*.py"))
+    keys = {re.sub(r"\{\w+\}", "[a-z]+", key)
+            for key in re.findall(r'"(doctor:[\w{}-]+)"', text)}
+    sections = re.findall("^## (doctor:.*)$", (ROOT / "docs/doctor.md").read_text(), re.MULTILINE)
+    assert len(sections) == len({*sections}) and len(keys) > 25
+    assert [key for key in keys if not any(re.fullmatch(key, each) for each in sections)] == []
+    assert [each for each in sections if not any(re.fullmatch(key, each) for key in keys)] == []
 
 
 def test_a_gallery_of_one_image_gives_no_warning_of_numpy():

@@ -21,10 +21,6 @@ from reid_ref.protocols.tables import checked_table
 from tests.cases import save_features
 from tests.documents import ROOT
 
-with pytest.MonkeyPatch.context() as _patch:
-    _patch.syspath_prepend(ROOT / "docs")
-    import lists
-
 #: Recipes of a toolbox of the guide that differ from its own.
 OF_THEIR_OWN = ("vehicleid", "vehicleid-draws", "prcc", "prcc-single-shot", "deepchange")
 
@@ -77,14 +73,6 @@ def test_every_count_has_a_source_and_is_that_of_the_protocols():
         for part, (query, gallery) in protocol.counts.items():
             if (protocol.name[:9], part) != ("sysu-mm01", "indoor"):
                 assert (protocol.benchmark, query, gallery) in counts, (protocol.name, part)
-
-
-def test_lists_of_the_guides():
-    """The lists in the guides, and README's number, are those of the records."""
-    pages = lists.pages()
-    assert len(pages) >= 3
-    for page in pages:
-        assert lists.written(page.read_text()) == page.read_text(), "run docs/lists.py"
 
 
 def test_recipes_of_toolboxes_are_those_of_the_guide():

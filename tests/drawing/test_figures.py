@@ -10,6 +10,7 @@ import pytest
 
 import reid_ref
 from reid_ref import CONVENTIONS, Labels, evaluate_distances, figures
+from reid_ref.commands.plot import FIGURES
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.drawing.camera_matrix import camera_change
@@ -22,6 +23,7 @@ from reid_ref.text import percent
 from tests.cases import market_like, save
 from tests.commands.common import MARKET, command
 from tests.drawing.colour_blindness import SIGHT, difference, linear, lab
+from tests.documents import ROOT
 from tests.nightly import cases
 from tests.refusals import refused
 
@@ -424,7 +426,7 @@ def three(tmp_path):
 
 @pytest.mark.parametrize("files", [["a.npz"], ["a.npz", "b.npz", "c.npz"]])
 @pytest.mark.parametrize("figure", cases(["cmc", "distances"], [
-    "cmc", "pr", "ap", "cameras", "distances", "conventions"]))
+    figure for figure in FIGURES if figure != "rank-lists"]))
 def test_command(three, figure, files):
     done = command("plot", figure, *files, "-o", "x.svg", "--width", "4in", "--quiet", cwd=three)
     assert (done.returncode, done.stderr) == (0, "")
@@ -436,6 +438,11 @@ def test_command(three, figure, files):
     assert " ".join(" ".join(words).split()) == f"caption {said}{counts}"
     assert 'width="288pt"' in (three / "x.svg").read_text()
     assert len(list(three.iterdir())) == 4
+
+
+def test_the_page_has_a_row_for_every_figure():
+    rows = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs/figures.md").read_text(), re.MULTILINE)
+    assert rows == [*FIGURES]
 
 
 def test_captions_count_what_each_result_loads(tmp_path):
@@ -477,8 +484,7 @@ def test_command_of_features_is_the_function(tmp_path):
     assert (tmp_path / "x.svg").read_bytes() == saving.as_bytes(ax.figure, ".svg")
 
 
-@pytest.mark.parametrize("figure", cases(["cmc", "rank-lists"], [
-    "cmc", "pr", "ap", "cameras", "distances", "conventions", "rank-lists"]))
+@pytest.mark.parametrize("figure", cases(["cmc", "rank-lists"], FIGURES))
 def test_a_matplotlibrc_changes_nothing(three, figure):
     import matplotlib
 

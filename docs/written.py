@@ -1,13 +1,27 @@
-"""The lists in the guides, from the records: `python docs/lists.py` writes them.
+"""Write what the pages show: lists, screens, the output of their Python, and docs/schema.json.
 
-A list stands between two comments, which name it.
+    python docs/written.py             # write them
+    python docs/written.py --check     # show what differs, and write nothing
+
+A list stands between two comments, which name it, and is made from the records. What is below a
+command or a block of Python is what it prints; a screen that ends in ... is cut to as many lines
+as the page has. The tests are the same check. A page whose packages are not installed is left as
+it is.
 """
+# flake8: noqa: E402
+import ast
+import importlib.util
 import json
 import re
+import sys
+import tempfile
 from itertools import groupby
 from pathlib import Path
 
-import baseline_tables
+sys.path.append(str(Path(__file__).parents[1]))
+
+import baseline_tables  # lies beside this file, as those below
+import json_schema
 import layout_pages
 import recipes
 
@@ -18,9 +32,14 @@ from reid_ref.protocols import PROTOCOLS
 from reid_ref.protocols.words import trials_of
 from reid_ref.testing.checks import CHECKS
 from reid_ref.variations import VARIATIONS
+from tests import documents, test_house
+from tests.octave import executable
 
-ROOT = Path(__file__).parents[1]
-_LIST = re.compile(r"(<!-- list: ([a-z-]+), by docs/lists.py -->\n).*?(<!-- end -->)", re.DOTALL)
+ROOT = Path(__file__).resolve().parents[1]
+#: Packages that the Python of some pages needs.
+_PACKAGES = re.compile(r"^(?:import|from) (?:reid_ref\.compat\.)?"
+                       r"(torch|distributed|torchmetrics|pytorch_metric_learning)\b", re.MULTILINE)
+_LIST = re.compile(r"(<!-- list: ([a-z-]+), by docs/written.py -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def benchmarks():
@@ -122,24 +141,67 @@ def variations():
     return "\n".join(rows)
 
 
+def rooms():
+    """Return the list of rooms, by wing, from tests/test_house.py and the rooms' docstrings."""
+    lines = []
+    for wing, names in test_house.WINGS.items():
+        lines += [f"* **{wing}**"] if not lines else ["", f"* **{wing}**"]
+        for name in names:
+            text = ast.get_docstring(test_house.TREES[name]) or "The version."
+            lines.append(f"  * `{name}`: " + " ".join(text.partition("\n\n")[0].split()))
+    return "\n".join(lines)
+
+
 LISTS = {"benchmarks": benchmarks, "held": held, "from-features": from_features,
          "variations": variations,
          "not-held": not_held, "reranking": reranking, "layouts": layouts,
-         "recipes": recipes.listed, "checks": checks, **baseline_tables.LISTS}
+         "recipes": recipes.listed, "checks": checks, "rooms": rooms,
+         **baseline_tables.LISTS}
 
 
-def written(text):
+def with_lists(text):
     """Return the text of a page with its lists, and the number of protocols, as they are now."""
     text = _LIST.sub(lambda match: f"{match[1]}\n{LISTS[match[2]]()}\n\n{match[3]}", text)
     return re.sub(r"\[\d+ such(\s)protocols\]", rf"[{len(PROTOCOLS)} such\1protocols]", text)
 
 
-def pages():
-    """Return the pages that have lists."""
-    return [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md"))
-                                  if _LIST.search(page.read_text()))]
+def missing(text):
+    """Return the packages that the Python of a page needs and that are not installed."""
+    return [name for name in sorted(set(_PACKAGES.findall(text)))
+            if importlib.util.find_spec(name) is None]
+
+
+def written(path, folder, without=documents.is_octave):
+    """Return the text of a page as it is now; its blocks are run in an empty folder."""
+    if path.suffix == ".json":
+        return json_schema.text()
+    text = with_lists(path.read_text(encoding="utf-8"))
+    return documents.run_page(text, folder, documents.names_for(path.stem), without)
+
+
+#: Whatever is written.
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "docs/schema.json"]
+
+
+def main():
+    """Write the pages; with --check, print what differs and return 1 if anything does."""
+    without = (lambda words: False) if executable() else documents.is_octave
+    status = 0
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        if absent := missing(text):
+            print(f"{path.name}: left as it is, without {', '.join(absent)}")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            now = written(path, Path(folder), without)
+        if now != text and "--check" in sys.argv[1:]:
+            print(documents.difference(path.name, text, now))
+            status = 1
+        elif now != text:
+            path.write_text(now, encoding="utf-8")
+            print(f"wrote {path.name}")
+    return status
 
 
 if __name__ == "__main__":
-    for path in pages():
-        path.write_text(written(path.read_text()))
+    sys.exit(main())

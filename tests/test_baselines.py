@@ -169,7 +169,7 @@ def test_saved_packed_twice(tmp_path):
 @pytest.mark.parametrize("name", ["x.gz", "x.run.gz", "x.csv.gz"])
 def test_what_is_not_packed(name, tmp_path):
     assert_one_line_error(command("evaluate", ROOT / "fixtures/market_like.mat", "--save",
-                                  tmp_path / name), "--save: .*ends in .json or .json.gz")
+                                  tmp_path / name), "--save: .*ends in .json, .json.gz or .run")
 
 
 WHOLE = kept("person-reidentification-retail-0286", "matlab").read_bytes()

@@ -36,7 +36,7 @@ REFUSED = {
     "evaluate MARS TIES --metric dot":
         "error: mars_like: --metric, --normalize, --no-normalize: .*features",
     "evaluate MARKET --save no/x.run": "no/x.qrels: .*folder",
-    "evaluate MARKET --save .run": "--save: .*ends in .json or .run",
+    "evaluate MARKET --save .run": "--save: .*ends in .json, .json.gz or .run",
     "evaluate MARKET --protocol market1501 --save x.run": "--save: .*--protocol market1501",
     "evaluate MARKET --protocol market1501 --by camera-pair": "--by camera-pair: .*--protocol m",
     "evaluate MARKET --numbers-from 0": "--numbers-from: .*--labels",

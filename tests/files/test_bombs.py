@@ -18,6 +18,7 @@ import pytest
 from reid_ref import Labels
 from reid_ref.arrays import memory
 from reid_ref.files import formats, pickle_sizes, read_result
+from tests.installed import version_of
 from tests.refusals import refused
 
 pytest.importorskip("resource")
@@ -138,6 +139,7 @@ def test_old_files_of_torch_save(tmp_path):
 
 
 def test_the_directory_of_an_archive_is_the_one_that_torch_reads(tmp_path):
+    version_of("torch")
     path = saved(tmp_path / "r.pt", b"}")
     content = bytearray(path.read_bytes())
     content[-6:-2] = struct.pack("<I", 7)
@@ -147,7 +149,9 @@ def test_the_directory_of_an_archive_is_the_one_that_torch_reads(tmp_path):
 
 def test_what_torch_saves_is_read(tmp_path):
     """The weights of opcodes are above what is taken, and below what files have."""
-    torch = pytest.importorskip("torch")
+    version_of("torch")
+    import torch
+
     path = tmp_path / "r.pt"
     rows = [[float(k), 1.0, 2.0, 3.0] for k in range(50_000)]
     paths = [f"query/{k:06}_c1s1_000151_01.jpg" for k in range(50_000)]

@@ -105,5 +105,7 @@ def _check_written(request: EvaluateRequest) -> None:
         if is_json(name) and is_packed(name):
             suffix = ".json.gz"
         if suffix not in suffixes and not (suffix == "" and is_direct(name)):
-            raise InputError(flag, f"a name that ends in {' or '.join(suffixes)}", name)
+            *others, last = suffixes
+            ends = f"{', '.join(others)} or {last}" if others else last
+            raise InputError(flag, f"a name that ends in {ends}", name)
     check_targets(*files_of_ranking(request.save)[:1], *written.values())

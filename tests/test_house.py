@@ -11,7 +11,7 @@ ROOMS = (
     "ranking", "metrics",
     "conventions", "measures", "signature",
     "result", "distances", "evaluation", "thresholds", "reranking",
-    "metric_learning", "files", "datasets", "protocols", "compat", "testing", "variations",
+    "metric_learning", "files", "datasets", "protocols", "compat", "installed", "testing", "variations",
     "analysis", "drawing", "console", "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}

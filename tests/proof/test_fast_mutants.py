@@ -16,7 +16,7 @@ import pytest
 
 from reid_ref import Candidates, IndexLists, Labels
 from reid_ref.arrays.cores import using
-from tests import cases, nightly
+from tests import cases
 from tests.proof import brute, hand_cases
 from tests.proof.mutants import (
     PACKAGE, afresh, all_checks, each, holds, is_caught, near, same, world)
@@ -1327,7 +1327,7 @@ def test_the_fast_path_itself_passes(check):
         check()
 
 
-@pytest.mark.parametrize("name, snippet, replacement", nightly.cases(
-    each(MUTANTS)[::12], each(MUTANTS)))
+@pytest.mark.nightly
+@pytest.mark.parametrize("name, snippet, replacement", each(MUTANTS))
 def test_mutant_is_caught(name, snippet, replacement):
     assert is_caught(ROOMS, MUTANTS[name][0], name, snippet, replacement)

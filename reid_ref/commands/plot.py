@@ -15,7 +15,6 @@ from reid_ref.console.files import (
     add_images, evaluate_file, files_per_result, image_names)
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import Request, narrowed, option
-from reid_ref.console.values import numbers
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import Convention
 from reid_ref.disk import check_targets
@@ -31,7 +30,7 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.image_names import path_below
 from reid_ref.result import Result
 from reid_ref.text import percent, row
-from reid_ref.text.numbers import whole
+from reid_ref.text.numbers import numbers, whole
 
 #: Queries of rank lists, and their kept images.
 WORST, TOP = 3, 10

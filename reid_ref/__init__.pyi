@@ -1,8 +1,8 @@
 # The public names of the package: type checkers read this file, and so does __init__.py, which
 # loads each name on first use. What is added to __all__ are modules that a user may name.
 from reid_ref import (
-    compat, datasets, drawing as figures, files, matlab, metric_learning, protocols, statistics,
-    testing)
+    compat, conventions, datasets, drawing as figures, files, matlab, measures, metric_learning,
+    metrics, protocols, statistics, testing, thresholds, variations)
 from reid_ref._version import __version__
 from reid_ref.analysis import crosscheck as crosschecking
 from reid_ref.analysis.compare import compare
@@ -58,6 +58,7 @@ __all__ = [
     "visualize_ranked_results",
 ]
 __all__ += [
-    "compat", "crosschecking", "datasets", "distributed", "figures", "files", "formats", "matlab",
-    "metric_learning", "oxford", "protocols", "published", "statistics", "testing", "trec",
+    "compat", "conventions", "crosschecking", "datasets", "distributed", "figures", "files",
+    "formats", "matlab", "measures", "metric_learning", "metrics", "oxford", "protocols",
+    "published", "statistics", "testing", "thresholds", "trec", "variations",
 ]

@@ -1,5 +1,6 @@
 """Made inputs that several test files share, and the comparison of two results."""
 import dataclasses
+import importlib
 import tracemalloc
 import warnings
 
@@ -48,6 +49,18 @@ def same(actual, expected):
                 np.testing.assert_array_equal(array, wanted[key], err_msg=key, strict=True)
         else:
             np.testing.assert_array_equal(value, wanted, err_msg=field.name, strict=True)
+
+
+def good_ranks(distances, query, gallery, ignored=("label -1", "same identity, same camera"),
+               ties="gallery-order", lists=None):
+    """Rank every query's good images in a matrix, under one rule, by the rooms loaded now."""
+    counting, rank, roles = (importlib.import_module(f"reid_ref.ranking.{name}")
+                             for name in ("counting", "rank", "roles"))
+    rule, part = tuple(ignored), counting.matrix_part(distances)
+    found = roles.find_roles(query, gallery, rule, lists)
+    ranks = rank.rank(rank.in_parts([lambda: part], len(query)), query, gallery, {rule: found})
+    return ranks[rule] if ties == "gallery-order" else rank.argsort_ranks(
+        ranks[rule], distances, found, ties, np.ones(len(gallery), dtype=bool))
 
 
 def quietly(function, *arguments, **options):

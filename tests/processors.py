@@ -16,9 +16,9 @@ from pathlib import Path
 
 from reid_ref.arrays import InputError
 from reid_ref.cli import main
-from reid_ref.testing.installation import digest
-from reid_ref.testing.installation_answers import GROUPS
-from reid_ref.testing.installation_problems import DTYPES, made_problem
+from reid_ref.installed import digest
+from reid_ref.installed.answers import GROUPS
+from reid_ref.installed.problems import DTYPES, made_problem
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 #: Of every problem; of every fiftieth one, since they take longest.

@@ -176,6 +176,14 @@ def test_the_pages_of_functions_describe_the_parameters_that_they_share():
     assert not any(shared.values()), shared
 
 
+def test_modules_that_the_pages_import_load_on_first_use():
+    pages = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
+    named = sorted(set(re.findall(r"(?:from|import) reid_ref\.(\w+)", pages)))
+    assert {"conventions", "measures", "metrics", "variations"} <= set(named)
+    code = "".join(f"import reid_ref; reid_ref.{name}\n" for name in [*named, "thresholds"])
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 COMMANDS = commands(make_parser())
 
 

@@ -13,7 +13,7 @@ WINGS = {
         "metrics", "conventions", "measures", "signature", "result", "distances", "evaluation"),
     "knowledge": ("thresholds", "reranking", "metric_learning", "files", "datasets", "protocols",
                   "compat", "variations"),
-    "proof": ("testing",),
+    "proof": ("installed", "testing"),
     "answers": ("analysis",),
     "program": ("drawing", "console", "commands", "cli", "__main__")}
 ROOMS = tuple(room for rooms in WINGS.values() for room in rooms)

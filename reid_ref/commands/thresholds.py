@@ -10,10 +10,10 @@ from reid_ref.arrays import InputError
 from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import OfFiles, input_of, show_answer
 from reid_ref.console.request import Request, option
-from reid_ref.console.values import reals
 from reid_ref.conventions import IGNORED, METRICS
 from reid_ref.statistics import Interval
 from reid_ref.text import named_rows, percent, row, signature_rows
+from reid_ref.text.numbers import reals
 from reid_ref.text.plain import Share
 from reid_ref.text.table import as_csv, lines
 from reid_ref.thresholds.evaluation import RATES, thresholds_of

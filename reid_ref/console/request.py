@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 
 from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_format
-from reid_ref.console.values import decimals, numbers
 from reid_ref.datasets.pooling import POOLINGS
 from reid_ref.measures import measure_names
-from reid_ref.text.numbers import real, whole
+from reid_ref.text.numbers import decimals, numbers, real, whole
 
 Own = TypeVar("Own", bound="Request")
 METHODS = ("bootstrap-t", "analytic")

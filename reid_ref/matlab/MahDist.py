@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.matlab._inputs import in_one_precision, metric, two_sides
+from reid_ref.matlab._inputs import in_one_precision, matrix_or_scalar, two_sides
 from reid_ref.matlab._values import add_up_rows, product
 
 
@@ -56,7 +56,8 @@ def MahDist(
            [ 8.]])
     """
     Xg, Xp = two_sides(Xg, "Xg", Xp, "Xp")
-    M, Xg, Xp = in_one_precision(metric(M, Xg.shape[1]), Xg, Xp)
+    d = Xg.shape[1]
+    M, Xg, Xp = in_one_precision(matrix_or_scalar(M, "M", d, d), Xg, Xp)
 
     # MahDist.m:13-15 | u = sum((Xg * M) .* Xg, 2);
     with np.errstate(all="ignore"):

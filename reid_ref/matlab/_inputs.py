@@ -23,22 +23,28 @@ def expect(fits: Any, name: str, expected: str, got: Any) -> None:
         raise ValueError(f"{name}: expected {expected}, got {got}")
 
 
-def expect_each(fits: npt.NDArray[np.bool_], name: str, expected: str,
-                array: npt.NDArray[Any]) -> None:
-    """Refuse an array with an entry that does not fit; the message has the first."""
-    expect(fits.all(), name, expected, array[~fits][:1].tolist())
-
-
-def whole_numbers(value: Any, name: str) -> Integers:
-    """Return whole numbers of any orientation and number type; there may be none."""
+def whole_numbers(value: Any, name: str, least: float = -np.inf, most: float = np.inf) -> Integers:
+    """Return whole numbers of any orientation and number type, within a range; or none."""
     array = np.asarray(value)
     expect(array.dtype.kind in "biuf" and array.size <= max(array.shape, default=0), name,
            "a vector of whole numbers", f"{array.dtype} of shape {array.shape}")
     array = array.reshape(-1)
     with np.errstate(invalid="ignore"):
         whole = array.astype(np.int64)
-    expect_each(whole == array, name, "whole numbers", array)
+    fits = (whole == array) & (whole >= least) & (whole <= most)
+    words = f" from {least} to {most}" * bool(np.isfinite(most))
+    expect(fits.all(), name, f"whole numbers{words}", array[~fits][:1].tolist())
     return whole
+
+
+def whole(value: Any, name: str, last: int) -> int:
+    """Return a whole number from 1 to `last`."""
+    return int(whole_numbers(np.reshape(value, (1,)), name, 1, last)[0])
+
+
+def cameras(value: Any, name: str) -> Integers:
+    """Return camera numbers: the multi-camera scripts have six columns."""
+    return whole_numbers(value, name, 1, 6)
 
 
 def column(value: Any, name: str, because: str) -> Integers:
@@ -47,13 +53,6 @@ def column(value: Any, name: str, because: str) -> Integers:
     expect(len(shape) < 2 or shape[0] != 1 or shape[1] < 2, name, "a column (n,) or (n, 1)",
            f"a row of shape {shape}, at which MATLAB stops at {because}")
     return whole_numbers(value, name)
-
-
-def cameras(value: Any, name: str) -> Integers:
-    """Return camera numbers, each from 1 to 6: the multi-camera scripts have six columns."""
-    cams = whole_numbers(value, name)
-    expect_each((cams >= 1) & (cams <= 6), name, "cameras 1 to 6", cams)
-    return cams
 
 
 def labelled_distances(
@@ -77,15 +76,13 @@ def camera_lists(
         good_image: Any, junk_image: Any, index: Any, queryCam: Any, testCam: Any,
 ) -> tuple[Integers, Integers, Integers, int, Integers]:
     """Return the five arguments of the two scripts for one query on six cameras."""
-    good_image = column(good_image, "good_image", "[good_image; index(1)]")
-    junk_image = column(junk_image, "junk_image", "[junk_image; good_image]")
     index = whole_numbers(index, "index")
     expect(index.size, "index", "at least one gallery number", "none")
-    query_cam, = cameras(np.reshape(queryCam, (1,)), "queryCam").tolist()
     test_cam = cameras(testCam, "testCam")
-    expect_each((good_image >= 0) & (good_image < len(test_cam)), "good_image",
-                f"gallery numbers from 0 to {len(test_cam) - 1}", good_image)
-    return good_image, junk_image, index, query_cam, test_cam
+    good_image = whole_numbers(column(good_image, "good_image", "[good_image; index(1)]"),
+                               "good_image", 0, len(test_cam) - 1)
+    return (good_image, column(junk_image, "junk_image", "[junk_image; good_image]"), index,
+            whole(queryCam, "queryCam", 6), test_cam)
 
 
 def scores(value: Any, name: str, n_query: int) -> npt.NDArray[np.float64]:
@@ -130,18 +127,6 @@ def matrix_or_scalar(value: Any, name: str, n_rows: int, n_columns: int | None) 
     return array
 
 
-def metric(value: Any, dimensions: int) -> Reals:
-    """Return M, for features of so many dimensions."""
-    return matrix_or_scalar(value, "M", dimensions, dimensions)
-
-
-def whole(value: Any, name: str, last: int) -> int:
-    """Return a whole number from 1 to `last`."""
-    number, = whole_numbers(np.reshape(value, (1,)), name).tolist()
-    expect(1 <= number <= last, name, f"a whole number from 1 to {last}", number)
-    return int(number)
-
-
 def re_ranking_inputs(
         feat: Any, M: Any, W: Any, query_num: Any, k1: Any, k2: Any, lambda_: Any,
 ) -> tuple[Reals, Reals, Reals, int, int, int, float]:
@@ -151,7 +136,8 @@ def re_ranking_inputs(
            "(d, n), one column an image and at least two of them", f"shape {feat.shape}")
     n = feat.shape[1]
     W = matrix_or_scalar(W, "W", len(feat), None)
-    M = metric(M, W.shape[1] if W.ndim else len(feat))
+    dimensions = W.shape[1] if W.ndim else len(feat)
+    M = matrix_or_scalar(M, "M", dimensions, dimensions)
     share = float(lambda_)
     expect(0 <= share <= 1, "lambda_", "a number from 0 to 1", share)
     feat, W = in_one_precision(feat, W)

@@ -12,15 +12,14 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import Integers
-from reid_ref.labels import JUNK, Labels, QueryLists
+from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.counting import (
-    Array, Before, Counting, Goods, GalleryPart, before_among, count_before, matrix_part)
+    Array, Before, Counting, Goods, GalleryPart, before_among, count_before)
 from reid_ref.ranking.gates import Mask, every_pair
 from reid_ref.ranking.good_ranks import GoodRanks, in_order
-from reid_ref.ranking.roles import Roles, find_roles
+from reid_ref.ranking.roles import Roles
 
 #: A rule: keys of `conventions.IGNORED`.
 Ignored = tuple[str, ...]
@@ -101,45 +100,6 @@ def rank(source: Source, query: Labels, gallery: Labels,
                 Goods(*_split(keys, n), values[_find(keys, pairs)])
                 for keys in (good[rule], added[rule])))
         ranks[rule] = in_rank_order(role, _in(goods, junk[rule])[place], counts, len(query), n)
-    return ranks
-
-
-def good_ranks(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
-               ignored: Iterable[str] = ("label -1", "same identity, same camera"),
-               ties: str = "gallery-order", lists: QueryLists | None = None) -> GoodRanks:
-    """Rank every query's good images among its kept ones, in a distance matrix.
-
-    Parameters
-    ----------
-    distances : real array, shape (n_query, n_gallery)
-        Smaller is nearer; NaN is farthest.
-    query, gallery : Labels
-    ignored : iterable of str
-        As for `find_roles`.
-    ties : str
-        Order of equal distances: "gallery-order", or "numpy" or "numpy-reversed": that of this
-        machine's ``argsort(distances)`` or ``argsort(-distances)[::-1]``, with NaN last.
-    lists : IndexLists or Candidates, optional
-
-    Returns
-    -------
-    GoodRanks
-
-    Examples
-    --------
-    The nearest image is junk; the good ones have ranks 2 and 3 among the kept images:
-
-    >>> gallery = Labels([-1, 8, 7, 7, 7], [1, 1, 2, 3, 1])
-    >>> ranks = good_ranks(np.array([[.1, .2, .3, .4, .5]]), Labels([7], [1]), gallery)
-    >>> ranks.rank, ranks.n_good, ranks.n_junk, ranks.n_kept
-    (array([2, 3]), array([2]), array([2]), array([3]))
-    """
-    rule = tuple(ignored)
-    part = matrix_part(distances)
-    roles = find_roles(query, gallery, rule, lists)
-    ranks = rank(in_parts([lambda: part], len(query)), query, gallery, {rule: roles})[rule]
-    if ties.startswith("numpy"):
-        return argsort_ranks(ranks, distances, roles, ties, np.ones(len(gallery), dtype=bool))
     return ranks
 
 

@@ -22,7 +22,7 @@ DETECTABLE = 2.8
 CHANGES = 9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Difference(Value):
     """The difference of two means over the same queries.
 
@@ -132,7 +132,9 @@ def _difference(sums: UnitSums, alpha: float, resamples: int, seed: int) -> Diff
                   CHANGES * largest_gain(sums) / sums.total)
     # No difference is detected that the interval does not tell from none.
     detectable = max(detectable, high - sums.mean, sums.mean - low)
-    return Difference(sums.mean, low, high, se, p, better, worse, same, detectable, trials)
+    return Difference(
+        difference=sums.mean, low=low, high=high, se=se, p=p, better=better, worse=worse,
+        same=same, detectable=detectable, trials=trials)
 
 
 def sign_flips(gains: UnitSums, alpha: float, resamples: int,

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                         help="how far a number may be off (default 1e-12)")
     given = parser.parse_args(arguments)
     if given.evaluator is None:
-        from reid_ref.testing.installation import check_installation
+        from reid_ref.installed import check_installation
         return check_installation()
     from reid_ref.testing.kit import check_evaluator
     try:

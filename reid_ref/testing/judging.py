@@ -20,6 +20,7 @@ from reid_ref.testing.arguments import Form, part_of
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.calling import Ask
 from reid_ref.testing.foreign import describe, text_of
+from reid_ref.testing.matching import differences, same_ranks
 from reid_ref.testing.mistakes import Walked
 from reid_ref.testing.timeout import TimeIsUp, time_limit
 
@@ -28,8 +29,8 @@ ADDITIONS = 1e-12
 #: How far numbers of single precision may: a few roundings, of numbers up to 1.
 SINGLE = 2.0**-20
 #: The words for how near numbers are, by the largest difference.
-LEVELS = ("to the last bit", "but for the order of additions", "to single precision",
-          "within the tolerance given")
+NEARNESS = ("to the last bit", "but for the order of additions", "to single precision",
+            "within the tolerance given")
 
 
 #: What an answer is compared with: a result, or a walk with mistakes in it.
@@ -100,10 +101,10 @@ def result_of(arrays: Arrays, *conventions: Convention) -> list[Result]:
 
 # ------------------------------------------------------------------ numbers
 def mismatches(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[Mismatch], int]:
-    """Return which numbers are not ours, and how near the others are: a place in `LEVELS`."""
+    """Return which numbers are not ours, and how near the others are: a place in `NEARNESS`."""
     found, level = [], 0
     for name, field, theirs, ours in _pairs(answer, result):
-        away = _away(theirs, ours)
+        away = differences(theirs, ours)
         allowed = max(tolerance, SINGLE if field in answer.single else 0)
         largest = float(away.max(initial=0))
         if largest > allowed:
@@ -131,20 +132,13 @@ def _pairs(answer: Answer, result: Numbers) -> Iterator[tuple[list[str], str, Do
             yield (["the number of APs"], "mAP", np.array([float(len(answer.ap))]),
                    np.array([float(len(counted))]))
     if len(answer.curve) and not is_drawn(result.convention):
-        within = answer.at <= len(result.cmc)
-        yield ([f"Rank-{k}" for k in answer.at[within]], "cmc", answer.curve[within],
-               result.cmc[answer.at[within] - 1])
+        theirs, ours = same_ranks(answer, result)
+        yield [f"Rank-{k}" for k in answer.at[:len(ours)]], "cmc", theirs, ours
 
 
 def is_drawn(convention: Convention) -> bool:
     """Whether others draw for the CMC curve, which an expectation then stands for."""
     return convention.curve.short == "drawn"
-
-
-def _away(theirs: Doubles, ours: Doubles) -> Doubles:
-    with np.errstate(invalid="ignore"):
-        away = np.nan_to_num(np.abs(theirs - ours), nan=np.inf)
-    return np.where((theirs == ours) | (np.isnan(theirs) & np.isnan(ours)), 0.0, away)
 
 
 def judge_numbers(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,

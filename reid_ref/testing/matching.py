@@ -21,6 +21,7 @@ from reid_ref.result import Result
 from reid_ref.testing.answers import ROUNDING, Answer
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.candidates import ApplyingConventions, place
+from reid_ref.testing.mistakes import Walked
 
 #: How near two numbers are, nearest first: the words, and the rounding error of an operation.
 LEVELS = {
@@ -180,7 +181,7 @@ def _match(answer: Answer, result: Result) -> Match:
     ours, operations = result.of_query("mAP"), np.float64(4) + result.per_query.n_good
     theirs = np.full(len(ours), np.nan) if answer.ap is None else answer.ap
     compared = ~np.isnan(ours) & (answer.ap is not None)
-    tolerance, away = operations * LEVELS["float32"][1], _differences(theirs, ours)
+    tolerance, away = operations * LEVELS["float32"][1], differences(theirs, ours)
     agreement = {}
     if answer.ap is not None:
         agreement["ap"] = _agreement(theirs[compared], ours[compared], operations[compared])
@@ -192,16 +193,17 @@ def _match(answer: Answer, result: Result) -> Match:
         agreement["cmc"] = _agreement(*curves, 4.0)
     return Match(result, agreement, compared, compared & (away <= tolerance), tolerance,
                  round(float(away[compared].sum() / max(1, compared.sum())), 5),
-                 round(float(_differences(*curves).sum() / max(1, len(curves[0]))), 5))
+                 round(float(differences(*curves).sum() / max(1, len(curves[0]))), 5))
 
 
-def same_ranks(answer: Answer, result: Result) -> tuple[Doubles, Doubles]:
+def same_ranks(answer: Answer, result: Result | Walked) -> tuple[Doubles, Doubles]:
     """Return both CMC curves at the ranks that both have."""
     within = answer.at <= len(result.cmc)
     return answer.curve[within], result.cmc[answer.at[within] - 1]
 
 
-def _differences(theirs: Any, ours: Any) -> Doubles:
+def differences(theirs: Any, ours: Any) -> Doubles:
+    """Return how far two numbers are apart; those that are both NaN not at all."""
     with np.errstate(invalid="ignore"):
         away = np.nan_to_num(np.abs(np.subtract(theirs, ours)), nan=np.inf)
     same = np.equal(theirs, ours) | (np.isnan(theirs) & np.isnan(ours))
@@ -209,7 +211,7 @@ def _differences(theirs: Any, ours: Any) -> Doubles:
 
 
 def _agreement(theirs: Any, ours: Any, operations: Any) -> Agreement:
-    away = _differences(theirs, ours)
+    away = differences(theirs, ours)
     level = next(name for name, (_, unit) in LEVELS.items() if (away <= unit * operations).all())
     return Agreement(level, float(away.max(initial=0.0)))
 

@@ -10,7 +10,7 @@ from reid_ref.conventions import Convention
 from reid_ref.testing.answers import Answer
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.checks import Check
-from reid_ref.testing.judging import LEVELS, Verdict, mismatches, result_of, try_asking
+from reid_ref.testing.judging import NEARNESS, Verdict, mismatches, result_of, try_asking
 from reid_ref.testing.report import CheckResult
 from reid_ref.testing.rules import Asked, FoundRule, answered, mistake_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
@@ -51,7 +51,7 @@ def check_one(tested: Subject, check: Check, rules: Rules,
                                f"of except_ ({except_[check.name]})")
         return CheckResult(check.name, "passed", f"deviates, as is known: {except_[check.name]}")
     if verdict.passed:
-        return CheckResult(check.name, "passed", verdict.remark or LEVELS[verdict.level])
+        return CheckResult(check.name, "passed", verdict.remark or NEARNESS[verdict.level])
     if verdict.error:
         shown = ["as above"] if verdict.error in rules.told else _shown(tested, verdict)
         rules.told.add(verdict.error)

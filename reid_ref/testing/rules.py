@@ -21,7 +21,8 @@ from reid_ref.testing.candidates import place, rules_of_protocols
 from reid_ref.testing.choices_changed import (
     BASES, LONG_CUTS, changes_of_ap, changes_of_cut, combined, each_value, fewest_changes,
     in_one_step, with_or_without_junk, words_of_choices)
-from reid_ref.testing.judging import LEVELS, is_drawn, mismatches, result_of
+from reid_ref.testing.judging import NEARNESS, is_drawn, mismatches, result_of
+from reid_ref.testing.matching import same_ranks
 from reid_ref.testing.mistakes import MISTAKES, OTHER_CURVE, Mistake, mistaken_numbers
 
 Pairs = list[tuple[Arrays, Answer]]
@@ -56,7 +57,7 @@ class FoundRule(NamedTuple):
 
     def __str__(self) -> str:
         words = f" ({self.words})" if self.words and not self.mistakes else ""
-        return f"{self.title}{words}, {LEVELS[self.level]}"
+        return f"{self.title}{words}, {NEARNESS[self.level]}"
 
 
 def answered(asked: Asked) -> Pairs:
@@ -135,8 +136,8 @@ def _drawn(near: Convention, pairs: Pairs, tolerance: float) -> FoundRule | None
 
 def _curve_away(answer: Answer, result: Result) -> float:
     """Return how far a curve is from ours, on average."""
-    at = answer.at[answer.at <= len(result.cmc)]
-    return float(np.abs(np.mean(answer.curve[:len(at)] - result.cmc[at - 1]))) if len(at) else 0.0
+    theirs, ours = same_ranks(answer, result)
+    return float(np.abs(np.mean(theirs - ours))) if len(ours) else 0.0
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,

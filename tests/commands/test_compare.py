@@ -14,6 +14,7 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.analysis.compare.answer import COLUMNS, shown_columns
 from reid_ref.commands.compare.show import as_text, cell
+from reid_ref.commands.compare.show.notes import LEGEND, LINES
 from reid_ref.statistics import holm
 from tests import cases
 from tests.commands.common import MARKET, MARS, TIES, answer, command, lists, refusal, table
@@ -356,6 +357,35 @@ def test_every_column_is_shown_wherever_comparisons_are(tmp_path, several):
         assert (f">{column.name}</th>" in notebook) == shown, column.name
         if shown:
             assert (column.head or column.name).format(level=95) in screen, column.name
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_every_line_and_legend_is_shown(tmp_path, several):
+    """Each record of what is said says something; JSON has the fields of a line."""
+    first, second = (cases.market_like(seed, n_query=40, n_gallery=200) for seed in (0, 1))
+    results = {"a": reid_ref.evaluate_distances(first[0], *second[1:]),
+               "b": reid_ref.evaluate_distances(*second)}
+    results |= {"c": results["a"]} if several else {}
+    for name, result in results.items():
+        result.save(tmp_path / f"{name}.json")
+    files = [f"{name}.json" for name in results]
+    screen = " ".join(table("compare", *files, cwd=tmp_path).split())
+    paper = table("compare", *files, "--format", "latex", cwd=tmp_path)
+    found, json_pair = reid_ref.compare(results), answer(
+        "compare", *files, cwd=tmp_path)["comparisons"][0]
+    by_metric = [[change for change in found.comparisons if change.metric == metric]
+                 for metric in found.values["a"]]
+    for line in LINES:
+        said = [line.words(found, changes) for group in by_metric for changes in (
+            [[one] for one in group] if line.of_each else [group])]
+        assert any(said) and all(" ".join(words.split()) in screen for words in said), line.fields
+        assert set(line.fields) <= json_pair.keys()
+    for legend in LEGEND:
+        words, comment = legend.words(found), legend.comment(found)
+        assert f"{legend.name} {' '.join(words.split())}" in screen or not words
+        assert bool(words) == (legend.name in ("+/-/=", "p", "interval")
+                               or several and legend.name == "Holm")
+        assert f"{comment}." in paper.replace(r"\textless{}", "<").replace(r"\%", "%")
 
 
 # ---------------------------------------------------------------- methods of several seeds

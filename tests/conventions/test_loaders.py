@@ -11,8 +11,8 @@ from reid_ref import CONVENTIONS, IndexLists, Labels
 from reid_ref.commands.ties import tie_bounds
 from reid_ref.conventions import FUNCTIONS
 from reid_ref.ranking.good_ranks import of_queries
-from reid_ref.ranking.rank import good_ranks
 from tests import cases
+from tests.cases import good_ranks
 from tests.refusals import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -29,6 +29,8 @@ from tests.refusals import refused
 
 pytest.importorskip("matplotlib")
 
+#: Figures on axes, which have a title; rank lists are images.
+ON_AXES = [name for name, figure in FIGURES.items() if "--title" in figure.options]
 TINY = [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3])
 pytestmark = pytest.mark.filterwarnings(
     "ignore::reid_ref.UnmatchedWarning", "ignore::reid_ref.IntervalWarning")
@@ -425,15 +427,14 @@ def three(tmp_path):
 
 
 @pytest.mark.parametrize("files", [["a.npz"], ["a.npz", "b.npz", "c.npz"]])
-@pytest.mark.parametrize("figure", cases(["cmc", "distances"], [
-    figure for figure in FIGURES if figure != "rank-lists"]))
+@pytest.mark.parametrize("figure", cases(["cmc", "distances"], ON_AXES))
 def test_command(three, figure, files):
     done = command("plot", figure, *files, "-o", "x.svg", "--width", "4in", "--quiet", cwd=three)
     assert (done.returncode, done.stderr) == (0, "")
     first, *words = done.stdout.splitlines()
     assert first == "wrote x.svg"
-    counts = " 20 queries, 90 gallery images; convention matlab." if figure in (
-        "cmc", "pr", "ap") else ""
+    counts = (" 20 queries, 90 gallery images; convention matlab."
+              if FIGURES[figure].convention == "matlab" else "")
     said = caption(figure, several=len(files) > 1, bands=figure == "cmc")
     assert " ".join(" ".join(words).split()) == f"caption {said}{counts}"
     assert 'width="288pt"' in (three / "x.svg").read_text()
@@ -484,7 +485,7 @@ def test_command_of_features_is_the_function(tmp_path):
     assert (tmp_path / "x.svg").read_bytes() == saving.as_bytes(ax.figure, ".svg")
 
 
-@pytest.mark.parametrize("figure", cases(["cmc", "rank-lists"], FIGURES))
+@pytest.mark.parametrize("figure", cases(["cmc", "rank-lists"], [*FIGURES]))
 def test_a_matplotlibrc_changes_nothing(three, figure):
     import matplotlib
 

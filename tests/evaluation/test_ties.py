@@ -7,8 +7,7 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
 from reid_ref.commands.ties import tie_bounds
-from reid_ref.ranking.rank import good_ranks
-from tests.cases import market_like
+from tests.cases import good_ranks, market_like
 from tests.nightly import cases
 from tests.refusals import refused
 

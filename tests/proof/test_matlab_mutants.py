@@ -297,6 +297,7 @@ def test_the_port_itself_passes(check):
         check()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name, snippet, replacement", each(MUTANTS))
 def test_mutant_is_caught(name, snippet, replacement):
     assert is_caught(ROOMS, MUTANTS[name][0], name, snippet, replacement)

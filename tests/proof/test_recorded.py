@@ -8,7 +8,7 @@ from scipy.io import loadmat
 import reid_ref
 from reid_ref import Labels, matlab
 from reid_ref.files import read_result
-from reid_ref.ranking.rank import good_ranks
+from tests.cases import good_ranks
 from tests.documents import ROOT
 from tests.proof.rerank_cases import SINGLE
 

@@ -10,7 +10,7 @@ import pytest
 from reid_ref import Labels
 from reid_ref.ranking.counting import matrix_part
 from reid_ref.ranking.good_ranks import stable_order
-from reid_ref.ranking.rank import Source, good_ranks, in_parts, rank
+from reid_ref.ranking.rank import Source, in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
 from tests import cases
 from tests.proof import brute
@@ -27,7 +27,7 @@ def assert_ranks(distances, query, gallery, lists=None, ignored=(*IGNORED, LISTE
     for one in ignored:
         expected = brute.ranks(rows, query, gallery, one, lists)
         brute.assert_equal(together[one], expected)
-        brute.assert_equal(good_ranks(distances, query, gallery, one, lists=lists), expected)
+        brute.assert_equal(cases.good_ranks(distances, query, gallery, one, lists=lists), expected)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,7 +10,7 @@ from reid_ref.evaluation.ranked import Features
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.ranking import counting, exact_distances
 from reid_ref.ranking.counting import Goods, count_before, matrix_part
-from reid_ref.ranking.rank import good_ranks
+from tests.cases import good_ranks
 from tests.proof import brute
 
 N_QUERY, N_GALLERY, DIMENSION = 8, 150, 16

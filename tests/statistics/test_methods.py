@@ -33,8 +33,10 @@ def test_chi_square_is_that_of_scipy(degrees):
 def models(value, se, units=100):
     """The answer about trained models: here Student's, so that many are made in a moment."""
     half = student_quantile(.05, units - 1) * se
-    return Difference(value, value - half, value + half, se, student_tail(value / se, units - 1),
-                      units, 0, 0, 0, 1)
+    return Difference(
+        difference=value, low=value - half, high=value + half, se=se,
+        p=student_tail(value / se, units - 1), better=units, worse=0, same=0, detectable=0,
+        trials=1)
 
 
 def test_spread_of_seeds():

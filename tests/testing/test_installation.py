@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.testing import installation
-from reid_ref.testing.installation_answers import GROUPS, NEED_SCIPY
-from reid_ref.testing.installation_problems import made_problem
+from reid_ref import installed as installation
+from reid_ref.installed.answers import GROUPS, NEED_SCIPY
+from reid_ref.installed.problems import made_problem
 from tests.documents import ROOT
 
 WORDS = json.loads(installation.RECORDED.read_text(encoding="utf-8"))
@@ -76,7 +76,7 @@ def test_without_scipy_its_groups_are_skipped(recorded, monkeypatch):
 
 
 def test_from_a_shell():
-    code = ("import runpy, sys, reid_ref.testing.installation as i; "
+    code = ("import runpy, sys, reid_ref.installed as i; "
             "i.check_installation = lambda: 1; sys.argv = ['reid_ref.testing']; "
             "runpy.run_module('reid_ref.testing', None, '__main__')")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 1

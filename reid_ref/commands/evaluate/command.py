@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
+from reid_ref.console.confidence import Intervals
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import SEVERAL, Request
 from reid_ref.console.terminal import show
@@ -97,7 +99,8 @@ def run(request: EvaluateRequest) -> int:
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
     else:
-        _print(request, plan, methods, answers[0].more, several)
+        more = answers[0].more
+        _print(request, _shape(request, plan, methods, more, several), more)
         if request.format == "table" and answers[0].ranking:
             show(f"\n{answers[0].ranking}")
     return status
@@ -197,39 +200,48 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given,
     return findings, results, recognise(data.query, data.gallery), left_out
 
 
-def _print(request: EvaluateRequest, plan: Plan, methods: list[Method],
-           more: Details, several: bool) -> None:
-    protocol, first = plan.protocol, methods[0]
+class Shape(NamedTuple):
+    """How results are shown: as JSON, as a screen, and as rows of CSV and of papers."""
+
+    json: Callable[[], Any]
+    text: Callable[[], str]
+    by_name: Mapping[str, Result]
+    intervals: Intervals
+
+
+def _shape(request: EvaluateRequest, plan: Plan, methods: list[Method], more: Details,
+           several: bool) -> Shape:
+    """Return the shape of parts of a protocol, of several results, of one by convention, of one.
+    """
+    first, of_rows = methods[0], (rows_of(methods), intervals_of(methods))
     named, measures = common.named(request), common.measures(request)
-    chosen = "" if protocol is None else protocols.chosen(protocol, request, all(
-        "metric" in result.signature for result in first.results.values()))
-    by_convention = not several and (len(first.results) > 1 or bool(plan.left_out))
-    results, intervals = (
-        (first.results, first.intervals) if by_convention or protocol is not None
-        else (rows_of(methods), intervals_of(methods)))
+    length, protocol, left_out = common.cmc_length(request), plan.protocol, plan.left_out
+    values = partial(evaluated, methods, length, more, named)
 
-    def as_json() -> Any:
-        length = common.cmc_length(request)
-        if protocol is not None:
-            return parts.as_answer(protocol, first, length, more, chosen, named)
-        values = evaluated(methods, length, more, named)
-        return Evaluations(values, plan.left_out) if several or by_convention else values[0]
+    if protocol is not None:
+        chosen = protocols.chosen(protocol, request, all(
+            "metric" in result.signature for result in first.results.values()))
+        return Shape(lambda: parts.as_answer(protocol, first, length, more, chosen, named),
+                     lambda: parts.as_text(protocol, first, measures, chosen),
+                     first.results, first.intervals)
+    if several:
+        return Shape(lambda: Evaluations(values(), left_out),
+                     lambda: tables.by_method(methods, left_out, measures), *of_rows)
+    if len(first.results) > 1 or left_out:
+        return Shape(lambda: Evaluations(values(), left_out),
+                     lambda: tables.by_convention(
+                         first, left_out, common.measures(request, (1, 5, 10))),
+                     first.results, first.intervals)
+    return Shape(lambda: values()[0], lambda: tables.one_result(first, measures), *of_rows)
 
-    def as_text() -> str:
-        if protocol is not None:
-            return parts.as_text(protocol, first, measures, chosen)
-        if several:
-            return tables.by_method(methods, plan.left_out, measures)
-        if by_convention:
-            return tables.by_convention(
-                first, plan.left_out, common.measures(request, (1, 5, 10)))
-        return tables.one_result(first, measures)
 
-    show_answer(request.format, json=as_json, table=as_text,
-                csv=lambda: rows.as_csv(results, measures=measures, intervals=intervals),
-                paper=lambda: rows.table(results, measures=measures, intervals=intervals))
+def _print(request: EvaluateRequest, shape: Shape, more: Details) -> None:
+    measures, by_name, intervals = common.measures(request), shape.by_name, shape.intervals
+    show_answer(request.format, json=shape.json, table=shape.text,
+                csv=lambda: rows.as_csv(by_name, measures=measures, intervals=intervals),
+                paper=lambda: rows.table(by_name, measures=measures, intervals=intervals))
     if request.format == "table" and more != Details():
-        show(tables.details(more, named))
+        show(tables.details(more, common.named(request)))
 
 
 def _print_mean(request: EvaluateRequest, plan: Plan, of: str,

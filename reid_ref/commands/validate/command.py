@@ -2,13 +2,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from reid_ref.analysis.validate import (
     Validation, check_same_images, quick_conventions, search_file, validate_dataset,
     validate_file, validate_protocol, warn_other_queries, with_search)
-from reid_ref.analysis.validate.figures import check_all
+from reid_ref.analysis.validate.figures import Figures, check_all
 from reid_ref.analysis.validate.search import Trials, n_passes
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
@@ -20,7 +22,7 @@ from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import NO_FILES, Request, option
 from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.datasets import FINGERPRINTS, Fingerprint
+from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import counted_benchmark
 from reid_ref.datasets.pooling import read_multi_query
 from reid_ref.datasets.printed import results_on
@@ -79,74 +81,84 @@ def add(command: argparse.ArgumentParser) -> None:
                         conventions="all that are quick")
 
 
+class Asked(NamedTuple):
+    """The request, in which files may stand behind figures: `--published 81.1/67.6 FILE`."""
+
+    request: ValidateRequest
+    figures: list[str]
+    files: list[str]
+
+    @classmethod
+    def of(cls, request: ValidateRequest) -> Asked:
+        published = request.published or []
+        figures = [text for k, text in enumerate(published) if not k or is_figure(text)]
+        files = [text for text in published if text not in figures]
+        return cls(request, figures, [*request.files, *files])
+
+    def is_only(self, option: str) -> bool:
+        """Whether this option alone is given, without a file or another figure."""
+        given = self.request.given("--dataset", "--paper", "--published")
+        return not self.request.files and given == [option]
+
+
+class Shown(NamedTuple):
+    """What a use answers: whether all is well, as JSON and as a screen."""
+
+    good: bool
+    json: Callable[[], Any]
+    text: Callable[[], str]
+
+
+class Use(NamedTuple):
+    """A use of the command: whether it is meant, and its answer."""
+
+    is_meant: Callable[[Asked], bool]
+    answer: Callable[[Asked], Shown]
+
+
 def run(request: ValidateRequest) -> int:
-    if request.page is not None:
-        return _of_page(request, Path(request.page))
-    without_file = not request.files and request.published is None
-    if without_file and (request.paper is None) != (request.dataset is None):
-        return _of_built_in(request)
-    if (request.published is None) == (request.paper is None):
-        raise InputError("--published, --paper", "one of them",
-                         "none" if request.paper is None else "both", "write --published "
-                         "81.1/67.6, or --paper KEY")
-    figures = [text for k, text in enumerate(request.published or ()) if not k or is_figure(text)]
-    # "--published 81.1/67.6 FILE"
-    files = [*request.files, *(
-        text for text in request.published or () if text not in figures)]
-    if figures[:1] and figures[0].endswith(".csv"):
-        if files:
-            raise InputError("FILE", "none with a table of figures, which are of benchmarks",
-                             ", ".join(files))
-        return _of_table(request, Path(figures[0]))
-    if bool(files) == (request.dataset is not None):
-        raise InputError("FILE, --dataset", "one of them", "both" if files else "none",
-                         "name a result file, or write --dataset market1501")
-    paper = None if request.paper is None else by_key(request.paper)
-    numbers = [paper_figure(paper)] if paper else list(map(parse_figure, figures))
-    if request.dataset is None:
-        try:
-            answers, data = _of_file(request, files, numbers, paper)
-        except InputError as error:  # the files may stand behind the figures
-            raise error.renamed(names_of_arguments(files)) from None
-        name, heading = None, input_of(files, data)
-        layout, good = data.layout, all(answer.reproduced for answer in answers)
-    else:
-        benchmark, answers = _of_dataset(request, numbers, paper)
-        name, heading = benchmark.name, [("input", known_counts(benchmark))]
-        layout, good = known_counts(benchmark), all(answer.possible for answer in answers)
-    if len(answers) > 1:
-        return _show_pairs(request, [figure_verdict(answer, "", name) for answer in answers], good)
-    show_answer(request.format, json=lambda: as_answer(answers[0], paper, files, layout),
-                table=lambda: as_table(answers[0], heading, paper, files))
-    return 0 if good else 1
+    asked = Asked.of(request)
+    shown = next(use for use in USES if use.is_meant(asked)).answer(asked)
+    show_answer(request.format, json=shown.json, table=shown.text)
+    return 0 if shown.good else 1
 
 
-def _of_built_in(request: ValidateRequest) -> int:
-    """List the published figures of a benchmark, or show one in full."""
-    _refuse_options_of_files(request)
-    if request.paper is not None:
-        answer = check_all([by_key(request.paper)])
-    else:
-        dataset = str(request.dataset)
-        part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
-        answer = check_all(find(part_of.name.partition(" ")[0] if part_of else dataset))
-    show_answer(request.format, json=lambda: answer,
-                table=lambda: (as_page if request.paper else as_list)(answer))
-    return 0 if answer.possible else 1
+def _key(asked: Asked) -> Shown:
+    """Show a published figure in full."""
+    _refuse_options_of_files(asked.request)
+    return _built_in([by_key(str(asked.request.paper))], as_page)
 
 
-def _of_table(request: ValidateRequest, path: Path) -> int:
+def _list(asked: Asked) -> Shown:
+    """List the published figures of a benchmark."""
+    _refuse_options_of_files(asked.request)
+    dataset = str(asked.request.dataset)
+    part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
+    return _built_in(find(part_of.name.partition(" ")[0] if part_of else dataset), as_list)
+
+
+def _built_in(published: Sequence[Published], as_text: Callable[[Figures], str]) -> Shown:
+    answer = check_all(published)
+    return Shown(answer.possible, lambda: answer, lambda: as_text(answer))
+
+
+def _table(asked: Asked) -> Shown:
     """Test each row of a table: is its figure possible on its benchmark?"""
+    request = asked.request
+    if asked.files:
+        raise InputError("FILE", "none with a table of figures, which are of benchmarks",
+                         ", ".join(asked.files))
     _refuse_options_of_files(request)
     pairs = []
-    for name, dataset, figure in read_figures(path, request.dataset):
+    for name, dataset, figure in read_figures(Path(asked.figures[0]), request.dataset):
         answer = validate_dataset(dataset, figure)
         pairs.append(figure_verdict(answer, name, FINGERPRINTS[dataset].name))
-    return _show_pairs(request, pairs, all(pair.possible for pair in pairs))
+    return _lines(pairs, all(pair.possible for pair in pairs))
 
 
-def _of_page(request: ValidateRequest, path: Path) -> int:
+def _page(asked: Asked) -> Shown:
     """Compare each result in the tables of a page with one file, in one search."""
+    request, path = asked.request, Path(str(asked.request.page))
     others = request.given("--published", "--paper", "--dataset")
     if others or not request.files:
         raise InputError("--table", "a result file and no other figure", ", ".join(others) or
@@ -159,13 +171,74 @@ def _of_page(request: ValidateRequest, path: Path) -> int:
     if not named:
         raise InputError(path, "a table with Rank-k, mAP or mINP in its header", "none")
     answers, _ = _of_file(request, request.files, [figure for _, figure in named], None)
-    return _show_pairs(request, [figure_verdict(answer, name, None) for answer, (name, _) in zip(
+    return _lines([figure_verdict(answer, name, None) for answer, (name, _) in zip(
         answers, named)], all(answer.reproduced for answer in answers))
 
 
-def _show_pairs(request: ValidateRequest, pairs: list[FigureVerdict], good: bool) -> int:
-    show_answer(request.format, json=lambda: FigureVerdicts(pairs), table=lambda: as_lines(pairs))
-    return 0 if good else 1
+def _file(asked: Asked) -> Shown:
+    """Compare figures with a file."""
+    paper, figures = _figures(asked)
+    try:
+        answers, data = _of_file(asked.request, asked.files, figures, paper)
+    except InputError as error:  # the files may stand behind the figures
+        raise error.renamed(names_of_arguments(asked.files)) from None
+    return _verdicts(asked, answers, paper, None, input_of(asked.files, data), data.layout,
+                     all(answer.reproduced for answer in answers))
+
+
+def _benchmark(asked: Asked) -> Shown:
+    """Test whether figures are possible on a benchmark, by its counts alone."""
+    paper, figures = _figures(asked)
+    dataset = counted_benchmark(str(asked.request.dataset), "--dataset")
+    _refuse_options_of_files(asked.request)
+    if paper is not None:
+        check_same_images(paper, dataset)
+    answers = [validate_dataset(dataset, figure) for figure in figures]
+    counts = known_counts(FINGERPRINTS[dataset])
+    return _verdicts(asked, answers, paper, FINGERPRINTS[dataset].name, [("input", counts)],
+                     counts, all(answer.possible for answer in answers))
+
+
+def _figures(asked: Asked) -> tuple[Published | None, list[Figure]]:
+    """Return the figures, and the published one that they are from."""
+    request = asked.request
+    if (request.published is None) == (request.paper is None):
+        raise InputError("--published, --paper", "one of them",
+                         "none" if request.paper is None else "both", "write --published "
+                         "81.1/67.6, or --paper KEY")
+    if bool(asked.files) == (request.dataset is not None):
+        raise InputError("FILE, --dataset", "one of them", "both" if asked.files else "none",
+                         "name a result file, or write --dataset market1501")
+    if request.paper is None:
+        return None, list(map(parse_figure, asked.figures))
+    paper = by_key(request.paper)
+    return paper, [paper_figure(paper)]
+
+
+def _verdicts(asked: Asked, answers: list[Validation], paper: Published | None,
+              dataset: str | None, heading: list[tuple[str, str]], layout: str,
+              good: bool) -> Shown:
+    """Show one figure in full, several a line each."""
+    if len(answers) > 1:
+        return _lines([figure_verdict(answer, "", dataset) for answer in answers], good)
+    answer, = answers
+    return Shown(good, lambda: as_answer(answer, paper, asked.files, layout),
+                 lambda: as_table(answer, heading, paper, asked.files))
+
+
+def _lines(pairs: list[FigureVerdict], good: bool) -> Shown:
+    return Shown(good, lambda: FigureVerdicts(pairs), lambda: as_lines(pairs))
+
+
+#: The first that is meant.
+USES = (
+    Use(lambda asked: asked.request.page is not None, _page),
+    Use(lambda asked: asked.is_only("--paper"), _key),
+    Use(lambda asked: asked.is_only("--dataset"), _list),
+    Use(lambda asked: asked.request.paper is None and any(
+        text.endswith(".csv") for text in asked.figures[:1]), _table),
+    Use(lambda asked: asked.request.dataset is not None, _benchmark),
+    Use(lambda asked: True, _file))
 
 
 def _refuse_options_of_files(request: ValidateRequest) -> None:
@@ -239,14 +312,3 @@ def _searched(request: ValidateRequest, data: ResultFile, answers: list[Validati
                                progress=None if bar is None else bar.update)
         except KeyboardInterrupt:
             return with_search(answers, trials, always)
-
-
-def _of_dataset(request: ValidateRequest, figures: list[Figure],
-                paper: Published | None) -> tuple[Fingerprint, list[Validation]]:
-    """Test whether figures are possible on a benchmark, by its counts alone."""
-    dataset = counted_benchmark(str(request.dataset), "--dataset")
-    _refuse_options_of_files(request)
-    benchmark = FINGERPRINTS[dataset]
-    if paper is not None:
-        check_same_images(paper, dataset)
-    return benchmark, [validate_dataset(dataset, figure) for figure in figures]

@@ -1,26 +1,16 @@
 """Systems and a baseline: a table for people, one for papers, CSV for programs."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from string import ascii_lowercase
+from collections.abc import Mapping
 
 from reid_ref.analysis.compare.answer import (
-    COLUMNS, HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons,
-    ends, shown_columns, too_few)
-from reid_ref.console.confidence import NOUNS
+    COLUMNS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, ends, shown_columns, too_few)
+from reid_ref.commands.compare.show.notes import (
+    LETTERS, MARKS, comments, legend_lines, letters_of, lines_of, name_of, stars)
 from reid_ref.statistics import Spread
-from reid_ref.statistics.recount import SMALL
-from reid_ref.text import percent, row, signature_lines, wrap
+from reid_ref.text import percent, signature_lines, wrap
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
-#: Below so many units that changed, the screen says so.
-FEW = 10
-#: How many of the queries that changed most a table names.
-SHOWN = 3
-#: Of more comparisons by a metric, the detectable differences are a range.
-MOST_NAMED = 10
-#: Marks after a number whose adjusted p is below these.
-MARKS = {.01: "**", SIGNIFICANT: "*"}
 #: Columns of CSV: of a comparison, of its methods, and of the spread over each system's seeds.
 _FIELDS = ["baseline", "system", "metric",
            *(field for column in COLUMNS for field in column.fields)]
@@ -50,52 +40,6 @@ def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
     return "\n".join([*text, *legend_lines(answer), *signature_lines(signatures)])
 
 
-def legend_lines(answer: Comparisons) -> list[str]:
-    """Return what the columns of `block` are, as rows of a report."""
-    gained = "that" if answer.unit == "query" else "whose queries together"
-    text = row("+/-/=", f"{NOUNS[answer.unit]} {gained} gained, lost, or did neither")
-    if answer.has_seeds:
-        text += row("sd", "over the seeds; its interval is that of normal numbers")
-        text += row("models", f"{MODELS}: each query's mean over the seeds; "
-                    + "; ".join([f"p: {_test(answer)}", *too_few(answer)]))
-        text += row("methods", f"{METHODS}, {HOW_METHODS}; never more certain than {MODELS}"
-                    + "; seeds are pairs" * answer.paired_seeds)
-    else:
-        text += row("p", "; ".join([_test(answer), *too_few(answer)]))
-    if len(answer.values) > 2:
-        n = len(answer.comparisons) // len(answer.values[answer.baseline])
-        of = " of the methods" if answer.has_seeds else ""
-        text += row("Holm", (f"p adjusted for {n} pairs by Holm's method; better than: below "
-                             f"{SIGNIFICANT:g}{of}" if letters_of(answer) else
-                             f"p adjusted for {n} systems by Holm's method") + _least(answer))
-    return text + row("interval", "every change that the test does not reject; holds for this "
-                      "gallery" + " and these models" * (not answer.has_seeds))
-
-
-def _test(answer: Comparisons) -> str:
-    most = max((change.trials for change in answer.comparisons), default=0)
-    more = f", {most:,} where p < {SMALL:g}" if most > answer.resamples else ""
-    return (f"two-sided test by sign flips of {NOUNS[answer.unit]}, {answer.resamples:,} drawn or "
-            f"all if there are fewer{more}, seed {answer.seed}")
-
-
-def _least(answer: Comparisons) -> str:
-    """Return what Holm's method makes of the smallest p, where the column has no digits of it."""
-    least = min(answer.comparisons, key=lambda change: change.p)
-    possible = " possible" * (least.p * (least.trials + 1) < 1.5)
-    return "" if least.p >= .0001 else (
-        f"; the smallest{possible} p of {least.trials:,} flips is {least.p:.2g}, adjusted "
-        f"{least.p_adjusted:.2g}")
-
-
-def letters_of(answer: Comparisons) -> dict[str, str]:
-    """Return the letter of each system where all pairs are compared; nothing where they are not.
-    """
-    if all(change.baseline == answer.baseline for change in answer.comparisons):
-        return {}
-    return {name: ascii_lowercase[k % 26] * (k // 26 + 1) for k, name in enumerate(answer.values)}
-
-
 def _beaten(answer: Comparisons, name: str, metric: str) -> list[str]:
     """Return the letters of the systems that are significantly below one."""
     letters = letters_of(answer)
@@ -115,12 +59,11 @@ def block(answer: Comparisons, metric: str) -> list[str]:
         return lines([metric, "percent", *heads], [
             [answer.baseline, percent(answer.values[answer.baseline][metric]), *[""] * len(heads)],
             *([change.system, percent(answer.values[change.system][metric]), *row]
-              for change, row in zip(changes, cells))], indent=16) + _remarks(
-                  answer, metric, changes)
+              for change, row in zip(changes, cells))], indent=16) + lines_of(answer, changes)
     title, indent = _title(answer)
     text = [*_numbers(answer, metric), "", *lines([title, *heads], [
-        [_pair(change, letters), *row] for change, row in zip(changes, cells)], indent=indent)]
-    return text + _remarks(answer, metric, changes) + _methods(answer, changes, heads)
+        [name_of(change, letters), *row] for change, row in zip(changes, cells)], indent=indent)]
+    return text + lines_of(answer, changes) + _methods(answer, changes, heads)
 
 
 def _title(answer: Comparisons) -> tuple[str, int]:
@@ -158,55 +101,12 @@ def _methods(answer: Comparisons, changes: list[Comparison], heads: list[str]) -
         return []
     columns = {column: cell for column, cell in shown_columns(len(changes) > 1).items()
                if "better" not in column.fields}
-    rows = [[_pair(change, letters_of(answer)), *(cell(of) for cell in columns.values())]
+    rows = [[name_of(change, letters_of(answer)), *(cell(of) for cell in columns.values())]
             for change in changes if (of := change.of_methods)]
-    alone = [_pair(change, letters_of(answer)) for change in changes if not change.methods]
+    alone = [name_of(change, letters_of(answer)) for change in changes if not change.methods]
     text = ["", *(lines([METHODS, *heads[:len(columns)]], rows, indent=len(MODELS)) if rows
                   else [METHODS])]
     return text + (wrap(f"{', '.join(alone)}: {ONE_SEED}", "  ", "    ") if alone else [])
-
-
-def _pair(change: Comparison, letters: Mapping[str, str]) -> str:
-    """Return how the screen names a comparison."""
-    return f"{letters[change.system]} - {letters[change.baseline]}" if letters else change.system
-
-
-def _remarks(answer: Comparisons, metric: str, changes: list[Comparison]) -> list[str]:
-    text, letters, units = list[str](), letters_of(answer), NOUNS[answer.unit]
-    for change in changes:
-        name = _pair(change, letters)
-        if change.better == change.worse == 0:
-            text += wrap(f"{name}: identical per-query values; p = 1; {units} that were not drawn "
-                         "may differ", "  ", "    ")
-            continue
-        if change.better + change.worse < FEW:
-            text += wrap(f"{name}: few {units} changed: {change.better} better, {change.worse} "
-                         "worse", "  ", "    ")
-        # At a rank queries change by 1, or not at all.
-        if not (letters or answer.has_seeds or metric.startswith("Rank-")):
-            text += _extremes(change)
-    if metric in answer.too_few:  # no difference is
-        return text
-    detectable = [change.detectable for change in changes]
-    *first, last = map(percent, detectable)
-    points = (" and ".join([*filter(None, [", ".join(first)]), last]) if len(changes) <= MOST_NAMED
-              else f"{percent(min(detectable))} to {percent(max(detectable))}")
-    return text + wrap(f"smallest detectable difference{'s' * bool(first)}: {points} points (at "
-                       "5 %, power 80 %)", "  ", "    ")
-
-
-def _extremes(change: Comparison) -> list[str]:
-    text: list[str] = []
-    for word, queries in (("gained most", change.gains), ("lost most", change.losses)):
-        if queries:
-            text += wrap(f"{change.system} {word}: " + ", ".join(map(_query, queries[:SHOWN])),
-                         "  ", "    ")
-    return text
-
-
-def _query(change: Change) -> str:
-    return (f"query {change.query} (identity {change.identity}) {percent(change.baseline)} to "
-            f"{percent(change.system)}")
 
 
 def as_table(answer: Comparisons, signatures: Mapping[str, str],
@@ -233,35 +133,10 @@ def words_of_caption(answer: Comparisons, brackets: bool = False) -> str:
     marks = {cell(answer, name, metric).mark for name, values in answer.values.items()
              for metric in values} - {""}
     if letters_of(answer):
-        text += [_LETTERS + "."] if marks else []
+        text += [LETTERS + "."] if marks else []
     elif marks:
-        text.append(_stars(marks) + f" against {answer.baseline}" * (not brackets) + ".")
+        text.append(stars(marks) + f" against {answer.baseline}" * (not brackets) + ".")
     return " ".join(text)
-
-
-_LETTERS = "Letters: better than these (p < 0.05)"
-
-
-def _stars(marks: Iterable[str]) -> str:
-    return ", ".join(f"{stars} p < {p:g}" for p, stars in reversed(MARKS.items())
-                     if stars in marks)
-
-
-def marks_of(answer: Comparisons) -> str:
-    """Return what stars or letters are, and how their p is made."""
-    adjusted = "; p adjusted by Holm's method" if len(answer.values) > 2 else ""
-    test = (f"{METHODS}, {HOW_METHODS}; {ONE_SEED}, no mark" if answer.has_seeds
-            else _test(answer))
-    marks = _LETTERS if letters_of(answer) else (
-        f"{_stars(MARKS.values())} against {answer.baseline}")
-    return f"{marks}: {test}{adjusted}"
-
-
-def comments(answer: Comparisons, underline: bool) -> list[str]:
-    """Return what a caption leaves out."""
-    second = ", underlined: the second best" * underline
-    return [f"Bold: the best of its column{second}.", f"{marks_of(answer)}.",
-            "Holds for this gallery" + " and these models" * (not answer.has_seeds) + "."]
 
 
 def cell(answer: Comparisons, name: str, metric: str, underline: bool = False) -> Cell:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.compare.answer import Compared, too_few
-from reid_ref.commands.compare.show import (
-    block, cell, comments, legend_lines, marks_of, words_of_caption)
+from reid_ref.commands.compare.show import block, cell, words_of_caption
+from reid_ref.commands.compare.show.notes import comments, legend_lines, marks_of
 from reid_ref.text import by_reason, row, signature_rows
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 

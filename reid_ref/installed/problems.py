@@ -1,4 +1,4 @@
-"""Made problems for `reid_ref.testing.installation`: the same arrays on every machine.
+"""Made problems for `reid_ref.installed`: the same arrays on every machine.
 
 Every number comes from whole numbers of 64 bits (SplitMix64) and from sums, products and
 divisions that IEEE 754 defines to the last bit; numpy's random streams are not used.

@@ -1,4 +1,4 @@
-"""Groups of answers of `reid_ref.testing.installation`: what of a problem has a digest.
+"""Groups of answers of `reid_ref.installed`: what of a problem has a digest.
 
 Numbers that pass through a logarithm or an exponential of the machine's library (nDCG, analytic
 intervals, expectations over galleries) may differ in the last bits; docs/proof.md lists them, and
@@ -20,7 +20,7 @@ from reid_ref.evaluation.functions import evaluate, evaluate_distances, evaluate
 from reid_ref.protocols import ProtocolResult, evaluate_protocol
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.result import Result
-from reid_ref.testing.installation_problems import DTYPES, Problem, whole_numbers
+from reid_ref.installed.problems import DTYPES, Problem, whole_numbers
 from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresholds_distances
 
 #: What each item of a group gives: plain numbers, in sequences and mappings.

@@ -1,8 +1,8 @@
 """Does this installation give the recorded answers? ``python -m reid_ref.testing`` compares.
 
-Made problems (`installation_problems`) are evaluated in groups (`installation_answers`): every
+Made problems (`problems`) are evaluated in groups (`answers`): every
 convention with six dtypes, thresholds, statistics, protocols, re-ranking. A digest of the answers
-is compared with the recorded one, in `installation.json`, which was made on x86-64 and on arm64.
+is compared with the recorded one, in `answers.json`, which was made on x86-64 and on arm64.
 """
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import ignored, warnings_to
-from reid_ref.testing.installation_answers import GROUPS, NEED_SCIPY
-from reid_ref.testing.installation_problems import made_problem
+from reid_ref.installed.answers import GROUPS, NEED_SCIPY
+from reid_ref.installed.problems import made_problem
 
 #: The digests: by group and item.
-RECORDED = Path(__file__).with_suffix(".json")
+RECORDED = Path(__file__).with_name("answers.json")
 #: The problem that is recorded.
 SEED = 1
 

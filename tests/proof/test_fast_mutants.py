@@ -1320,7 +1320,8 @@ MUTANTS = {
 def test_mutants_of_every_file():
     files = {f"ranking.{path.stem}" for path in (PACKAGE / "ranking").glob("[!_]*.py")}
     assert set(MUTANTS) == files | {
-        "metrics", "evaluation.engine", "result.made", "result.formula", "evaluation.lists", "evaluation.ranks",
+        "metrics", "evaluation.engine", "result.made", "result.formula", "evaluation.lists",
+        "evaluation.ranks",
         "conventions.convention", "conventions.choices", "signature"}
 
 

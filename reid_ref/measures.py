@@ -115,28 +115,27 @@ class Measure:
                 "give draws as trials, whose ranked lists this needs")
         return self.expected(reciprocal, match, self.k or 0)
 
-    def of_queries(self, ranks: GoodRanks, convention: Convention,
-                   n_gallery: int | None = None) -> Doubles:
-        """Return one value per query, given ranks in the convention's order.
+    def as_known(self, values: Doubles, ranks: GoodRanks, convention: Convention,
+                 n_gallery: int | None = None) -> Doubles:
+        """Return the values of queries, NaN where their ranked list ends too early to tell.
 
-        `n_gallery`: the gallery images that are loaded, if lists may end before the last of them.
-        Where a list lacks a good image and has fewer places than the measure needs, its value is
-        NaN, unless the convention takes what is not listed for wrong.
+        That is where a list lacks a good image and has fewer places than the measure needs, unless
+        the convention takes what is not listed for wrong. `n_gallery`: the gallery images that are
+        loaded, if lists may end before the last of them.
 
         Examples
         --------
         >>> from reid_ref.conventions import CONVENTIONS
         >>> from reid_ref.ranking.good_ranks import from_lists
-        >>> lists = from_lists([[1, 4, 5], [2, 3]], n_kept=5)
-        >>> measure("P@2").of_queries(lists, CONVENTIONS["matlab"])
-        array([0.5, 0.5])
+        >>> lists = from_lists([[1, 4]], n_good=3, n_kept=4)
+        >>> measure("P@5").as_known(np.array([.4]), lists, CONVENTIONS["matlab"], n_gallery=9)
+        array([nan])
         """
-        k, top_k = self.k or 0, None if self.is_whole else convention.top_k
-        values = self.of_ranks(ranks if top_k is None else truncate(ranks, top_k), convention, k)
         if n_gallery is None or not self.is_unknown(convention):
             return values
-        needed = PLACES[self.places].needed(ranks, k)
-        needed = needed if top_k is None else np.minimum(needed, top_k)
+        needed = PLACES[self.places].needed(ranks, self.k or 0)
+        if not self.is_whole and convention.top_k is not None:
+            needed = np.minimum(needed, convention.top_k)
         ends = (ranks.n_kept + ranks.n_junk < n_gallery) & (ranks.n_kept < needed)
         return np.where(ends & (ranks.found < ranks.n_good), np.nan, values)
 

@@ -1,6 +1,10 @@
 """Signatures: everything that could change a number, made, changed, read and compared.
 
 A signature is a text of KEY:VALUE fields, the convention first and the version last.
+
+Whatever chooses queries or images has a field, as counts may be the same: a loader, lists,
+candidates, given trials, a cut of detections. tests/commands/test_selections.py holds this for
+each option.
 """
 from __future__ import annotations
 

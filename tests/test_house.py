@@ -1,5 +1,7 @@
 """The rooms of the package: who may import whom, read from the source as text."""
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 
 from tests.documents import ROOT
@@ -17,6 +19,20 @@ WINGS = {
     "answers": ("analysis",),
     "program": ("drawing", "console", "commands", "cli", "__main__")}
 ROOMS = tuple(room for rooms in WINGS.values() for room in rooms)
+#: Evaluates; prints the rooms that were loaded, which are those of the core.
+EVALUATES = """
+import sys
+import reid_ref
+query, gallery = reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2])
+reid_ref.evaluate([[1., 0.]], [[1., 0.], [0., 1.]], query, gallery)
+reid_ref.evaluate_distances([[.1, .2]], query, gallery)
+reid_ref.evaluate_ranked_list([0, 1], [0])
+reid_ref.evaluate_ranked_lists([[0, 1]], query, gallery)
+print(*{name.split(".")[1] for name in sys.modules if name.startswith("reid_ref.")})
+"""
+#: The formula, and the second opinions on it, which are apart so that any two can disagree.
+FORMULA = ["result.formula", "metrics"]
+APART = [["testing.walk", "testing.mistakes"], ["tests.proof.brute"]]
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.
@@ -90,6 +106,23 @@ def test_the_port_stands_alone():
             assert {room(other) for other in others} <= {"matlab"}, name
         elif any(room(other) == "matlab" for other in others):
             assert name in USES_THE_PORT, name
+
+
+def test_second_opinions_are_apart():
+    brute = ast.parse((ROOT / "tests/proof/brute.py").read_text())
+    trees = {**TREES, "tests.proof.brute": brute}
+    port = [name for name in TREES if room(name) == "matlab"]
+    sides = [FORMULA, port, *APART]
+    for side in sides:
+        taken = {other for name in side for other in imported(trees[name], "reid_ref.")}
+        assert [other for others in sides if others is not side for other in others
+                if other in taken] == [], side
+
+
+def test_the_core_loads_nothing_else():
+    printed = subprocess.run([sys.executable, "-c", EVALUATES], cwd=ROOT, check=True, text=True,
+                             capture_output=True).stdout
+    assert set(printed.split()) == set(WINGS["core"])
 
 
 def test_the_stages_of_commands():

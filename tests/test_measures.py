@@ -309,4 +309,4 @@ def test_columns_of_a_result_have_the_values_of_their_records(choices):
     assert [*result.per_query.values] == [record.name for record in COLUMNS]
     for record in COLUMNS:
         np.testing.assert_array_equal(
-            result.of_query(record.name), record.of_queries(result.ranks, rule), record.name)
+            result.of_query(record.name), record.of_ranks(result.ranks, rule, 0), record.name)

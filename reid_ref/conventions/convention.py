@@ -327,9 +327,13 @@ class Convention:
         marked: GoodRanks = CUT[self.cut].apply(ranks, whole, self.top_k)
         return marked
 
+    def cut_list(self, ranks: GoodRanks) -> GoodRanks:
+        """Return the ranks up to `top_k`."""
+        return ranks if self.top_k is None else truncate(ranks, self.top_k)
+
     def cut_off(self, ranks: GoodRanks) -> GoodRanks:
         """Return the ranks up to `top_k`, with the good images that recall divides by."""
-        cut = ranks if self.top_k is None else truncate(ranks, self.top_k)
+        cut = self.cut_list(ranks)
         n_good = RECALL[self.recall].apply(ranks.n_good, cut.found, self.top_k)
         return cut if n_good is ranks.n_good else replace(cut, n_good=n_good)
 

@@ -20,13 +20,15 @@ from reid_ref.protocols.expectation import drawn_galleries, expectation
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Seeded, Sides, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import Also, ProtocolResult, of_expectation, of_trials
-from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, rows_of_trials
+from reid_ref.protocols.trials import (
+    ONE_OF_SEVERAL, check_averaged, checksum_of, rows_of_trials)
 from reid_ref.result import Result
+from reid_ref.result.means import joined
 from reid_ref.signature import fields_of, signature
 
 Trial = tuple[Integers, Integers]
 #: Fields of a signature in which the trials of a protocol may differ.
-_OF_TRIALS = ("trials", "queries", "gallery")
+_OF_TRIALS = ("trials", "rows", "queries", "gallery")
 
 
 def evaluate_protocol(protocol: str | Protocol, query_features: Any, gallery_features: Any,
@@ -147,7 +149,8 @@ def average_trials(protocol: str | Protocol,
              BenchmarkWarning)
     return ProtocolResult({part: of_trials(
         record, part, [trial for result in results for trial in result[part].trials],
-        trials=n_trials) for part in parts})
+        trials=n_trials, rows=joined([result[part].signature.get("rows", "")
+                                      for result in results])) for part in parts})
 
 
 def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gallery: Labels,
@@ -225,7 +228,8 @@ def _part_result(record: Protocol, part: Part, ranked: Input, sides: Sides, how:
     rows = list(rows_of_trials(record, part, sides, trials, shots))
     seed = record.trials.seed if trials is None and isinstance(record.trials, Seeded) else ""
     return of_trials(record, part.name, _trial_results(record, part, ranked, sides, how, rows),
-                     shots="" if record.shots == (1,) else shots, trials=len(rows), seed=seed)
+                     shots="" if record.shots == (1,) else shots, trials=len(rows), seed=seed,
+                     rows="" if trials is None or trials is ONE_OF_SEVERAL else checksum_of(rows))
 
 
 def _trial_results(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,

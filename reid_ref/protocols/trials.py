@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +59,20 @@ def rows_of_trials(protocol: Protocol, part: Part, sides: Sides, given: Any,
             warn(f"{protocol.name} is the mean of {n} trials, and this is one: give the rows of "
                  "each, or the files of all (average_trials in Python)", BenchmarkWarning)
         yield asks, answers
+
+
+def checksum_of(trials: Iterable[tuple[Integers, Integers]]) -> str:
+    """Return a checksum of which rows ask and answer in each trial, for the signature.
+
+    Examples
+    --------
+    >>> checksum_of([(np.array([0, 1]), np.array([2]))])
+    '017cecb5'
+    """
+    checksum = 0
+    for rows in chain.from_iterable(trials):
+        checksum = zlib.crc32(np.append(len(rows), rows).astype("<i8").tobytes(), checksum)
+    return f"{checksum:08x}"
 
 
 def _among(rows: Integers | None, chosen: Integers) -> Integers:

@@ -19,7 +19,7 @@ from reid_ref.disk import PathLike
 from reid_ref.labels import Labels, fingerprint
 from reid_ref.measures import COLUMNS, MEASURES, PLACES, RANKS, Measure, measure, printed
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
-from reid_ref.result import form
+from reid_ref.result import form, formula
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
@@ -463,16 +463,12 @@ class Result(Value):
         AtK(k=2, accuracy=1.0, precision=0.5, recall=0.5, mAP=0.125)
         """
         k = check_count(k, "k", most=2**63 - 1)
-        loaded = self.per_query.status != "not loaded"
-        ranks = of_queries(self.ranks, loaded)
-        hit = metrics.accuracy_at(truncate(ranks, min(k, self.convention.top_k or k)), k)
-        by_name = {"accuracy": read_only(for_all(hit, loaded, np.nan)), **{
-            name: self._of_query(MEASURES[record].at(k)) for name, record in (
-                ("precision", "P@k"), ("recall", "R@k"), ("ap", "AP@k"))}}
-        accuracy, precision, recall, mAP = (
-            self.convention.mean(self.convention.counted(values[loaded], ranks.n_good))
-            for values in by_name.values())
-        return AtK(k, accuracy, precision, recall, mAP, per_query=by_name)
+        of_list = (MEASURES[name] for name in ("P@k", "R@k", "AP@k"))
+        made = self._numbers([each.at(k) for each in (_ACCURACY, *of_list)])
+        accuracy, precision, recall, mAP = made.means.values()
+        names = ("accuracy", "precision", "recall", "ap")
+        return AtK(k, accuracy, precision, recall, mAP, per_query={
+            name: self._for_all(values) for name, values in zip(names, made.values.values())})
 
     def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
         """Return the precision-recall curve of one query, over the images that it keeps.
@@ -558,17 +554,31 @@ class Result(Value):
         return self._mean_of(which)
 
     def _mean_of(self, which: Measure) -> float:
-        loaded = self.per_query.status != "not loaded"
-        return self.convention.mean(counted_values(self, self._of_query(which), loaded))
+        """Return the mean, at which results that average otherwise enter the formula."""
+        per_query = self.per_query
+        return self._numbers([which], per_query.matched[self._loaded], {
+            name: values[self._loaded] for name, values in per_query.values.items()}
+        ).means[which.name]
 
     def _of_query(self, which: Measure) -> Doubles:
         if which.name in self.per_query.values:
             return self.per_query.values[which.name]
-        loaded = self.per_query.status != "not loaded"
-        values = which.of_queries(of_queries(self.ranks, loaded), self.convention,
-                                  None if self.signature.get("ranked", "complete") == "complete"
-                                  else self.counts.loaded[1])
-        return read_only(for_all(values, loaded, np.nan))
+        return self._for_all(self._numbers([which]).values[which.name])
+
+    def _numbers(self, measures: Iterable[Measure], matched: Any = None,
+                 known: Mapping[str, Doubles] | None = None) -> formula.Numbers:
+        """Return what the formula gives, from these ranks on."""
+        is_complete = self.signature.get("ranked", "complete") == "complete"
+        return formula.numbers(
+            self.ranks, self.convention, measures, self._loaded, lambda cut: self.cmc,
+            matched=matched, known=known, n_gallery=None if is_complete else self.counts.loaded[1])
+
+    @property
+    def _loaded(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.per_query.status != "not loaded")
+
+    def _for_all(self, values: Doubles) -> Doubles:
+        return read_only(for_all(values, self._loaded, np.nan))
 
     def query_values(self, metric: str) -> QueryValues:
         """Return the values of each query whose mean a metric is; `interval` names the metrics.
@@ -805,6 +815,11 @@ def counted_values(result: Result, values: Doubles, queries: Any) -> Doubles:
     per_query = result.per_query
     return result.convention.counted(values[queries], per_query.n_good[queries],
                                      per_query.matched[queries])
+
+
+#: 1 where a match is among the first k, whatever the CMC curve counts.
+_ACCURACY = Measure("accuracy@k", "", "",
+                    lambda ranks, convention, k: metrics.accuracy_at(ranks, k))
 
 
 class QueryValues(NamedTuple):

@@ -97,7 +97,7 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
             for ranks, start in zip((trial.ranks for trial in trials), offsets.tolist())]),
         convention=first.convention,
         fingerprints=Fingerprints(*(
-            Checksums(*map(_joined, zip(*sides)))
+            Checksums(*map(joined, zip(*sides)))
             for sides in zip(*(trial.fingerprints for trial in trials)))),
         trials=tuple(trials), average=average)
 
@@ -135,7 +135,8 @@ def _added(counts: Sequence[Counts]) -> Counts:
                      for name in every[0] if name != "status"}, status=status)
 
 
-def _joined(fingerprints: Sequence[str]) -> str:
+def joined(fingerprints: Sequence[str]) -> str:
+    """Return one checksum of several; empty if one is."""
     return f"{zlib.crc32(' '.join(fingerprints).encode()):08x}" if all(fingerprints) else ""
 
 

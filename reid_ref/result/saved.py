@@ -1,7 +1,7 @@
 """A saved result, read: all that is not in the file is computed from its ranks."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,12 @@ from reid_ref.arrays.texts import text_array
 from reid_ref.conventions import CHOICES, Convention
 from reid_ref.disk import PathLike
 from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
-from reid_ref.measures import RANKS, printed
+from reid_ref.measures import COLUMNS, RANKS, printed
 from reid_ref.ranking.good_ranks import RAGGED, GoodRanks, first_ranks, of_queries
 from reid_ref.result import Counts, Checksums, Fingerprints, Result, form, headline
 from reid_ref.result.form import EXPECTED, Values
-from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_ranks
+from reid_ref.result.formula import numbers
+from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_numbers
 from reid_ref.result.means import AVERAGES, Expectation, of_chances, over_trials
 from reid_ref.result.statuses import STATUSES
 from reid_ref.result.systems import check_same_convention
@@ -127,17 +128,24 @@ def _of_one(file: Values) -> Result:
     return result
 
 
-def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, *signed: Any) -> Result:
+def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, convention: Convention,
+              signature: Signature, fingerprints: Fingerprints) -> Result:
     """Return the result of ranks, which must be possible."""
-    convention, signature = signed[:2]
     kinds = form.kinds_of_ranks(convention.cut)
     columns = file.inside("ranks", kinds)
     n_ranked = sum(columns.column("found", form.COUNT))
     ranks = GoodRanks(**{name: np.array(columns.column(
         name, kind, n_ranked if name in RAGGED else len(asked.status)), np.int64)
         for name, kind in kinds.items()})
+    loaded = asked.status != "not loaded"
     length = (len(file.column("cmc", form.CURVE)) if convention.curve.of_rows else
               file.value("cmc_length", form.COUNT))
+
+    def made(curve: Callable[[GoodRanks], Doubles]) -> Result:
+        return of_numbers(numbers(
+            ranks, convention, COLUMNS, loaded, curve, matched=asked.status[loaded] == "ok"),
+            asked, images, convention, signature, fingerprints)
+
     if length > images.gallery:
         raise InputError(f"{file.where}: cmc_length", f"at most {images.gallery}", length)
     check_fits(16 * images.gallery, f"{file.where}: counts: gallery", "curves of that length",
@@ -147,14 +155,13 @@ def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, *signed: Any) -
             raise InputError(columns.where, got=f"{text}, unlike entry {int(np.argmax(bad))}")
     if not convention.curve.of_rows:
         _check_length(file, length, ranks, asked, images, convention, signature)
-        return of_ranks(ranks, lambda cut: convention.curve_of_ranks(cut, length), asked, images,
-                        *signed)
+        return made(lambda cut: convention.curve_of_ranks(cut, length))
     curve = np.array(file.values["cmc"], np.float64)
     _check_rising(file, "cmc", curve[np.newaxis])
-    result = of_ranks(ranks, lambda cut: curve, asked, images, *signed)
+    result = made(lambda cut: curve)
     if convention.curve.has_values(1) and length:
-        loaded = of_queries(ranks, asked.status != "not loaded")
-        rank1 = convention.curve.curve(first_ranks(loaded), 1, convention.n_in_cmc(loaded.n_good))
+        asks = of_queries(ranks, loaded)
+        rank1 = convention.curve.curve(first_ranks(asks), 1, convention.n_in_cmc(asks.n_good))
         if not np.array_equal(rank1, curve[:1], equal_nan=True):
             raise _contradiction(file, "cmc", rank1[0], file.values["cmc"][0])
     return result

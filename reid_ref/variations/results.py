@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reid_ref.arrays import Doubles, Integers, read_only
-from reid_ref.measures import Measure
+from reid_ref.measures import MEASURES, Measure
 from reid_ref.metrics import mean_over_good, unmatched_as_nan
-from reid_ref.ranking.good_ranks import GoodRanks, of_queries
-from reid_ref.result import Result, in_mean, for_all
+from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.result import Result, in_mean
 
 
 def interpolated(ranks: GoodRanks) -> Doubles:
@@ -57,11 +57,10 @@ def _best_from_here(ranks: GoodRanks) -> Doubles:
 def with_ap(rule: Callable[[GoodRanks], Doubles]) -> Callable[[Result], Result]:
     """Return what replaces the AP of each query."""
     def changed(result: Result) -> Result:
-        loaded = result.per_query.status != "not loaded"
-        values = rule(result.convention.cut_off(of_queries(result.ranks, loaded)))
-        per_query = replace(result.per_query, values={
-            **result.per_query.values, "mAP": for_all(values, loaded, np.nan)})
-        return replace(result, per_query=per_query)
+        which = replace(MEASURES["mAP"], name="changed", of_ranks=lambda ranks, convention, k:
+                        rule(convention.cut_off(ranks)))
+        values = {**result.per_query.values, "mAP": result._of_query(which)}
+        return replace(result, per_query=replace(result.per_query, values=values))
     return changed
 
 

@@ -1252,23 +1252,26 @@ MUTANTS = {
         "if {{getattr(convention, name) != getattr(default, name)} => name == 'cmc'}}}",
     ]),
     "evaluation.engine": (RESULT, [
-        "in_list.n_junk{{ - n_absent => }})",
-        "convention.in_order({{of_queries(ranks.of(convention.of_whole_list), loaded.mask) => "
-        "loaded.ranks}})",
-        "in_list = {{convention.in_cut_list(in_order, lambda: _of_whole_list(ranks, loaded, "
-        "convention)) => in_order}}",
-        "in_order = {{convention.in_order(loaded.ranks) => loaded.ranks}}",
-        "status[{{absent & ~np.isin(identity, gallery.identity) => ~np.isin(identity, "
+        "n_junk=ranked.n_junk{{ - np.count_nonzero(~in_gallery) => }})",
+        "whole=lambda: {{ranks.of(convention.of_whole_list) => ranked}})",
+        "status[{{absent & ~np.isin(query.identity, gallery.identity) => ~np.isin(query.identity, "
         "gallery.identity) & ~absent}}]",
         "status[{{~absent & ~matched => ranks.n_good < 0}}]",
         "status[(ranks.n_kept {{== => <}} 0)",
-        "{{loaded.query, loaded.gallery => query, gallery}}),",
+        "(side if {{mask.all() => True}} else side[mask]",
     ]),
     "result.made": (RESULT, [
-        "cut = {{convention.cut_off(whole) => whole}}",
-        "_of_queries, {{metrics.inverse_negative_penalty => convention.average_precision}}, whole",
         "images.junk {{- n_absent  => }}if", "images.gallery - ignored_junk{{ - n_absent => }}",
         "per_query.n_junk{{ - ignored_junk => }}",
+    ]),
+    "result.formula": (RESULT, [
+        "in_list = {{of_queries(ranks, loaded) => ranks}}",
+        "in_order = {{convention.in_order(in_list) => in_list}}",
+        "in_list = {{convention.in_cut_list(\n            in_order, lambda: convention.in_order("
+        "of_queries(whole(), loaded))) => in_order}}",
+        "lambda: {{convention.in_order(of_queries(whole(), loaded)) => in_list}})",
+        "listed = {{in_list if which.is_whole else  => }}convention.cut_list(in_list)",
+        "cut = {{convention.cut_off(in_list) => in_list}}",
     ]),
     "evaluation.ranks": (RESULT, [
         " = distances{{ if loaded.all() else distances[:, loaded] => [:, :loaded.sum()]}}",
@@ -1287,7 +1290,7 @@ MUTANTS = {
         "{{JUNK_MATCH[self.junk_match].apply(TIES[self.ties].order(ranks)) => "
         "TIES[self.ties].order(ranks)}}",
         ".junk_match].apply({{TIES[self.ties].order(ranks) => ranks}})",
-        "ranks{{ if self.top_k is None else truncate(ranks, self.top_k) => }}",
+        "return ranks{{ if self.top_k is None else truncate(ranks, self.top_k) => }}",
         "cut{{ if n_good is ranks.n_good else replace(cut, n_good=n_good) => }}",
         "{{ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts\n              "
         "  else  => }}curve",
@@ -1316,7 +1319,8 @@ MUTANTS = {
 def test_mutants_of_every_file():
     files = {f"ranking.{path.stem}" for path in (PACKAGE / "ranking").glob("[!_]*.py")}
     assert set(MUTANTS) == files | {
-        "metrics", "evaluation.engine", "result.made", "evaluation.lists", "evaluation.ranks",
+        "metrics", "evaluation.engine", "result.made", "result.formula", "evaluation.lists",
+        "evaluation.ranks",
         "conventions.convention", "conventions.choices", "signature"}
 
 

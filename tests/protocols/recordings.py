@@ -49,7 +49,7 @@ def in_extreme_order(trial, last):
         ranks.first_match == first_ranks(ranks), first_ranks(moved), ranks.first_match))
     cut, loaded = convention.cut_off(moved), trial.per_query.status != "not loaded"
     per_query = replace(trial.per_query, values={
-        name: np.where(np.isnan(before), np.nan, measure(name).of_queries(moved, convention))
+        name: np.where(np.isnan(before), np.nan, measure(name).of_ranks(moved, convention, 0))
         for name, before in trial.per_query.values.items()})
     if convention.curve.of_rows:  # each tied query can move any point
         cmc = trial.cmc + (1 - 2 * last) * n_tied / convention.n_in_cmc(ranks.n_good[loaded])

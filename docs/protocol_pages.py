@@ -3,8 +3,10 @@
 A page has what `reid-ref protocols NAME` prints, the recipe, the calls, the counts of the
 benchmark, the published figures that are of this protocol, and what holds it.
 """
+import json
+from pathlib import Path
+
 from generated import command, table, write_pages
-from lists import recordings
 from recipes import POOLED, SPLITS, TRACKLETS, command_line, has_splits, saved_by, trials_file
 
 from reid_ref.datasets.benchmarks import BENCHMARKS
@@ -12,6 +14,8 @@ from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.datasets.published import load
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.protocols.words import what_to_save
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def write(folder):
@@ -147,3 +151,17 @@ def index():
         *table(["protocol", "benchmark", "recordings", "largest difference",
                 "in float32", "code"], rows), "",
         "```{toctree}", ":hidden:", "", *PROTOCOLS, "```\n"])
+
+
+def recordings():
+    """Return what was recorded of test scripts: what is given, and the recordings."""
+    found = {}
+    for path in sorted((ROOT / "fixtures/test_scripts").glob("*.json")):
+        if not path.stem.endswith(".trials"):
+            recording = json.loads(path.read_text())
+            given = " ".join(f"--{key.replace('_', '-')} {value}" if value is not False else
+                             f"--no-{key}" for key, value in recording["given"].items()
+                             if value is not True)
+            given += " --normalize" * (recording["given"].get("normalize") is True)
+            found.setdefault(given, []).append(recording)
+    return found

@@ -24,6 +24,7 @@ import baseline_tables  # lies beside this file, as those below
 import json_schema
 import layout_pages
 import recipes
+from protocol_pages import recordings
 
 from reid_ref.conventions import CONVENTIONS, NAMES
 from reid_ref.datasets.benchmarks import BENCHMARKS
@@ -67,20 +68,6 @@ def held():
         names = ", ".join(record.name for record in group)
         rows.append(f"| {names} | {numbers.recordings} | {numbers.double} | {numbers.float32} |")
     return "\n".join(rows)
-
-
-def recordings():
-    """Return what was recorded of test scripts: what is given, and the recordings."""
-    found = {}
-    for path in sorted((ROOT / "fixtures/test_scripts").glob("*.json")):
-        if not path.stem.endswith(".trials"):
-            recording = json.loads(path.read_text())
-            given = " ".join(f"--{key.replace('_', '-')} {value}" if value is not False else
-                             f"--no-{key}" for key, value in recording["given"].items()
-                             if value is not True)
-            given += " --normalize" * (recording["given"].get("normalize") is True)
-            found.setdefault(given, []).append(recording)
-    return found
 
 
 def from_features():

@@ -11,8 +11,8 @@ ROOMS = (
     "ranking", "metrics",
     "conventions", "measures", "signature",
     "result", "distances", "evaluation", "thresholds", "reranking",
-    "metric_learning", "files", "datasets", "protocols", "compat", "installed", "testing", "variations",
-    "analysis", "drawing", "console", "commands", "cli", "__main__")
+    "metric_learning", "files", "datasets", "protocols", "compat", "installed", "testing",
+    "variations", "analysis", "drawing", "console", "commands", "cli", "__main__")
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.

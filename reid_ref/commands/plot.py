@@ -56,7 +56,7 @@ class Drawing(NamedTuple):
         return answers
 
 
-class Figure(NamedTuple):
+class PlotFigure(NamedTuple):
     """All that the command knows of a figure.
 
     Parameters
@@ -210,13 +210,13 @@ RANKED = frozenset({"--convention", "--set", "--index-lists"})
 PANELS = frozenset({"--title", "--no-title"})
 LISTED = frozenset({"--query", "--worst", "--top", "--images"})
 FIGURES = {
-    "cmc": Figure(partial(_shared, "cmc", figures.cmc), RANKED | PANELS | {"--last-rank"}),
-    "pr": Figure(partial(_shared, "pr", figures.precision_recall), RANKED | PANELS),
-    "ap": Figure(partial(_shared, "ap", figures.average_precision), RANKED | PANELS),
-    "cameras": Figure(_cameras, PANELS, convention=""),
-    "distances": Figure(_distances, PANELS, convention=""),
-    "conventions": Figure(_conventions, RANKED | PANELS | {"--measure"}, convention="all"),
-    "rank-lists": Figure(_rank_lists, RANKED | LISTED, width="7in", check=_check_rank_lists)}
+    "cmc": PlotFigure(partial(_shared, "cmc", figures.cmc), RANKED | PANELS | {"--last-rank"}),
+    "pr": PlotFigure(partial(_shared, "pr", figures.precision_recall), RANKED | PANELS),
+    "ap": PlotFigure(partial(_shared, "ap", figures.average_precision), RANKED | PANELS),
+    "cameras": PlotFigure(_cameras, PANELS, convention=""),
+    "distances": PlotFigure(_distances, PANELS, convention=""),
+    "conventions": PlotFigure(_conventions, RANKED | PANELS | {"--measure"}, convention="all"),
+    "rank-lists": PlotFigure(_rank_lists, RANKED | LISTED, width="7in", check=_check_rank_lists)}
 
 
 def _of(option: str) -> dict[str, tuple[str, ...]]:

@@ -81,7 +81,7 @@ def add(command: argparse.ArgumentParser) -> None:
                         conventions="all that are quick")
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """The request, in which files may stand behind figures: `--published 81.1/67.6 FILE`."""
 
     request: ValidateRequest
@@ -89,7 +89,7 @@ class Asked(NamedTuple):
     files: list[str]
 
     @classmethod
-    def of(cls, request: ValidateRequest) -> Asked:
+    def of(cls, request: ValidateRequest) -> Question:
         published = request.published or []
         figures = [text for k, text in enumerate(published) if not k or is_figure(text)]
         files = [text for text in published if text not in figures]
@@ -112,24 +112,24 @@ class Shown(NamedTuple):
 class Use(NamedTuple):
     """A use of the command: whether it is meant, and its answer."""
 
-    is_meant: Callable[[Asked], bool]
-    answer: Callable[[Asked], Shown]
+    is_meant: Callable[[Question], bool]
+    answer: Callable[[Question], Shown]
 
 
 def run(request: ValidateRequest) -> int:
-    asked = Asked.of(request)
+    asked = Question.of(request)
     shown = next(use for use in USES if use.is_meant(asked)).answer(asked)
     show_answer(request.format, json=shown.json, table=shown.text)
     return 0 if shown.good else 1
 
 
-def _key(asked: Asked) -> Shown:
+def _key(asked: Question) -> Shown:
     """Show a published figure in full."""
     _refuse_options_of_files(asked.request)
     return _built_in([by_key(str(asked.request.paper))], as_page)
 
 
-def _list(asked: Asked) -> Shown:
+def _list(asked: Question) -> Shown:
     """List the published figures of a benchmark."""
     _refuse_options_of_files(asked.request)
     dataset = str(asked.request.dataset)
@@ -142,7 +142,7 @@ def _built_in(published: Sequence[Published], as_text: Callable[[Figures], str])
     return Shown(answer.possible, lambda: answer, lambda: as_text(answer))
 
 
-def _table(asked: Asked) -> Shown:
+def _table(asked: Question) -> Shown:
     """Test each row of a table: is its figure possible on its benchmark?"""
     request = asked.request
     if asked.files:
@@ -156,7 +156,7 @@ def _table(asked: Asked) -> Shown:
     return _lines(pairs, all(pair.possible for pair in pairs))
 
 
-def _page(asked: Asked) -> Shown:
+def _page(asked: Question) -> Shown:
     """Compare each result in the tables of a page with one file, in one search."""
     request, path = asked.request, Path(str(asked.request.page))
     others = request.given("--published", "--paper", "--dataset")
@@ -175,7 +175,7 @@ def _page(asked: Asked) -> Shown:
         answers, named)], all(answer.reproduced for answer in answers))
 
 
-def _file(asked: Asked) -> Shown:
+def _file(asked: Question) -> Shown:
     """Compare figures with a file."""
     paper, figures = _figures(asked)
     try:
@@ -186,7 +186,7 @@ def _file(asked: Asked) -> Shown:
                      all(answer.reproduced for answer in answers))
 
 
-def _benchmark(asked: Asked) -> Shown:
+def _benchmark(asked: Question) -> Shown:
     """Test whether figures are possible on a benchmark, by its counts alone."""
     paper, figures = _figures(asked)
     dataset = counted_benchmark(str(asked.request.dataset), "--dataset")
@@ -199,7 +199,7 @@ def _benchmark(asked: Asked) -> Shown:
                      counts, all(answer.possible for answer in answers))
 
 
-def _figures(asked: Asked) -> tuple[Published | None, list[Figure]]:
+def _figures(asked: Question) -> tuple[Published | None, list[Figure]]:
     """Return the figures, and the published one that they are from."""
     request = asked.request
     if (request.published is None) == (request.paper is None):
@@ -215,7 +215,7 @@ def _figures(asked: Asked) -> tuple[Published | None, list[Figure]]:
     return paper, [paper_figure(paper)]
 
 
-def _verdicts(asked: Asked, answers: list[Validation], paper: Published | None,
+def _verdicts(asked: Question, answers: list[Validation], paper: Published | None,
               dataset: str | None, heading: list[tuple[str, str]], layout: str,
               good: bool) -> Shown:
     """Show one figure in full, several a line each."""

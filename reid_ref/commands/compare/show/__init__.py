@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from reid_ref.analysis.compare.answer import (
     COLUMNS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, ends, shown_columns, too_few)
 from reid_ref.commands.compare.show.notes import (
-    LETTERS, MARKS, comments, legend_lines, letters_of, lines_of, name_of, stars)
+    LETTERS, MARKS, comments, legend_lines, letters_of, lines_of, pair_name, stars)
 from reid_ref.statistics import Spread
 from reid_ref.text import percent, signature_lines, wrap
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
@@ -62,7 +62,7 @@ def block(answer: Comparisons, metric: str) -> list[str]:
               for change, row in zip(changes, cells))], indent=16) + lines_of(answer, changes)
     title, indent = _title(answer)
     text = [*_numbers(answer, metric), "", *lines([title, *heads], [
-        [name_of(change, letters), *row] for change, row in zip(changes, cells)], indent=indent)]
+        [pair_name(change, letters), *row] for change, row in zip(changes, cells)], indent=indent)]
     return text + lines_of(answer, changes) + _methods(answer, changes, heads)
 
 
@@ -101,9 +101,9 @@ def _methods(answer: Comparisons, changes: list[Comparison], heads: list[str]) -
         return []
     columns = {column: cell for column, cell in shown_columns(len(changes) > 1).items()
                if "better" not in column.fields}
-    rows = [[name_of(change, letters_of(answer)), *(cell(of) for cell in columns.values())]
+    rows = [[pair_name(change, letters_of(answer)), *(cell(of) for cell in columns.values())]
             for change in changes if (of := change.of_methods)]
-    alone = [name_of(change, letters_of(answer)) for change in changes if not change.methods]
+    alone = [pair_name(change, letters_of(answer)) for change in changes if not change.methods]
     text = ["", *(lines([METHODS, *heads[:len(columns)]], rows, indent=len(MODELS)) if rows
                   else [METHODS])]
     return text + (wrap(f"{', '.join(alone)}: {ONE_SEED}", "  ", "    ") if alone else [])

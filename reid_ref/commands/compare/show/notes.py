@@ -70,7 +70,7 @@ def letters_of(answer: Comparisons) -> dict[str, str]:
     return {name: ascii_lowercase[k % 26] * (k // 26 + 1) for k, name in enumerate(answer.values)}
 
 
-def name_of(change: Comparison, letters: Mapping[str, str]) -> str:
+def pair_name(change: Comparison, letters: Mapping[str, str]) -> str:
     """Return how the screen names a comparison."""
     return f"{letters[change.system]} - {letters[change.baseline]}" if letters else change.system
 
@@ -98,7 +98,7 @@ def comments(answer: Comparisons, underline: bool) -> list[str]:
 # ------------------------------------------------------------------ lines of one metric
 def _few(answer: Comparisons, changes: Sequence[Comparison]) -> str:
     change, = changes
-    name, units = name_of(change, letters_of(answer)), NOUNS[answer.unit]
+    name, units = pair_name(change, letters_of(answer)), NOUNS[answer.unit]
     if not change.better + change.worse:
         return f"{name}: identical per-query values; p = 1; {units} that were not drawn may differ"
     return (f"{name}: few {units} changed: {change.better} better, {change.worse} worse"

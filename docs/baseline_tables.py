@@ -106,11 +106,11 @@ def features():
 
 def weights():
     """Return the table of where weights lie, and their sha256."""
-    rows = ["| network | repository, commit | file | sha256 begins |", "|---|---|---|---|"]
+    rows = ["| network | repository, commit | file | sha256 |", "|---|---|---|---|"]
     for name, table in NETWORKS.items():
         for suffix, sha256 in table["weights"].items():
             rows.append(f"| {short(name)} | {table['repository']} {table['commit'][:7]} | "
-                        f"{Path(table['path']).name}{suffix} | `{sha256[:12]}` |")
+                        f"{Path(table['path']).name}{suffix} | `{sha256[:8]}` |")
     return "\n".join(rows)
 
 

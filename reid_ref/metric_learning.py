@@ -535,8 +535,7 @@ def kissme_pairs(identity: Any, camera: Any, draws: Any,
             f"none among {len(pairs)} persons", "training needs two images of a person")
 
     left, right = draws.T
-    dissimilar = draws[
-        (identity[left] != identity[right]) & (camera[left] != camera[right])]
+    dissimilar = draws[(identity[left] != identity[right]) & (camera[left] != camera[right])]
     if len(dissimilar) < len(similar):
         raise InputError(
             "draws", f"{len(similar)} pairs of two persons on two cameras, as many as there are "

@@ -70,8 +70,7 @@ def check_choice(value: str, name: str, choices: Iterable[str], meant: str | Non
     if value not in names:
         near = [meant] if meant else difflib.get_close_matches(str(value), names, n=1)
         question = f". Did you mean {near[0]!r}?" if near else ""
-        raise InputError(name, got=f"unknown {value!r}",
-                         remedy=f"known: {listed}{question}")
+        raise InputError(name, got=f"unknown {value!r}", remedy=f"known: {listed}{question}")
 
 
 def check_name(value: Any) -> None:

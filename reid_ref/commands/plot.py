@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
-from reid_ref.console.files import (
-    add_images, evaluate_file, files_per_result, image_names)
+from reid_ref.console.files import add_images, evaluate_file, files_per_result, image_names
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import Request, narrowed, option
 from reid_ref.console.terminal import phase, show

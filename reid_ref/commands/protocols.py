@@ -76,8 +76,7 @@ def as_list() -> str:
     lines = [f"{'protocol':{width}}{'trials':14}parts"]
     for name, protocol in names.items():
         parts = ", ".join(part.name for part in protocol.parts)
-        lines += wrap(parts, f"{name:{width}}{trials_of(protocol)[0]:14}",
-                      " " * (width + 14))
+        lines += wrap(parts, f"{name:{width}}{trials_of(protocol)[0]:14}", " " * (width + 14))
     return "\n".join([*lines, "", *wrap(
         "trials: given with the data set, drawn by the seeds of the code, or the exact "
         "expectation over all galleries. reid-ref protocols NAME shows a protocol in full; "

@@ -157,8 +157,7 @@ class ReidEvaluator:
         cmc, all_ap, all_inp = evaluate_rank(*five, convention=self.convention)
         mAP, mINP = np.mean(all_ap), np.mean(all_inp)
         results = OrderedDict((f"Rank-{k}", cmc[k - 1] * 100) for k in (1, 5, 10))
-        results.update(mAP=mAP * 100, mINP=mINP * 100,
-                       metric=(mAP + cmc[0]) / 2 * 100)
+        results.update(mAP=mAP * 100, mINP=mINP * 100, metric=(mAP + cmc[0]) / 2 * 100)
         if self.cfg.TEST.ROC.ENABLED:
             results.update(_true_positive_rates(*evaluate_roc(*five)))
         return results

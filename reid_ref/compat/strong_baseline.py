@@ -135,5 +135,4 @@ def ignite_metrics(toolbox: str, convention: str, plain: str, normalized: str,
 
 
 eval_func = eval_func_of("strong_baseline", "reid-strong-baseline-function", "mAP")
-__getattr__ = ignite_metrics(
-    "strong_baseline", "reid-strong-baseline", "R1_mAP", "yes", eval_func)
+__getattr__ = ignite_metrics("strong_baseline", "reid-strong-baseline", "R1_mAP", "yes", eval_func)

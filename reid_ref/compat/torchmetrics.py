@@ -86,5 +86,4 @@ class _ReIDMetric:
 
 
 def __getattr__(name: str) -> Any:
-    return class_of_module(
-        __name__, name, {"ReIDMetric": _ReIDMetric}, "torchmetrics", "Metric")
+    return class_of_module(__name__, name, {"ReIDMetric": _ReIDMetric}, "torchmetrics", "Metric")

@@ -127,8 +127,7 @@ class PartsGiven(_WithoutData):
         self.words = f"--protocol {protocol.name}"
 
     def results(self, how: How) -> Mapping[str, Result]:
-        return protocols.results_by_part(
-            self.request, self.protocol, self.files, later=self.later)
+        return protocols.results_by_part(self.request, self.protocol, self.files, later=self.later)
 
 
 def given_of(request: Request, groups: Sequence[Sequence[Path]], protocol: Protocol | None = None,

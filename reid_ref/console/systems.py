@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, each_warning_once
-from reid_ref.console import (
-    confidence, files as ranked_lists, options as common, protocols)
+from reid_ref.console import confidence, files as ranked_lists, options as common, protocols
 from reid_ref.console.answers import FORMATS
 from reid_ref.console.files import names_of_results
 from reid_ref.console.given import check_saved, given_of_one

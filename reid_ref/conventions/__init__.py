@@ -7,8 +7,7 @@ means its loader and its evaluator; `NAME-function` is the evaluator alone.
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
     TIES, UNLISTED, UNMATCHED, Rule, choice_text, is_only_ignored, only_ignored)
-from reid_ref.conventions.convention import (
-    NO_CHOICES, Convention, Reranking, loaded_images)
+from reid_ref.conventions.convention import NO_CHOICES, Convention, Reranking, loaded_images
 from reid_ref.conventions.records import (
     ALIASES, CONVENTIONS, FUNCTIONS, NAMES, NOT_IN_ALL, SYSU_CAMERAS, TOOLBOXES, changed,
     check_known, choices_of_text, every_convention, find_convention, find_conventions, known_as,

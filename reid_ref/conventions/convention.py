@@ -361,8 +361,7 @@ class Convention:
         """Return the CMC curve of these ranks, if the curve needs no whole rows."""
         n_query = self.n_in_cmc(ranks.n_good)
         curve = self.curve.curve(ranks, length, n_query)
-        return (ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts
-                else curve)
+        return (ARITHMETIC[self.arithmetic].curve(curve, n_query) if self.curve.counts else curve)
 
     def curve_length(self, identity: Integers, n_kept: Integers | None = None) -> int:
         """Return where the CMC curve ends, of a loaded gallery with these identities."""

@@ -16,8 +16,7 @@ import numpy as np
 
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
-from reid_ref.conventions.choices import (
-    CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA, known_values)
+from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA, known_values
 from reid_ref.conventions.convention import Convention, Reranking
 from reid_ref.disk import rows_of_table
 from reid_ref.labels import JUNK, Labels
@@ -125,8 +124,7 @@ _INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not hav
     "itself: either way"
 
 #: torchreid's rank.py, and its many copies.
-_EVAL_MARKET1501 = {
-    "ignored": SAME_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
+_EVAL_MARKET1501 = {"ignored": SAME_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
 _OPEN_REID = {"ignored": SAME_CAMERA, "unmatched": "drop", "cmc_length": 100}
 _TRIPLET = {"unmatched": "drop-from-map"}
 _RANKING = "reid/evaluation_metrics/ranking.py"

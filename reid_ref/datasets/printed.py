@@ -45,8 +45,7 @@ _REMARK = 60
 _SIGN = re.compile("→|->|=>")
 #: Before the domain that a model is tested on, also in "MSMT2Market" and "market_to_duke".
 _ARROW = re.compile(rf"{_SIGN.pattern}|(?<=[A-Za-z])2(?=[A-Z])|(?<![^\W_])[Tt]o(?![^\W_])")
-_FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"),
-                   re.IGNORECASE)
+_FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"), re.IGNORECASE)
 #: The interval beside a number.
 _INTERVAL = re.compile(r"(?<=[0-9*])\s*\[[-+−.0-9]+,\s*[-+−.0-9]+\]")
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|[^\s0-9]")

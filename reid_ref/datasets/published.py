@@ -50,8 +50,7 @@ import numpy as np
 from reid_ref.arrays import Doubles, InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
-from reid_ref.datasets.fingerprints import (
-    FINGERPRINTS, good_and_same_camera, good_and_wrong)
+from reid_ref.datasets.fingerprints import FINGERPRINTS, good_and_same_camera, good_and_wrong
 from reid_ref.disk import read_lines, rows_of_table
 from reid_ref.labels import JUNK, Labels
 from reid_ref.measures import measure

@@ -354,8 +354,7 @@ def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed:
         done += len(rows)
         if progress:
             progress(len(rows))
-    good, wrong, good_same, wrong_same = map(
-        np.concatenate, zip((np.zeros(0),) * 4, *parts))
+    good, wrong, good_same, wrong_same = map(np.concatenate, zip((np.zeros(0),) * 4, *parts))
     return DistanceSample(good, wrong, good_same, wrong_same, gallery.camera is not None)
 
 

@@ -24,8 +24,7 @@ from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
     Curves, Ranking, features_provenance, measured, rank_blocks, rank_features, row_blocks)
-from reid_ref.labels import (
-    Candidates, Labels, check_distances, check_feature_shapes, check_labels)
+from reid_ref.labels import Candidates, Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import GalleryPart, matrix_part
 from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
 from reid_ref.ranking.gates import Mask

@@ -154,8 +154,7 @@ def _fit(named: Named, given: GivenLabels, order: Order, axis: int = 0) -> bool:
              "features": n_query if given.same else n_query + n_gallery}
     matrices = {"distances": {(n_query, n_gallery)[::-1 if axis else 1]}}
     if "ranked_lists" in named:  # cut lists, if no loader counts other images of the gallery
-        galleries = {len(other.gallery) for other in given.orders
-                     if len(other.query) == n_query}
+        galleries = {len(other.gallery) for other in given.orders if len(other.query) == n_query}
         length = named["ranked_lists"][0].shape[-1:]
         matrices["ranked_lists"] = {(n_query, n_gallery), *(
             [(n_query, *length)] if len(galleries) == 1 else [])}

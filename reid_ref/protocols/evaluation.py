@@ -20,8 +20,7 @@ from reid_ref.protocols.expectation import drawn_galleries, expectation
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Seeded, Sides, column_of
 from reid_ref.protocols.records import check_counts, find_protocol
 from reid_ref.protocols.result import Also, ProtocolResult, of_expectation, of_trials
-from reid_ref.protocols.trials import (
-    ONE_OF_SEVERAL, check_averaged, checksum_of, rows_of_trials)
+from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged, checksum_of, rows_of_trials
 from reid_ref.result import Result
 from reid_ref.result.means import joined
 from reid_ref.signature import fields_of, signature
@@ -211,8 +210,7 @@ def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,
     images, first = np.concatenate(tracks), np.cumsum([0, *map(len, tracks[:-1])])
     least = [np.fmin.reduceat(block[:, images], first, axis=1)
              for block in ranked.rows(query, gallery, how)]
-    return (Distances(np.concatenate(least), ranked.provenance_of(how)),
-            gallery[images[first]])
+    return (Distances(np.concatenate(least), ranked.provenance_of(how)), gallery[images[first]])
 
 
 def _part_result(record: Protocol, part: Part, ranked: Input, sides: Sides, how: How,

@@ -98,8 +98,7 @@ def evaluate_person_search(protocol: str | Protocol, boxes: Boxes, *, part: str 
             for words, mask in kept.items():
                 name = ", ".join([each.name] * (len(parts) > 1 or len(kept) == 1)
                                  + [words] * (len(kept) > 1))
-                results[name] = _part_result(record, record.boxes, each, boxes, mask, how,
-                                             words)
+                results[name] = _part_result(record, record.boxes, each, boxes, mask, how, words)
     return ProtocolResult(results)
 
 

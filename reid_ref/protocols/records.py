@@ -92,8 +92,7 @@ def protocols_of(query: Labels, gallery: Labels) -> list[str]:
 def gives(protocol: Protocol, result: Result) -> bool:
     """Return whether a protocol is one plain evaluation, and `result` has its number."""
     def counted(convention: Convention) -> dict[str, str]:
-        return {**fields_of(convention), "convention": "",
-                "scaling": How((convention,)).scaling()}
+        return {**fields_of(convention), "convention": "", "scaling": How((convention,)).scaling()}
 
     plain = (protocol.parts, protocol.trials, protocol.boxes, protocol.tracks) == (
         (Part(),), Given(), None, False)

@@ -22,8 +22,7 @@ _PROTOCOL = {"name": str, "source": str, "convention": object, "prepare": str, "
              "held": object}
 _PART = {"name": str, "query": object, "gallery": object, "ignored": [str], "unmatched": bool}
 _ROWS = {"side": object, "where": object, "drawn": bool}
-_TRIALS = {"kind": object, "n": object, "seed": object, "unit": [str], "draw": object,
-           "file": str}
+_TRIALS = {"kind": object, "n": object, "seed": object, "unit": [str], "draw": object, "file": str}
 _CONVENTION = {**dict.fromkeys(("base", *CHOICES, "top_k", "metric", "normalize"), object),
                "name": str, "source": str, "measure": str}
 _BOXES = {"gallery": object, "right": object, "score": object}

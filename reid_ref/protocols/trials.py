@@ -15,8 +15,7 @@ from reid_ref.disk import PathLike, check_regular, read_json
 from reid_ref.files.formats import read_contents
 from reid_ref.files.mat import read_array, variables
 from reid_ref.labels import Labels, cells
-from reid_ref.protocols.record import (
-    MOST_TRIALS, Exact, Given, Part, Protocol, Seeded, Sides)
+from reid_ref.protocols.record import MOST_TRIALS, Exact, Given, Part, Protocol, Seeded, Sides
 
 
 class TrialRows(NamedTuple):

@@ -29,8 +29,7 @@ from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, takes_conventions, shared_progress
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
-from reid_ref.labels import (
-    JUNK, Labels, check_feature_shapes, check_features, check_labels)
+from reid_ref.labels import JUNK, Labels, check_feature_shapes, check_features, check_labels
 from reid_ref.reranking.encoding import VARIANTS, Variant, encode, invert, jaccard
 from reid_ref.reranking.neighbours import ImagePairs, joined_features, pairs_of
 from reid_ref.reranking.settings import (

@@ -799,8 +799,7 @@ class Result(Value):
         names.remove("values")
         columns = {name: getattr(self.per_query, name).copy() for name in names
                    if name != "camera" or self.per_query.camera.size}
-        return pandas.DataFrame(
-            columns, index=pandas.RangeIndex(self.counts.query, name="query"))
+        return pandas.DataFrame(columns, index=pandas.RangeIndex(self.counts.query, name="query"))
 
 
 def in_mean(result: Result) -> npt.NDArray[np.bool_]:

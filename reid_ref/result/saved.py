@@ -23,8 +23,7 @@ from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_numbers
 from reid_ref.result.means import AVERAGES, Expectation, of_chances, over_trials
 from reid_ref.result.statuses import STATUSES
 from reid_ref.result.systems import check_same_convention
-from reid_ref.signature import (
-    Signature, distance_of, fields_of, off_its_name, parse_signature)
+from reid_ref.signature import Signature, distance_of, fields_of, off_its_name, parse_signature
 from reid_ref.text.plain import json_values
 
 #: How far what is computed may be off what the writer printed, by the convention's arithmetic.

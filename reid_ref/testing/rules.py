@@ -223,8 +223,7 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 # ------------------------------------------------------------------ mistakes
 def mistake_of(pairs: Pairs, rule: FoundRule, tolerance: float) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
-    return None if rule.convention is None else _mistake(pairs, rule.convention, tolerance,
-                                                         most=1)
+    return None if rule.convention is None else _mistake(pairs, rule.convention, tolerance, most=1)
 
 
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,

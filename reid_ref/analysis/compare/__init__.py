@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.analysis.compare.answer import (
-    SIGNIFICANT, Change, Comparison, Comparisons, Methods)
+from reid_ref.analysis.compare.answer import SIGNIFICANT, Change, Comparison, Comparisons, Methods
 from reid_ref.arrays import Doubles, InputError, Integers, check_count, each_warning_once
 from reid_ref.result import Result, unit_of_queries
 from reid_ref.result.systems import (

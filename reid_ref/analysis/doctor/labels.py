@@ -8,8 +8,7 @@ import numpy.typing as npt
 
 from reid_ref.analysis.doctor.counts import counts_differ
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.names import (
-    NumbersOfNames, names_differ, numbers_of_names)
+from reid_ref.analysis.doctor.names import NumbersOfNames, names_differ, numbers_of_names
 from reid_ref.arrays import Integers
 from reid_ref.datasets.fingerprints import Recognised, recognise
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of, is_single_shot

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.doctor.copies import (
-    EQUAL, copied_rows, copies, identical_distances)
+from reid_ref.analysis.doctor.copies import EQUAL, copied_rows, copies, identical_distances
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.norms import (
-    OfNorms, SampleFeatures, norms_of_a_file)
+from reid_ref.analysis.doctor.norms import OfNorms, SampleFeatures, norms_of_a_file
 from reid_ref.analysis.doctor.order import MIN_QUERIES, part_at_chance, two_modes
 from reid_ref.analysis.doctor.sample import SAMPLE, draw_sample, shares_nearer
 from reid_ref.analysis.doctor.shifts import camera_shift, identity_shift

@@ -22,8 +22,7 @@ from reid_ref.drawing.results import LAST_RANK, DistanceSample, distance_sample
 from reid_ref.evaluation import causes
 from reid_ref.evaluation.camera_pairs import IGNORED, CameraPairs, pairs_of_ranks
 from reid_ref.evaluation.engine import by_name, results_of
-from reid_ref.evaluation.groups import (
-    RankBand, intervals_by_metric, rank_band, ranks_of_band)
+from reid_ref.evaluation.groups import RankBand, intervals_by_metric, rank_band, ranks_of_band
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_with_roles
 from reid_ref.evaluation.result_file import ResultFile

@@ -12,8 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from reid_ref.arrays import InputError
-from reid_ref.commands.evaluate.compute import (
-    PerQueryFile, QueryRow, extra_columns, query_rows)
+from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, extra_columns, query_rows
 from reid_ref.console.confidence import Intervals, interval_ends
 from reid_ref.result import HEADLINE, Result, numbers_of, values_of
 from reid_ref.statistics import Interval

@@ -112,8 +112,7 @@ def run_port(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """Run the line-faithful port on `distances`, shape (n_query, n_gallery)."""
     script, cameras = getattr(matlab, functions_of(convention)[0]), _cameras(gallery, query)
     try:
-        cmc, mAP, _, _ = script(distances.T, gallery.identity, query.identity,
-                                *cameras)
+        cmc, mAP, _, _ = script(distances.T, gallery.identity, query.identity, *cameras)
     except ValueError as error:  # the port shares no code with the rest, its errors neither
         raise InputError(str(error)) from None
     return ScriptAnswer(float(mAP), cmc)
@@ -143,8 +142,7 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     functions = functions_of(convention)
     folder = script_folder(matlab_dir, functions)
-    command = [_executable(), *OPTIONS,
-               f"{NO_DUMP}\nscript = '{functions[0]}';\n{DRIVER}"]
+    command = [_executable(), *OPTIONS, f"{NO_DUMP}\nscript = '{functions[0]}';\n{DRIVER}"]
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("OCTAVE_") or name in INSTALLED}
     with TemporaryDirectory(prefix="reid-ref-") as name:

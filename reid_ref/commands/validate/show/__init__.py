@@ -12,8 +12,7 @@ from reid_ref.analysis.validate.search import AROUND, FoundWay, Search
 from reid_ref.commands.validate.show.search import as_search, in_words
 from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
-from reid_ref.datasets.published import (
-    Figure, HitCounts, MapBounds, Published, nearest, unit_of)
+from reid_ref.datasets.published import Figure, HitCounts, MapBounds, Published, nearest, unit_of
 from reid_ref.text import named_rows, row, with_reasons, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH

@@ -22,6 +22,10 @@ CLOSED_PIPE = 141
 _SIGNALS: list[int] = []
 
 
+class Terminated(KeyboardInterrupt):
+    """A signal that asks the process to end is handled as Ctrl-C is."""
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit code.
 
@@ -32,6 +36,7 @@ def main(argv: list[str] | None = None) -> int:
         return _run(argv)
     try:
         _handle_signals(_raise)
+        sys.unraisablehook = _print_others
         _print_warnings()
         status = _run(None)
     except BaseException:  # of a signal a class body makes RuntimeError, numpy ImportError
@@ -136,12 +141,21 @@ def _handle_signals(stop: Callable[[int, object], object] | None) -> None:
 
 def _raise(number: int, _: object) -> None:
     _SIGNALS.append(number)
-    raise KeyboardInterrupt
+    raise Terminated(number)
+
+
+def _print_others(exception: Any) -> None:
+    """Print what is raised where nobody can catch it, as in callbacks of C, but for signals."""
+    if not issubclass(exception.exc_type, Terminated):
+        sys.__unraisablehook__(exception)
 
 
 def _stopped(number: int) -> int:
-    """Print that a signal ended the command; return the exit code."""
-    return _reported(128 + number, "interrupted")
+    """Print which signal ended the command; return the exit code."""
+    import signal
+
+    return _reported(128 + number, "interrupted" if number == signal.SIGINT else
+                     f"ended by {signal.Signals(number).name}")
 
 
 def _reported(code: int, text: str) -> int:

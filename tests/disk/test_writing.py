@@ -141,5 +141,5 @@ def test_a_signal_while_writing_leaves_nothing(market):
          "x.run"],
         capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (
-        128 + 15, "", "reid-ref: interrupted\n")
+        128 + 15, "", "reid-ref: ended by SIGTERM\n")
     assert os.listdir(market) == ["in.mat"]

@@ -110,7 +110,7 @@ def weights():
     for name, table in NETWORKS.items():
         for suffix, sha256 in table["weights"].items():
             rows.append(f"| {short(name)} | {table['repository']} {table['commit'][:7]} | "
-                        f"{table['path']}{suffix} | `{sha256}` |")
+                        f"{Path(table['path']).name}{suffix} | `{sha256[:8]}` |")
     return "\n".join(rows)
 
 

@@ -207,8 +207,7 @@ def _student_t(units: int, e: Doubles, n: Doubles, ee: Doubles, en: Doubles,
     # by. Then the mean is that of all (t is 0), or infinitely many standard errors away.
     spread = square > ROUNDING * ee
     t: Doubles = np.where(ee > 0, np.copysign(np.inf, shift), 0.0)
-    np.divide(e, np.sqrt(units / (units - 1) * np.where(spread, square, 1.0)), out=t,
-              where=spread)
+    np.divide(e, np.sqrt(units / (units - 1) * np.where(spread, square, 1.0)), out=t, where=spread)
     return t
 
 

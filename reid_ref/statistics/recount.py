@@ -16,8 +16,7 @@ import numpy as np
 from reid_ref.arrays import Doubles
 from reid_ref.statistics.paired import Difference, largest_gain
 from reid_ref.statistics.units import (
-    MOST_RESAMPLES, RESAMPLES, UnitSums, choices_of_signs, unit_sums,
-    without_rounding)
+    MOST_RESAMPLES, RESAMPLES, UnitSums, choices_of_signs, unit_sums, without_rounding)
 
 #: How many choices of signs as large as the data's are to be expected at a p that decides.
 ENOUGH = 20

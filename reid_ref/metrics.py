@@ -241,8 +241,7 @@ def average_precision_grouped_step(ranks: GoodRanks) -> Doubles:
     groups, before, hits = tie_groups(ranks)
     n_good = n_good_of(groups)
     precision = (before + hits) / (groups.nearer + groups.tied)
-    return sum_by_query(
-        groups, ((before + hits) / n_good - before / n_good) * precision)
+    return sum_by_query(groups, ((before + hits) / n_good - before / n_good) * precision)
 
 
 def average_precision_step_float32(ranks: GoodRanks) -> Doubles:

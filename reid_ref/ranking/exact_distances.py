@@ -180,8 +180,7 @@ def _in_chunks(work: Callable[[list[slice]], None], count: int, dimension: int) 
             work(chunks)
         return
     size = -(-len(chunks) // cores())
-    list(in_threads(work, (chunks[first:first + size]
-                           for first in range(0, len(chunks), size))))
+    list(in_threads(work, (chunks[first:first + size] for first in range(0, len(chunks), size))))
 
 
 #: Consecutive gallery images, their features, and the squared norms of these.
@@ -627,8 +626,7 @@ def _scaled(features: Array, rows: Integers, scales: Doubles, precision: Any) ->
                 block = rows[part]
                 whole = len(block) == block[-1] - block[0] + 1
                 chunk = features[block[0]:block[-1] + 1] if whole else features[block]
-                np.divide(chunk, scales[block, np.newaxis], out=scaled[part],
-                          casting="same_kind")
+                np.divide(chunk, scales[block, np.newaxis], out=scaled[part], casting="same_kind")
 
     _in_chunks(work, len(rows), features.shape[1])
     return scaled

@@ -306,8 +306,7 @@ def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     ranks = replace(ranks, rank=rank[order], image=ranks.image[order])
     first = first_ranks(ranks)
     before_junk = (first > 0) & (first < ranks.first_match)
-    return replace(ranks, first_match=np.where(
-        is_junk & ~before_junk, ranks.first_match, first))
+    return replace(ranks, first_match=np.where(is_junk & ~before_junk, ranks.first_match, first))
 
 
 def in_order(row: npt.NDArray[Any], ties: str) -> Integers:

@@ -295,10 +295,12 @@ def test_arguments_become_options():
 
 # ---------------------------------------------------------------- signals
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(("number", "said"), [
+    (signal.SIGINT, "interrupted"), (signal.SIGTERM, "ended by SIGTERM"),
+    (signal.SIGHUP, "ended by SIGHUP")])
 @pytest.mark.parametrize("where", ["while modules load", "in a class body", "in the command",
                                    "in a callback"])
-def test_a_signal_is_one_line(number, where):
+def test_a_signal_is_one_line(number, said, where):
     """Python makes a RuntimeError of it where a class is made, numpy an ImportError."""
     kill = f"__import__('os').kill(__import__('os').getpid(), {int(number)})"
     body = {"while modules load": f"import reid_ref.console.terminal\n"
@@ -331,8 +333,8 @@ def test_a_signal_is_one_line(number, where):
                           text=True, timeout=60)
     assert done.returncode == 128 + number
     # Python prints an exception in a callback, and forgets it.
-    assert (done.stderr.endswith("reid-ref: interrupted\n") if where == "in a callback" else
-            done.stderr == "reid-ref: interrupted\n")
+    assert (done.stderr.endswith(f"reid-ref: {said}\n") if where == "in a callback" else
+            done.stderr == f"reid-ref: {said}\n")
 
 
 def test_a_signal_that_is_ignored_stays_so():

@@ -13,10 +13,11 @@ THEMES = {
                 "InputError",
     "A benchmark by its name": "evaluate_protocol average_trials evaluate_person_search Boxes "
                                "read_boxes",
-    "Files": "read ResultFile load export",
+    "Files": "read ResultFile load export to_dict to_frame",
     "Is it better?": "compare Comparison Comparisons runs splits Runs",
     "Why is it different?": "explain validate crosscheck doctor Finding",
-    "Parts of a number": "by_group Groups camera_pairs camera_pairs_features CameraPairs",
+    "Parts of a number": "by_group Groups camera_pairs camera_pairs_features CameraPairs "
+                         "precision_recall",
     "Thresholds": "evaluate_thresholds evaluate_thresholds_distances Thresholds",
     "Re-ranking, several queries": "evaluate_reranked rerank rerank_blocks pool_queries",
     "Pictures": "visualize_ranked_results",

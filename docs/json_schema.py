@@ -29,7 +29,8 @@ from reid_ref.commands.validate.show import FigureVerdicts, Validated
 from reid_ref.console.answers import SCHEMA
 from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.result import Counts, Fingerprints, Means, PerQuery, Ranks
+from reid_ref.result.parts import Counts, Fingerprints, PerQuery
+from reid_ref.result.views import Means, Ranks
 from reid_ref.result.form import OF_CHANCES, OF_RANKS, PAIRS, QUERIES, SAVED
 from reid_ref.result.means import AVERAGES
 from reid_ref.text.plain import is_optional, key

@@ -36,9 +36,11 @@ from reid_ref.protocols.boxes import Boxes, read_boxes
 from reid_ref.protocols.evaluation import average_trials, evaluate_protocol
 from reid_ref.protocols.person_search import evaluate_person_search
 from reid_ref.reranking.k_reciprocal import evaluate_reranked, rerank, rerank_blocks
-from reid_ref.result import Counts, PerQuery, Result
+from reid_ref.result import Result
+from reid_ref.result.parts import Counts, PerQuery
 from reid_ref.result.runs import Runs, runs, splits
 from reid_ref.result.saved import load
+from reid_ref.result.views import precision_recall, to_dict, to_frame
 from reid_ref.statistics import Interval
 from reid_ref.thresholds.evaluation import evaluate_thresholds, evaluate_thresholds_distances
 from reid_ref.thresholds.values import Thresholds
@@ -53,9 +55,9 @@ __all__ = [
     "average_trials", "by_group", "camera_pairs", "camera_pairs_features", "compare", "crosscheck",
     "doctor", "evaluate", "evaluate_distances", "evaluate_person_search", "evaluate_protocol",
     "evaluate_ranked_list", "evaluate_ranked_lists", "evaluate_reranked", "evaluate_thresholds",
-    "evaluate_thresholds_distances", "explain", "export", "load", "pool_queries", "read",
-    "read_boxes", "rerank", "rerank_blocks", "runs", "splits", "validate",
-    "visualize_ranked_results",
+    "evaluate_thresholds_distances", "explain", "export", "load", "pool_queries",
+    "precision_recall", "read", "read_boxes", "rerank", "rerank_blocks", "runs", "splits",
+    "to_dict", "to_frame", "validate", "visualize_ranked_results",
 ]
 __all__ += [
     "compat", "conventions", "crosschecking", "datasets", "distributed", "figures", "files",

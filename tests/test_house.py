@@ -4,6 +4,7 @@ import subprocess
 import sys
 from graphlib import TopologicalSorter
 
+from reid_ref.result import Result
 from tests.documents import ROOT
 
 PACKAGE = ROOT / "reid_ref"
@@ -152,3 +153,8 @@ def test_what_takes_the_stages_of_others_takes_no_command():
             parts = other.split(".")
             if command in TAKES and parts[0] == "commands" and parts[1] != command:
                 assert parts[2:3] != ["command"], (command, other)
+
+
+def test_a_result_shows_at_most_a_dozen_names_besides_its_fields():
+    shown = {name for name in dir(Result) if not name.startswith("_")}
+    assert len(shown - Result.__dataclass_fields__.keys()) <= 12, sorted(shown)

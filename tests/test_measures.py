@@ -12,6 +12,7 @@ from reid_ref import CONVENTIONS, Labels, measures, metrics
 from reid_ref.conventions import NOT_IN_ALL
 from reid_ref.measures import COLUMNS, MEASURES, Measure, measure
 from reid_ref.protocols.evaluation import evaluate_protocol
+from reid_ref.result import query_values
 from reid_ref.result.means import over_trials
 from reid_ref.text.plain import json_values
 from tests import cases
@@ -65,14 +66,14 @@ def test_a_record_alone_is_a_measure(another, tmp_path):
     loaded = result.per_query.status != "not loaded"
     expected = share_of_last(result.ranks, None, 0)
     np.testing.assert_array_equal(result.of_query("Last"), np.where(loaded, expected, np.nan))
-    values = result.query_values("Last")
+    values = query_values(result, "Last")
     assert values.mean == result.value("Last") == metrics.mean_in_order(
         values.values[values.counted])
     assert result.interval("Last", resamples=99).value == values.mean
     trials = averaged(result, market(1))
     assert trials.value("Last") == pytest.approx(
         (result.value("Last") + market(1).value("Last")) / 2, abs=1e-15)
-    assert trials.query_values("Last").mean == trials.value("Last")
+    assert query_values(trials, "Last").mean == trials.value("Last")
     result.save(tmp_path / "a.json")
     assert reid_ref.load(tmp_path / "a.json").value("Last") == values.mean
     answer, = reid_ref.compare(result, market(), metrics=["Last"]).comparisons
@@ -84,22 +85,22 @@ def test_a_record_alone_is_a_measure(another, tmp_path):
                                   "AP", "recall@1", "Rank-1\n", ["mAP"]])
 def test_an_unknown_name_is_an_error_everywhere(name):
     result = market()
-    for use in (measure, result.value, result.of_query, result.query_values, result.interval,
-                averaged(result, result).value, drawn().value, drawn().query_values):
+    for use in (measure, result.value, result.of_query, result._query_values, result.interval,
+                averaged(result, result).value, drawn().value, drawn()._query_values):
         assert repr(name) in refused("measure", "mAP, Rank-k", use, name).got
 
 
 @UNMATCHED
 def test_what_has_no_ranks_offers_what_is_defined_for_it(another):
     expectation = drawn()
-    for use in (expectation.value, expectation.of_query, expectation.query_values,
+    for use in (expectation.value, expectation.of_query, expectation._query_values,
                 expectation.interval):
         for name in ("Last", "P@3", "AP@3"):
             assert name in str(refused("measure", "expectation", use, name))
     defined = [name for name in NAMES if measure(name).expected]
     assert {"mAP", "mINP", "Rank-3"} <= set(defined)
     for name in defined:
-        value, values, counted = expectation.query_values(name)
+        value, values, counted = query_values(expectation, name)
         assert value == expectation.value(name)
         assert values[counted].mean() == pytest.approx(value, abs=1e-14)
 
@@ -119,7 +120,7 @@ def test_values_of_every_measure(convention):
         assert np.isnan(of_query[result.per_query.status == "not loaded"]).all() or (
             record.of_curve)
         if not np.isnan(value):
-            scored = result.query_values(name)
+            scored = query_values(result, name)
             assert scored.mean == value and not scored.values[~scored.counted].any()
             assert scored.values[scored.counted].mean() == pytest.approx(value, abs=1e-6), name
 
@@ -234,7 +235,8 @@ def test_every_command_prints_every_measure(tmp_path):
     groups = reid_ref.by_group(result, by="camera", measures=NAMES).means
     assert list(by_name["confidence"]) == NAMES == list(result.scalars(measures=NAMES))
     for name in NAMES:
-        assert by_name[name] == result.value(name) == result.to_dict(measures=NAMES)[name]
+        as_json = reid_ref.to_dict(result, measures=NAMES)
+        assert by_name[name] == result.value(name) == as_json[name]
         assert by_name["confidence"][name]["value"] == by_name[name]
         assert [group[name] for group in by_name["by"]["camera"]] == groups[name].tolist()
         column = measure(name).column or name

@@ -68,28 +68,29 @@ def test_k_of_more_than_64_bits(result, k):
 
 
 def test_a_dictionary_is_plain_json(result):
-    there = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    there = json.loads(json.dumps(reid_ref.to_dict(result), allow_nan=False))
     assert list(there) == ["Rank-1", "mAP", "mINP", "cmc", "counts", "counted", "signature"]
     assert (there["mAP"], there["mINP"], there["cmc"]) == (AP / 2, 2 / 3 / 2, [0, .5, .5, .5])
     counts = there["counts"]
     assert (counts["gallery_junk"], counts["status"]["identity absent"]) == (1, 1)
-    assert evaluate("mars").to_dict()["mAP"] is None
+    assert reid_ref.to_dict(evaluate("mars"))["mAP"] is None
 
 
 def test_a_dictionary_has_the_curve_that_is_asked_for(result):
-    assert result.to_dict(cmc=2)["cmc"] == [0, .5]
+    assert reid_ref.to_dict(result, cmc=2)["cmc"] == [0, .5]
     wide = Labels(np.arange(60), [1] * 60), Labels(np.arange(60), [2] * 60)
     wide = reid_ref.evaluate_distances(1 - np.eye(60), *wide)
-    assert len(wide.to_dict()["cmc"]) == 50 and len(wide.to_dict(cmc=None)["cmc"]) == 60
+    assert len(reid_ref.to_dict(wide)["cmc"]) == 50
+    assert len(reid_ref.to_dict(wide, cmc=None)["cmc"]) == 60
 
 
 def test_a_dictionary_of_no_such_rank(result):
-    refused("cmc", "from 1; 0", result.to_dict, cmc=0)
+    refused("cmc", "from 1; 0", reid_ref.to_dict, result, cmc=0)
 
 
 def test_a_frame_has_a_row_a_query(result):
     pandas = pytest.importorskip("pandas")
-    frame = result.to_frame()
+    frame = reid_ref.to_frame(result)
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame) == ["ap", "inp", "first_match", "n_good", "n_junk", "status", "identity",
                            "camera"]
@@ -102,7 +103,7 @@ def test_a_frame_has_a_row_a_query(result):
 
 def test_a_frame_without_pandas(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    refused("to_frame", "pip install pandas", result.to_frame)
+    refused("to_frame", "pip install pandas", reid_ref.to_frame, result)
 
 
 # ---------------------------------------------------------------- ranks, at, precision_recall
@@ -172,7 +173,7 @@ def test_a_convention_that_cuts_ends_the_list_there():
     at = result.at(4)
     assert (at.recall, at.precision) == (1 / 3, 1 / 4)
     assert result.at(2).mAP == at.mAP == 1 / 2 / 3 == result.mAP
-    assert len(result.precision_recall(0)[0]) == 2
+    assert len(reid_ref.precision_recall(result, 0)[0]) == 2
     assert result.ranks.rank.tolist() == [2, 3, 5]  # to the end, all the same
 
 
@@ -199,10 +200,10 @@ def test_a_cut_through_equal_distances():
 
 
 def test_the_curve_of_one_query():
-    precision, recall = fruit().precision_recall(0)
+    precision, recall = reid_ref.precision_recall(fruit(), 0)
     np.testing.assert_array_equal(precision, [0, 1 / 2, 2 / 3, 2 / 4, 3 / 5])
     np.testing.assert_array_equal(recall, [0, 1 / 3, 2 / 3, 2 / 3, 1])
-    precision, recall = fruit("torchreid").precision_recall(2)  # it keeps nothing
+    precision, recall = reid_ref.precision_recall(fruit("torchreid"), 2)  # it keeps nothing
     assert precision.shape == recall.shape == (0,)
-    precision, recall = fruit().precision_recall(np.int64(1))
+    precision, recall = reid_ref.precision_recall(fruit(), np.int64(1))
     assert precision.tolist() == [0] * 5 and np.isnan(recall).all() and len(recall) == 5

@@ -20,7 +20,7 @@ from reid_ref.datasets.published import parse_percent, unit_of
 from reid_ref.evaluation.norms import normalised_already
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import any_case, measure, measure_names
-from reid_ref.result import Result
+from reid_ref.result import Result, query_values
 from reid_ref.result.saved import load
 from reid_ref.statistics import holm
 from reid_ref.statistics.paired import least_p
@@ -93,7 +93,7 @@ def read_baseline(path: str) -> Result:
     """Read a saved result; refuse one of so few identities that nothing would be below it."""
     baseline = load(path)
     metrics = _tested(baseline.convention)
-    weights = [unit_weights(baseline.per_query.identity, baseline.query_values(metric).counted)
+    weights = [unit_weights(baseline.per_query.identity, query_values(baseline, metric).counted)
                for metric in metrics]
     least = min(map(least_p, weights)) * len(metrics)
     if least >= ALPHA:

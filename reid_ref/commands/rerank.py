@@ -19,7 +19,8 @@ from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
-from reid_ref.result import HEADLINE, Numbers, Result, headline, numbers_of
+from reid_ref.result import HEADLINE, Result, headline
+from reid_ref.result.views import Numbers, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text import named_rows, percent, row, signature_rows, signed_percent
 from reid_ref.text.numbers import real, whole

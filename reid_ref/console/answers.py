@@ -11,7 +11,8 @@ from reid_ref.console.terminal import WARNINGS, show, show_plain
 from reid_ref.datasets import Recognised
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import words_of_ends
-from reid_ref.result import Ranks, Result, as_fields, named_ranks
+from reid_ref.result import Result
+from reid_ref.result.views import Ranks, as_fields, named_ranks
 from reid_ref.text import input_pairs
 from reid_ref.text.plain import Share, json_values
 from reid_ref.text.table import as_latex, as_markdown, lines

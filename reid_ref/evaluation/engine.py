@@ -18,7 +18,8 @@ from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import JUNK, Labels, check_labels, count_distractors
 from reid_ref.measures import COLUMNS
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.result import Fingerprints, Result, fingerprint_of
+from reid_ref.result import Result
+from reid_ref.result.parts import Fingerprints, fingerprint_of
 from reid_ref.result.formula import numbers
 from reid_ref.result.made import Asked, GalleryCounts, of_numbers
 from reid_ref.result.statuses import statuses_of

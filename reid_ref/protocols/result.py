@@ -11,7 +11,8 @@ from reid_ref.conventions import Convention
 from reid_ref.labels import Labels
 from reid_ref.protocols.expectation import Expected, sd_of_draws
 from reid_ref.protocols.record import Later, Protocol
-from reid_ref.result import HEADLINE, Fingerprints, Result, fingerprint_of, headline
+from reid_ref.result import HEADLINE, Result, headline
+from reid_ref.result.parts import Fingerprints, fingerprint_of
 from reid_ref.result.made import Asked
 from reid_ref.result.means import Expectation, of_chances, over_trials
 from reid_ref.signature import Signature, measured_as

@@ -1,214 +1,32 @@
-"""What comes out: `Result`, `PerQuery`, `Counts`, and the signature of a number."""
+"""What comes out: `Result`, its numbers and their intervals."""
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref import metrics, statistics, text as words
+from reid_ref import metrics, statistics
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, check_count, optional_module, read_only)
+    Doubles, InputError, Integers, check_choice, check_count, read_only)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike
-from reid_ref.labels import Labels, fingerprint
-from reid_ref.measures import COLUMNS, MEASURES, PLACES, RANKS, Measure, measure, printed
-from reid_ref.ranking.good_ranks import GoodRanks, of_queries, truncate
-from reid_ref.result import form, formula
+from reid_ref.measures import MEASURES, PLACES, RANKS, Measure, measure, printed
+from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.result import form, formula, shown
+from reid_ref.result.parts import AtK, Counts, Fingerprints, PerQuery, QueryValues, for_all
 from reid_ref.signature import Signature
 from reid_ref.statistics.interval import LEVEL, Interval
 from reid_ref.statistics.units import RESAMPLES, SEED, by_unit_and_query
-from reid_ref.text.plain import KEYS, Share, json_values
-from reid_ref.text.table import Table, as_html
+from reid_ref.text.plain import json_values
 
 #: What papers print.
 HEADLINE = tuple(printed(RANKS))
-
-
-def named_ranks(cmc: Doubles, ranks: Iterable[int] = RANKS) -> dict[str, float]:
-    """Return Rank-k by name, as far as the curve reaches."""
-    return {f"Rank-{k}": float(cmc[k - 1]) for k in ranks if check_count(k, "ranks") <= len(cmc)}
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PerQuery(Value):
-    """The numbers of each of n queries; every array has shape (n,), and cannot be written to.
-
-    Parameters
-    ----------
-    values : mapping of str to float64
-        By the names of the measures in `reid_ref.measures.COLUMNS`; `Result.of_query` gives those
-        of every measure.
-    first_match : int64
-        1-based rank of the first match among kept images; 0 is none.
-    n_good, n_junk : int64
-        Good and ignored gallery images.
-    status : str
-        A key of `STATUSES`, or what else the query shares with all images of its identity:
-        "only same clothes".
-    identity : int64
-        Who the query shows: queries of one identity are no independent samples.
-    camera : int64
-        Which camera took the query; empty if unknown.
-
-    Examples
-    --------
-    >>> import numpy as np, reid_ref
-    >>> from reid_ref import Labels
-    >>> result = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
-    >>> result.per_query.first_match, result.per_query.n_good, result.per_query.status.tolist()
-    (array([2]), array([2]), ['ok'])
-    """
-
-    values: Mapping[str, Doubles]
-    first_match: Integers
-    n_good: Integers
-    n_junk: Integers
-    status: npt.NDArray[np.str_]
-    identity: Integers
-    camera: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
-
-    def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            if name != "values":
-                object.__setattr__(self, name, read_only(getattr(self, name)))
-        object.__setattr__(self, "values", {
-            name: read_only(values) for name, values in self.values.items()})
-
-    @property
-    def ap(self) -> Doubles:
-        """float64, shape (n,): average precision in [0, 1], as `compute_AP.m` returns it.
-
-        NaN without a good image, but 0 if no image is kept.
-        """
-        return self.values["mAP"]
-
-    @property
-    def inp(self) -> Doubles:
-        """float64, shape (n,): inverse negative penalty in (0, 1].
-
-        NaN without a ranked good image.
-        """
-        return self.values["mINP"]
-
-    @property
-    def matched(self) -> npt.NDArray[np.bool_]:
-        """bool, shape (n,): whether the query has a good image that can have a rank."""
-        return np.asarray(self.status == "ok")
-
-    def labels(self) -> Labels:
-        """Return the labels of the queries, without cameras if these are not known."""
-        return Labels(self.identity, self.camera if self.camera.size else None)
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many images and queries of each kind there were.
-
-    Parameters
-    ----------
-    query, gallery : int
-        Images on either side.
-    gallery_junk : int
-        Gallery images labelled -1.
-    gallery_not_loaded : int
-        Those of them that the toolbox's loader leaves out.
-    gallery_distractors : int
-        Gallery images labelled 0, which are wrong answers for every query; none if a query is
-        labelled 0, too: then 0 is a person, as in MSMT17.
-    gallery_kept : int
-        Gallery images that are loaded, and not ignored for every query. For each query, those
-        of its identity on its own camera are ignored as well.
-    good, junk_same_camera : int
-        Pairs of query and gallery image, over all queries: good ones, and those ignored
-        otherwise than for their label (the query's identity on its own camera).
-    tied : int
-        Queries with a good image at the very distance of a wrong one: their numbers depend on
-        the order of ties.
-    status : dict of str to int
-        Queries by status: each key of `STATUSES`, and that of what the convention ignores.
-
-    Examples
-    --------
-    >>> import numpy as np, reid_ref
-    >>> from reid_ref import Labels
-    >>> counts = reid_ref.evaluate_distances(
-    ...     np.array([[.2, .1, .3]]), Labels([7], [1]), Labels([7, -1, 7], [2, 2, 3])).counts
-    >>> counts.gallery, counts.gallery_junk, counts.good, counts.status["ok"]
-    (3, 1, 2, 1)
-    """
-
-    query: int
-    gallery: int
-    gallery_junk: int
-    gallery_not_loaded: int
-    gallery_distractors: int
-    gallery_kept: int
-    good: int
-    junk_same_camera: int
-    tied: int
-    status: dict[str, int]
-
-    @property
-    def loaded(self) -> tuple[int, int]:
-        """Queries and gallery images that the toolbox's loader takes: those of the signature."""
-        return (self.query - self.status.get("not loaded", 0),
-                self.gallery - self.gallery_not_loaded)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ranks:
-    """Rank-k as JSON has them, as far as the curve reaches."""
-
-    Rank_1: Share | None = None
-    Rank_5: Share | None = None
-    Rank_10: Share | None = None
-    Rank_20: Share | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Means(Ranks):
-    """What papers print as JSON has it, and other measures by their names."""
-
-    mAP: Share
-    mINP: Share
-    further: dict[str, float] = field(kw_only=True, default_factory=dict, metadata=KEYS)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numbers(Means):
-    """A result as JSON has it; cmc may end before the curve does."""
-
-    cmc: list[Share]
-    counts: Counts
-    counted: int
-    signature: str
-
-
-def as_fields(numbers: Mapping[str, Any], names: Collection[str] = HEADLINE) -> dict[str, Any]:
-    """Return the numbers of these names by field; all others are in the field `further`."""
-    fields = {name.replace("-", "_"): numbers[name] for name in names if name in numbers}
-    further = {name: value for name, value in numbers.items() if name not in names}
-    return {**fields, "further": further} if further else fields
-
-
-def means_of(result: Result, names: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the fields of `Means`, and these measures."""
-    return as_fields(headline(result, [*HEADLINE, *names]))
-
-
-def numbers_of(result: Result, length: int | None = 50,
-               names: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the fields of `Numbers`, the curve to rank `length`; None is all of it."""
-    cmc = result.cmc[:None if length is None else check_count(length, "cmc")]
-    return {**means_of(result, names), "cmc": cmc.tolist(), "counts": result.counts,
-            "counted": result.counted, "signature": str(result.signature)}
 
 
 def headline(result: Result, names: Iterable[str] = HEADLINE) -> dict[str, float]:
@@ -235,57 +53,6 @@ def values_of(result: Result, names: Iterable[str]) -> list[float]:
 
 def _is_beyond(which: Measure, result: Result) -> bool:
     return which.of_curve and (which.k or 0) > len(result.cmc)
-
-
-class Checksums(NamedTuple):
-    """CRC-32 of each column; empty if unknown."""
-
-    identity: str = ""
-    camera: str = ""
-
-
-class Fingerprints(NamedTuple):
-    """What identifies the labels of both sides."""
-
-    query: Checksums = Checksums()
-    gallery: Checksums = Checksums()
-
-
-def fingerprint_of(labels: Labels) -> Checksums:
-    """Return the fingerprint of each column."""
-    return Checksums(fingerprint(labels.identity), fingerprint(labels.camera))
-
-
-def for_all(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
-            absent: Any) -> npt.NDArray[Any]:
-    """Return one value per query, given those of the loaded queries."""
-    if loaded.all():
-        return values
-    dtype = np.result_type(values, np.asarray(absent)) if values.dtype.kind == "U" else None
-    every = np.full(len(loaded), absent, dtype=dtype or values.dtype)
-    every[loaded] = values
-    return every
-
-
-@dataclass(frozen=True, eq=False)
-class AtK(Value):
-    """Numbers of the first k kept images; see `Result.at`.
-
-    Parameters
-    ----------
-    k : int
-    accuracy, precision, recall, mAP : float
-        Means over the queries that count, in [0, 1].
-    per_query : dict of str to float64 arrays, shape (n,)
-        By "accuracy", "precision", "recall" and "ap"; NaN if a query has none.
-    """
-
-    k: int
-    accuracy: float
-    precision: float
-    recall: float
-    mAP: float
-    per_query: dict[str, Doubles] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,21 +138,11 @@ class Result(Value):
 
     def __str__(self) -> str:
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
-        values = ", ".join(f"{name} {words.percent(value)}"
-                           for name, value in headline(self).items())
-        return "\n".join(words.named_rows([
-            ("percent:", values),
-            ("queries:", f"{self.counted:,} of {self.counts.query:,} counted"),
-            ("signature:", words.spaced(str(self.signature)))], 11))
+        return shown.as_text(headline(self), self.counted, self.counts.query, self.signature)
 
     def _repr_html_(self) -> str:
         """Return what `__str__` has as a table, which notebooks show."""
-        values = headline(self)
-        return as_html(Table(
-            ["", *values, "queries"],
-            [["percent", *map(words.percent, values.values()),
-              f"{self.counted:,} of {self.counts.query:,}"]],
-            [words.spaced(str(self.signature))]))
+        return shown.as_html(headline(self), self.counted, self.counts.query, self.signature)
 
     def rank(self, k: int) -> float:
         """Return Rank-k, the point k of the CMC curve, in [0, 1].
@@ -470,42 +227,6 @@ class Result(Value):
         return AtK(k, accuracy, precision, recall, mAP, per_query={
             name: self._for_all(values) for name, values in zip(names, made.values.values())})
 
-    def precision_recall(self, query: int) -> tuple[Doubles, Doubles]:
-        """Return the precision-recall curve of one query, over the images that it keeps.
-
-        Parameters
-        ----------
-        query : int
-            Which query, from 0.
-
-        Returns
-        -------
-        precision, recall : float64, shape (n_kept,)
-            Entry k - 1 is precision at k and recall at k, as `at` defines them. Shorter where
-            the convention cuts the list (`top_k`); empty if no image is kept.
-
-        Raises
-        ------
-        InputError
-            No such query.
-
-        Examples
-        --------
-        >>> import reid_ref
-        >>> result = reid_ref.evaluate_distances(
-        ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
-        >>> precision, recall = result.precision_recall(0)
-        >>> precision.round(2), recall
-        (array([0.  , 0.5 , 0.67]), array([0. , 0.5, 1. ]))
-        """
-        n = len(self.per_query.status)
-        query = check_count(query, "query", 0, n - 1)
-        ranks = of_queries(self.ranks, np.arange(n) == query)
-        length = int(ranks.n_kept[0])
-        length = min(length, self.convention.top_k or length)
-        precision, recall = metrics.precision_recall_curve(truncate(ranks, length), length)
-        return precision[0], recall[0]
-
     def value(self, name: str) -> float:
         """Return the number of a measure, such as "mAP", "Rank-1" or "P@10", in [0, 1].
 
@@ -528,7 +249,8 @@ class Result(Value):
         """Return the value of each query under a measure: float64, shape (n_query,).
 
         NaN if the query has none: one that is not loaded, mostly one without a good image. How
-        such queries count in the mean is the convention's; `query_values` has them as they count.
+        such queries count in the mean is the convention's; `reid_ref.result.query_values` has
+        them as they count.
 
         Raises
         ------
@@ -580,17 +302,8 @@ class Result(Value):
     def _for_all(self, values: Doubles) -> Doubles:
         return read_only(for_all(values, self._loaded, np.nan))
 
-    def query_values(self, metric: str) -> QueryValues:
-        """Return the values of each query whose mean a metric is; `interval` names the metrics.
-
-        Examples
-        --------
-        >>> import reid_ref
-        >>> result = reid_ref.evaluate_distances(
-        ...     [[.2, .1]] * 2, reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2]))
-        >>> result.query_values("Rank-1").values
-        array([0., 1.])
-        """
+    def _query_values(self, metric: str) -> QueryValues:
+        """Return what `query_values` does."""
         which = measure(metric)
         mean, values = self._value(which), self._of_query(which)
         loaded = self.per_query.status != "not loaded"
@@ -605,7 +318,7 @@ class Result(Value):
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
         """Return what an interval takes: values of each query, weights, and which ones count."""
-        _, values, counted = self.query_values(metric)
+        _, values, counted = self._query_values(metric)
         return values, None, counted
 
     def interval(self, measure: str = "mAP", *, level: float = LEVEL, unit: Any = "identity",
@@ -660,38 +373,6 @@ class Result(Value):
         return sum_intervals([sums_of_units(self, measure, unit)], level=level, method=method,
                              resamples=resamples, seed=seed)[0]
 
-    def to_dict(self, cmc: int | None = 50, measures: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the result as plain JSON values; NaN, which JSON lacks, becomes None.
-
-        Parameters
-        ----------
-        cmc : int, optional
-            How many ranks of the CMC curve; None is all.
-        measures : iterable of str
-            Further measures, such as "P@10", whose numbers stand after mINP by their names.
-
-        Returns
-        -------
-        dict
-            Rank-1 and so on, mAP, mINP, cmc (a list: Rank-k is entry k - 1), counts, counted,
-            signature.
-
-        Raises
-        ------
-        InputError
-            `cmc` is not a whole number from 1, or no measure has such a name.
-
-        Examples
-        --------
-        >>> import json, reid_ref
-        >>> result = reid_ref.evaluate_distances(
-        ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
-        >>> json.dumps(result.to_dict())[:57]
-        '{"Rank-1": 1.0, "mAP": 1.0, "mINP": 1.0, "cmc": [1.0, 1.0'
-        """
-        values: dict[str, Any] = json_values(Numbers(**numbers_of(self, cmc, measures)))
-        return values
-
     def scalars(self, prefix: str = "",
                 measures: Iterable[str] = HEADLINE) -> dict[str, float]:
         """Return numbers as floats by name, for wandb and its like.
@@ -739,7 +420,7 @@ class Result(Value):
         >>> import os, tempfile
         >>> import reid_ref
         >>> result = reid_ref.evaluate_distances(
-        ...     [[.2, .1, .3]], Labels([7], [1]), Labels([7, 8, 7], [2, 2, 3]))
+        ...     [[.2, .1, .3]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8, 7], [2, 2, 3]))
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "ours.json")
         ...     result.save(path)
@@ -771,36 +452,6 @@ class Result(Value):
         return {**curve, "ranks": {name: getattr(self.ranks, name).tolist()
                                    for name in form.kinds_of_ranks(self.convention.cut)}}
 
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one row per query, in the order of the queries.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns: ap, inp, and the further fields of `PerQuery`. The index, `query`, counts
-            from 0.
-
-        Raises
-        ------
-        InputError
-            pandas is not installed.
-
-        Examples
-        --------
-        >>> import reid_ref
-        >>> result = reid_ref.evaluate_distances(
-        ...     [[.1, .2]], reid_ref.Labels([7], [1]), reid_ref.Labels([7, 8], [2, 2]))
-        >>> float(result.to_frame().loc[0, "ap"])
-        1.0
-        """
-        pandas = optional_module("to_frame", "pandas",
-                                 otherwise="or take the arrays of result.per_query")
-        names = [*(each.column for each in COLUMNS), *PerQuery.__dataclass_fields__]
-        names.remove("values")
-        columns = {name: getattr(self.per_query, name).copy() for name in names
-                   if name != "camera" or self.per_query.camera.size}
-        return pandas.DataFrame(columns, index=pandas.RangeIndex(self.counts.query, name="query"))
-
 
 def in_mean(result: Result) -> npt.NDArray[np.bool_]:
     """Return which queries are in the mean of mAP: bool, shape (n,)."""
@@ -821,22 +472,18 @@ _ACCURACY = Measure("accuracy@k", "", "",
                     lambda ranks, convention, k: metrics.accuracy_at(ranks, k))
 
 
-class QueryValues(NamedTuple):
-    """What a number is the mean of.
+def query_values(result: Result, metric: str) -> QueryValues:
+    """Return the values of each query whose mean a metric is; `Result.interval` names the metrics.
 
-    Parameters
-    ----------
-    mean : float
-        The number, as the convention's own arithmetic has it.
-    values : float64, shape (n,)
-        One per query; 0 if it does not count.
-    counted : bool, shape (n,)
-        Which queries are in the mean, by the convention's rule for this metric.
+    Examples
+    --------
+    >>> import reid_ref
+    >>> result = reid_ref.evaluate_distances(
+    ...     [[.2, .1]] * 2, reid_ref.Labels([7, 8], [1, 1]), reid_ref.Labels([7, 8], [2, 2]))
+    >>> query_values(result, "Rank-1").values
+    array([0., 1.])
     """
-
-    mean: float
-    values: Doubles
-    counted: npt.NDArray[np.bool_]
+    return result._query_values(metric)
 
 
 class SumsOfUnits(NamedTuple):
@@ -852,7 +499,7 @@ def sums_of_units(result: Result, metric: str, unit: Any = "identity") -> SumsOf
     """Return what the interval of a metric is made of; refuses what has none."""
     values, weight, counted = result._weighted(metric)
     name, groups = unit_of_queries(result.per_query.identity, unit)
-    return SumsOfUnits(result.query_values(metric).mean, name,
+    return SumsOfUnits(result._query_values(metric).mean, name,
                        *by_unit_and_query(values, groups, counted, weight))
 
 

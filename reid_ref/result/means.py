@@ -17,8 +17,9 @@ from reid_ref.conventions import Convention
 from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
-from reid_ref.result import (
-    AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, Result, for_all)
+from reid_ref.result import Result
+from reid_ref.result.parts import (
+    AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, for_all)
 from reid_ref.result.made import Asked
 from reid_ref.result.statuses import STATUSES
 from reid_ref.signature import Signature
@@ -61,9 +62,9 @@ class TrialsResult(Result):
     def _mean_of(self, which: Measure) -> float:
         return mean([trial._value(which) for trial in self.trials], self.trials, self.average)
 
-    def query_values(self, metric: str) -> QueryValues:
-        """As `Result.query_values`, weighted where trials have different numbers of queries."""
-        every = [trial.query_values(metric) for trial in self.trials]
+    def _query_values(self, metric: str) -> QueryValues:
+        """As `Result._query_values`, weighted where trials have different numbers of queries."""
+        every = [trial._query_values(metric) for trial in self.trials]
         sizes = np.array([np.count_nonzero(scored.counted) for scored in every])
         weight = np.array(_weights(self.trials, self.average))
         scale = weight * sizes.sum() / (weight.sum() * np.maximum(sizes, 1))
@@ -78,7 +79,7 @@ class TrialsResult(Result):
 
     def _weighted(self, metric: str) -> tuple[Any, Any, Any]:
         """As `Result._weighted`, each trial's values moved to the mean of all."""
-        return pooled([trial.query_values(metric) for trial in self.trials])
+        return pooled([trial._query_values(metric) for trial in self.trials])
 
 
 def over_trials(trials: Sequence[Result], average: str, signature: Signature) -> Result:
@@ -204,8 +205,8 @@ class Expectation(Result):
         """None."""
         return ()
 
-    def query_values(self, metric: str) -> QueryValues:
-        """As `Result.query_values`, each one weighted by how often its query asks."""
+    def _query_values(self, metric: str) -> QueryValues:
+        """As `Result._query_values`, each one weighted by how often its query asks."""
         which = measure(metric)
         values, weight, counted = self._weighted(metric)
         weighted = values * weight * (self.counted / weight.sum())

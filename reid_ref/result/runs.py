@@ -14,7 +14,8 @@ import numpy as np
 
 from reid_ref.arrays import InputError, Integers, each_warning_once
 from reid_ref.arrays.value import Value
-from reid_ref.result import QueryValues, Result, unit_of_queries
+from reid_ref.result import Result, unit_of_queries
+from reid_ref.result.parts import QueryValues
 from reid_ref.result.means import pooled
 from reid_ref.result.systems import (
     METRICS, check_same_convention, mean_of_runs, results_by_name, scores_of,

@@ -16,7 +16,8 @@ from reid_ref.disk import PathLike
 from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
 from reid_ref.measures import COLUMNS, RANKS, printed
 from reid_ref.ranking.good_ranks import RAGGED, GoodRanks, first_ranks, of_queries
-from reid_ref.result import Counts, Checksums, Fingerprints, Result, form, headline
+from reid_ref.result import Result, form, headline
+from reid_ref.result.parts import Counts, Checksums, Fingerprints
 from reid_ref.result.form import EXPECTED, Values
 from reid_ref.result.formula import numbers
 from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_numbers

@@ -10,7 +10,8 @@ import numpy as np
 
 from reid_ref.arrays import ComparisonWarning, InputError, warn
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.result import Checksums, Fingerprints, QueryValues, Result
+from reid_ref.result import Result
+from reid_ref.result.parts import Checksums, Fingerprints, QueryValues
 from reid_ref.signature import FIRST, OPTIONAL
 
 #: What is compared by default.
@@ -96,7 +97,7 @@ def scores_of(systems: Mapping[str, Result], metrics: Sequence[str]) -> Scores:
     """Return the values per query whose mean a metric is, by metric and system."""
     if isinstance(metrics, str) or not len(metrics):
         raise InputError("metrics", "a list of metrics, such as ['mAP']", repr(metrics))
-    return {metric: {name: system.query_values(metric) for name, system in systems.items()}
+    return {metric: {name: system._query_values(metric) for name, system in systems.items()}
             for metric in metrics}
 
 

@@ -9,6 +9,7 @@ from reid_ref.evaluation.groups import by_group
 from reid_ref.evaluation.functions import evaluate_ranked_list
 from reid_ref.matlab import compute_AP
 from reid_ref.ranking.good_ranks import from_index, in_order, reverse_ties
+from reid_ref.result import query_values
 from tests.cases import market_like
 from tests.refusals import refused
 
@@ -111,7 +112,8 @@ def test_one_list_through_every_door(index, good, junk):
         np.testing.assert_array_equal(ap, by_script[0])
         np.testing.assert_array_equal(cmc, by_script[1])
     n_kept = len(set(index) - set(junk))
-    assert result.ranks.n_kept.tolist() == [n_kept] == [len(result.precision_recall(0)[0])]
+    precision, _ = reid_ref.precision_recall(result, 0)
+    assert result.ranks.n_kept.tolist() == [n_kept] == [len(precision)]
 
 
 @pytest.mark.parametrize("ap", AP)
@@ -146,7 +148,7 @@ def test_inp_after_a_cut_is_unknown(unmatched):
     refused("measure", "mINP", result.interval, "mINP")
     whole = of([[0, 1, 2], [0, 1], [1]])
     n = 3 if unmatched == "zero" else 2
-    assert whole.mINP == (2 / 3 + .5) / n == whole.query_values("mINP").values.sum() / n
+    assert whole.mINP == (2 / 3 + .5) / n == query_values(whole, "mINP").values.sum() / n
 
 
 def test_only_what_has_no_match_becomes_zero():

@@ -9,6 +9,7 @@ import reid_ref
 from reid_ref import InputError, Labels, evaluate_protocol
 from reid_ref.protocols import find_protocol, read_protocol
 from reid_ref.protocols.records import protocols_of
+from reid_ref.result import query_values
 from tests.cases import put
 from tests.protocols.recordings import sides
 from tests.refusals import refused
@@ -62,16 +63,16 @@ class TestOverTrials:
         assert result.mAP == by_hand
         assert by_hand != pytest.approx(np.nanmean(result.per_query.ap), abs=1e-6)
         for metric in ("mAP", "mINP", "Rank-1", "P@5", "R@5"):
-            values = result.query_values(metric)
+            values = query_values(result, metric)
             assert values.mean == pytest.approx(
-                np.mean([trial.query_values(metric).mean for trial in result.trials]), abs=1e-15)
+                np.mean([query_values(trial, metric).mean for trial in result.trials]), abs=1e-15)
             assert values.values[values.counted].mean() == pytest.approx(values.mean, abs=1e-15)
-        assert result.at(5).recall == result.query_values("R@5").mean
+        assert result.at(5).recall == query_values(result, "R@5").mean
 
     def test_pooled_is_the_mean_over_all_queries(self, tmp_path):
         result = part(pooled_protocol(tmp_path), trials=TRIALS)
         assert result.mAP == pytest.approx(np.nanmean(result.per_query.ap), abs=1e-15)
-        values = result.query_values("mAP")
+        values = query_values(result, "mAP")
         np.testing.assert_array_equal(values.values[values.counted],
                                       result.per_query.ap[values.counted])
 
@@ -90,7 +91,7 @@ class TestOverTrials:
         before, after = (part(seed=seed, trials=trials) for seed in (0, 1))
         found, = reid_ref.compare(before, after, metrics=[metric], resamples=199).comparisons
         assert found.difference == pytest.approx(
-            after.query_values(metric).mean - before.query_values(metric).mean, abs=1e-15)
+            query_values(after, metric).mean - query_values(before, metric).mean, abs=1e-15)
         assert found.better + found.worse + found.same == 6
 
     def test_one_trial_is_an_ordinary_result(self):
@@ -191,7 +192,7 @@ class TestExpectation:
         assert result.mAP == pytest.approx(by_hand, abs=1e-15)
         assert result.per_query.status.tolist() == ["ok"] * 9 + ["identity absent"]
         for metric in ("mAP", "Rank-1", "Rank-3"):
-            values = result.query_values(metric)
+            values = query_values(result, metric)
             assert values.values[values.counted].mean() == pytest.approx(values.mean, abs=1e-15)
 
     def test_two_are_compared(self):
@@ -199,7 +200,7 @@ class TestExpectation:
         for metric in ("mAP", "Rank-1"):
             found, = reid_ref.compare(before, after, metrics=[metric]).comparisons
             assert found.difference == pytest.approx(
-                after.query_values(metric).mean - before.query_values(metric).mean, abs=1e-15)
+                query_values(after, metric).mean - query_values(before, metric).mean, abs=1e-15)
 
     def test_is_loaded_as_it_was_saved(self, tmp_path):
         result, path = pool(0), tmp_path / "x.json"
@@ -210,7 +211,7 @@ class TestExpectation:
         assert loaded.interval("Rank-1") == result.interval("Rank-1")
 
     @pytest.mark.parametrize("use", [
-        lambda result: result.precision_recall(0), lambda result: result.at(3),
+        lambda result: reid_ref.precision_recall(result, 0), lambda result: result.at(3),
         reid_ref.by_group])
     def test_what_needs_lists_is_refused(self, use, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -244,7 +245,7 @@ def test_rank_1_of_a_recording_has_values():
         "sysu-mm01", recorded["features"][probe], recorded["features"], images[probe], images,
         part="all", metric="euclidean", normalize=False,
         trials=[(None, rows) for rows in recorded["matlab_gallery"][:2]])
-    values = result.query_values("Rank-1")
+    values = query_values(result["all"], "Rank-1")
     assert values.mean == pytest.approx(result.rank(1), abs=1e-15)
     assert values.values[values.counted].mean() == pytest.approx(result.rank(1), abs=1e-15)
 

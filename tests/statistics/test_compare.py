@@ -9,7 +9,7 @@ import pytest
 import reid_ref
 from reid_ref import CONVENTIONS, Labels
 from reid_ref.result.runs import splits_of_scores
-from reid_ref.result import QueryValues
+from reid_ref.result.parts import QueryValues
 from reid_ref.statistics import differences, holm, paired
 from tests import cases
 from tests.refusals import refused

@@ -7,6 +7,7 @@ import pytest
 
 from reid_ref import (
     CONVENTIONS, IntervalWarning, Labels, evaluate_distances, evaluate_ranked_lists, statistics)
+from reid_ref.result import query_values
 from reid_ref.statistics import paired, units
 from reid_ref.statistics.interval import bootstrap_t, interval, mean_intervals, studentized
 from tests.proof.mutants import near, same
@@ -299,7 +300,7 @@ def test_result():
         found = evaluate_distances(
             distances, query, gallery, convention=MATLAB.replace(ap="step", **changes))
         for metric, (values, counted) in expected.items():
-            scores = found.query_values(metric)
+            scores = query_values(found, metric)
             near(scores.values, values)
             same(scores.counted, np.arange(4) < counted)
             near(scores.mean, sum(values) / counted)
@@ -312,8 +313,8 @@ def test_loaded_and_units():
     found = evaluate_distances(
         distances, query, Labels(range(20), [2] * 20), convention=MATLAB.replace(
             loads="without label -1", arithmetic="float32", ap="step"))
-    same(found.query_values("Rank-1").values, [0, 0, 0, 0, *[1] * 37])
-    same(found.query_values("Rank-1").counted, np.arange(41) > 0)
+    same(query_values(found, "Rank-1").values, [0, 0, 0, 0, *[1] * 37])
+    same(query_values(found, "Rank-1").counted, np.arange(41) > 0)
     sure = found.interval("Rank-1", resamples=99)
     error = np.full(20, 2 * 3 / 40)
     error[:2] -= 2, 1

@@ -8,6 +8,7 @@ import reid_ref
 from reid_ref import CONVENTIONS
 from reid_ref.console.confidence import intervals
 from reid_ref.conventions import NOT_IN_ALL
+from reid_ref.result import query_values
 from reid_ref.statistics import units as draws
 from tests import cases
 from tests.refusals import refused
@@ -52,7 +53,7 @@ def test_values_have_the_printed_mean_under_every_convention(seed):
         if np.isnan(printed(result, metric)) or (
                 metric.startswith("Rank") and result.convention.curve.of_rows):
             continue
-        value, values, counted = result.query_values(metric)
+        value, values, counted = query_values(result, metric)
         assert value == printed(result, metric)
         again = mean(values[counted], result.convention.arithmetic)
         if metric.startswith("Rank") and result.convention.cmc == "all-shots":
@@ -95,7 +96,7 @@ def test_curves_that_ranks_do_not_tell(convention, metric):
 @FEW
 def test_rank_1_of_identities_is_that_of_images():
     result, _ = many("sysu-mm01")
-    values = result.query_values("Rank-1")
+    values = query_values(result, "Rank-1")
     assert values.mean == result.rank(1) == values.values[values.counted].mean()
     assert 0 < values.mean < 1
 

@@ -16,7 +16,7 @@ from reid_ref.conventions import METRICS, TOOLBOXES as WITH_LOADER, Convention, 
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import cameras_of
-from reid_ref.result import Ranks, as_fields, means_of, named_ranks
+from reid_ref.result.views import Ranks, as_fields, means_of, named_ranks
 from reid_ref.testing.answers import ROUNDING, Answer
 from reid_ref.testing.arrays import Arrays
 from reid_ref.testing.candidates import ApplyingConventions, applying, rules_of_protocols

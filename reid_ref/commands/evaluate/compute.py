@@ -14,7 +14,9 @@ from reid_ref.evaluation.camera_pairs import CameraPairs
 from reid_ref.evaluation.groups import BY_DEFAULT, by_group
 from reid_ref.measures import COLUMNS, measure
 from reid_ref.protocols.result import Also
-from reid_ref.result import Fingerprints, Numbers, Result, as_fields, in_mean, numbers_of
+from reid_ref.result import Result, in_mean
+from reid_ref.result.parts import Fingerprints
+from reid_ref.result.views import Numbers, as_fields, numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text.plain import KEYS, Share, key
 

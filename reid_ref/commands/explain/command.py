@@ -21,7 +21,8 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.extensions import declared_names
 from reid_ref.labels import Labels, QueryLists, count_distractors
 from reid_ref.measures import measure
-from reid_ref.result import Means, Result, means_of, values_of
+from reid_ref.result import Result, values_of
+from reid_ref.result.views import Means, means_of
 from reid_ref.result.systems import METRICS
 from reid_ref.text import named_rows, signature_rows, wrap
 from reid_ref.text.numbers import whole

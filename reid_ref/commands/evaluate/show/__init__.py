@@ -8,7 +8,8 @@ from reid_ref.commands.evaluate.compute import (
 from reid_ref.console import confidence
 from reid_ref.evaluation.camera_pairs import RULES
 from reid_ref.evaluation.groups import BY_DEFAULT
-from reid_ref.result import HEADLINE, Counts, Result, headline, sd_of, values_of
+from reid_ref.result import HEADLINE, Result, headline, sd_of, values_of
+from reid_ref.result.parts import Counts
 from reid_ref.text import (
     by_reason, named_rows, percent, row, signature_lines, signature_rows, signed_percent, source,
     tied_queries_text, visible, wrap)

@@ -10,7 +10,8 @@ from reid_ref.console import confidence
 from reid_ref.protocols import Protocol
 from reid_ref.protocols.expectation import N_DRAWS
 from reid_ref.protocols.result import means_over_parts
-from reid_ref.result import HEADLINE, Means, Result, as_fields, headline, means_of, sd_of
+from reid_ref.result import HEADLINE, Result, headline, sd_of
+from reid_ref.result.views import Means, as_fields, means_of
 from reid_ref.statistics import Interval
 from reid_ref.text import filenames, percent, row, signature_lines
 from reid_ref.text.plain import Share

@@ -14,7 +14,8 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.commands.evaluate.compute import PerQueryFile, QueryRow, extra_columns, query_rows
 from reid_ref.console.confidence import Intervals, interval_ends
-from reid_ref.result import HEADLINE, Result, numbers_of, values_of
+from reid_ref.result import HEADLINE, Result, values_of
+from reid_ref.result.views import numbers_of
 from reid_ref.statistics import Interval
 from reid_ref.text import percent
 from reid_ref.text.plain import json_values

@@ -34,6 +34,7 @@ from reid_ref.evaluation.causes import names_of
 from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
 from reid_ref.result.systems import METRICS
+from reid_ref.result.views import to_dict
 from reid_ref.statistics import Spread
 from reid_ref.text import NO_BENCHMARK, percent, signed_percent, source, spaced, visible
 from reid_ref.text.plain import json_values
@@ -285,7 +286,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
         "layout": layout_and_sizes(system.result, more.data if more else None)[0],
         "convention": system.result.convention.name,
         "dataset": dataset_of(more.benchmark) if more else None,
-        **system.result.to_dict(CMC, measures),
+        **to_dict(system.result, CMC, measures),
         "intervals": system.intervals, "spreads": system.spreads,
         "per_query": {**per_query, "queries": per_query["queries"][:MOST_ROWS]}}
     if more is None:
@@ -293,7 +294,7 @@ def _numbers(system: Reported, measures: Sequence[str]) -> dict[str, Any]:
     return {
         **numbers, "findings": more.findings, "rank_lists": list(more.lists.values()),
         "camera_pairs": more.pairs and pair_matrices(more.pairs),
-        "conventions": {name: result.to_dict(1, measures)
+        "conventions": {name: to_dict(result, 1, measures)
                         for name, result in more.conventions.items()},
         "left_out": more.left_out, "causes": more.causes}
 

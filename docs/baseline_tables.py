@@ -106,11 +106,11 @@ def features():
 
 def weights():
     """Return the table of where weights lie, and their sha256."""
-    rows = ["| network | repository, commit | file | sha256 |", "|---|---|---|---|"]
+    rows = ["| network | file | sha256 | repository, commit |", "|---|---|---|---|"]
     for name, table in NETWORKS.items():
         for suffix, sha256 in table["weights"].items():
-            rows.append(f"| {short(name)} | {table['repository']} {table['commit'][:7]} | "
-                        f"{Path(table['path']).name}{suffix} | `{sha256[:8]}` |")
+            rows.append(f"| {short(name)} | {Path(table['path']).name}{suffix} | `{sha256[:8]}` | "
+                        f"{table['repository']} {table['commit'][:7]} |")
     return "\n".join(rows)
 
 

@@ -209,9 +209,9 @@ def test_conventions_says_how_a_toolbox_re_ranks():
 
 
 def test_the_page_lists_every_re_ranking():
-    """The table of docs/drivers.md: names, variant, k1, k2, lambda, features, file and line."""
+    """The table of docs/reranking.md: names, variant, k1, k2, lambda, features, file and line."""
     rows = [[cell.strip() for cell in line.strip("|").split("|")]
-            for line in (ROOT / "docs/drivers.md").read_text().splitlines()
+            for line in (ROOT / "docs/reranking.md").read_text().splitlines()
             if line.startswith("| `") and "`--convention`" not in line]
     found = {tuple(re.findall("`([^`]+)`", cells[0])): cells[1:] for cells in rows}
     listed = [name for group in found for name in group]

@@ -35,7 +35,7 @@ COMMANDS = [
         f"thresholds {FILE}", f"explain {FILE}", f"doctor {FILE}", f"ties {FILE}",
         f"validate {FILE} --published 45.83/40.16", f"rerank {FILE}")]
 PAGE = ["report", FILE, "-o", "page.html"]
-#: What a page may show differently: its figures, and the last digits of the distances in its lists.
+#: What a page may show differently: its figures, and last digits of the distances in its lists.
 FIGURE = re.compile(r"<svg.*?</svg>|data:image/[^\"]*|(?<=\"distance\": )[\d.e-]+", re.DOTALL)
 
 

@@ -2,7 +2,8 @@
 
 Made problems (`problems`) are evaluated in groups (`answers`): every
 convention with six dtypes, thresholds, statistics, protocols, re-ranking. A digest of the answers
-is compared with the recorded one, in `answers.json`, which was made on x86-64; arm64 gives the same.
+is compared with the recorded one, in `answers.json`, which was made on x86-64; arm64 gives the
+same.
 """
 from __future__ import annotations
 

@@ -12,11 +12,11 @@ from reid_ref.analysis.doctor import WARNED_OF, findings_of_conventions
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import ComparisonWarning, FindingWarning, InputError, NormWarning, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.console import options as common
 from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.norms import normalised_already
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import any_case, measure, measure_names
@@ -146,19 +146,17 @@ def parse_tolerance(text: str) -> Decimal:
     return Decimal(text)
 
 
-def examine(request: Request, data: ResultFile, conventions: Iterable[Convention],
-            normalize: bool | None = None) -> Findings:
+def examine(data: ResultFile, how: How, normalize: bool | None = None) -> Findings:
     """Return the doctor's findings; warn of those without a warning of their own, and of
     features that were normalised before a toolbox could see them.
 
     `normalize`: True where raw features are shown beside normalised ones, and need no warning.
     """
-    how = common.how(request, conventions)
     if sentence := normalised_already(data, how):
         warn(sentence, NormWarning)
     findings = findings_of_conventions(
         data, how if normalize is None else replace(how, normalize=normalize),
-        common.max_memory(request) or bytes_of(None))
+        bytes_of(how.max_memory))
     for finding in findings:
         if finding.key not in WARNED_OF:
             warn(finding.line, FindingWarning)

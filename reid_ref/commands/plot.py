@@ -298,7 +298,7 @@ def run(request: PlotRequest) -> None:
         check_count(least if value is None else value, flag, least)
     figure.check(request, conventions)
     groups = files_per_result(request, request.files)
-    how = common.how(request, conventions, common.read_lists(request, conventions))
+    how = common.how(request, conventions)
     drawn, words = figure.draw(Drawing(request, groups, how, width))
     if request.title is not None or request.no_title:
         style.retitle(drawn, request.title or "")

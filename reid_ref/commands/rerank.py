@@ -123,14 +123,15 @@ def run(request: RerankRequest) -> int:
     data = common.read_files(request)
     data.input.without_candidates("re-ranking, which compares images with all others")
     data.features("data", remedy="give the features of query and gallery")
+    how = common.how(request, [convention])
     with each_warning_once():
-        original = evaluate_file(request, data, common.how(request, [convention]))
+        original = evaluate_file(request, data, how)
         results: Mapping[str, Result] = {"original": original[convention.name], **(
             {"re-ranked": _reranked(request, data, convention, numbers)}
             if request.multi_query is None else _multi_query(request, data, convention))}
         common.check_measures(request, results.values())
         results, intervals = confidence.results_with_intervals(request, results, options)
-    findings = gates.examine(request, data, [convention])
+    findings = gates.examine(data, how)
     dataset = dataset_of(recognise(data.query, data.gallery)) if request.format == "json" else None
     show_answer(
         request.format,

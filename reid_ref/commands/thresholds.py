@@ -185,12 +185,12 @@ def run(request: ThresholdsRequest) -> None:
     if options is not None and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     convention = common.one_convention(request)
-    lists = common.read_lists(request, [convention])
+    how = common.how(request, [convention])
     data = common.read_files(request)
     doing = f"counting pairs of {len(data.query):,} queries"
     with common.progress_bar(len(data.query), doing) as bar:
-        found = thresholds_of(data.input, data.query, data.gallery,
-                              common.how(request, [convention], lists, bar), request.far, options)
+        found = thresholds_of(data.input, data.query, data.gallery, common.with_bar(how, bar),
+                              request.far, options)
     show_answer(request.format, json=lambda: as_answer(found, request.files, data.layout),
                 csv=lambda: as_rows(found),
                 table=lambda: as_text(found, input_of(request.files, data)))

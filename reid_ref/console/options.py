@@ -100,10 +100,10 @@ def signed(request: Request, signature: Signature) -> Signature:
     return signature if pooling is None else signature.changed({"pool": pooling})
 
 
-def how(request: Request, conventions: Iterable[Convention],
-        lists: QueryLists | None = None, bar: Any = None) -> How:
+def how(request: Request, conventions: Sequence[Convention], bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
     check_metric(request)
+    lists = _read_lists(request, conventions)
     return with_bar(How(tuple(conventions), request.metric, request.normalize, lists,
                         max_memory(request), None, request.threads), bar)
 
@@ -200,7 +200,7 @@ def check_measures(request: Request, results: Iterable[Result]) -> None:
             result.value(name)
 
 
-def read_lists(request: Request, conventions: Iterable[Convention]) -> QueryLists | None:
+def _read_lists(request: Request, conventions: Iterable[Convention]) -> QueryLists | None:
     """Read the lists after --index-lists, if one of the conventions takes them."""
     if not request.index_lists:
         return None

@@ -12,6 +12,7 @@ features is the first again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -250,33 +251,31 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
     return answers
 
 
-def with_search(answers: Sequence[Validation], trials: Trials,
-                always: bool = False) -> list[Validation]:
+def is_searched(answers: Iterable[Validation], search: bool | None) -> bool:
+    """Return whether variations are tried: by default, where no convention gives some figure."""
+    return search or search is None and not all(answer.reproduced for answer in answers)
+
+
+def search_file(data: ResultFile, answers: Sequence[Validation],
+                conventions: Sequence[Convention] | None = None, *, depth: int = 1,
+                always: bool = False, max_memory: int | str | None = None,
+                progress: Progress | None = None, partial: bool = False) -> list[Validation]:
     """Return the answers, with what a search found of those that no convention reproduces.
 
-    `always`: of all of them. What a convention gives by itself is no way.
+    `always`: of all of them. What a convention gives by itself is no way. `partial`: Ctrl-C ends
+    the search, and what was tried until then is the answer.
     """
+    trials = Trials(tuple(dict.fromkeys(
+        name for answer in answers for name in answer.figure.numbers())))
+    records = quick_conventions(data) if conventions is None else conventions
+    with suppress(KeyboardInterrupt) if partial else nullcontext():
+        run_search(data, records, trials, depth=depth, max_memory=max_memory, progress=progress)
     plain = {way: candidate.numbers() for answer in answers for candidate in answer.candidates
              for way in ((way.features, way.convention) for way in candidate.ways)}
     new = trials.other_than(plain)
     return [replace(answer, search=searched(new, answer.figure, [
         counts.n_query for counts in answer.hit_counts] or [1]))
             if always or not answer.reproduced else answer for answer in answers]
-
-
-def search_file(data: ResultFile, answers: Sequence[Validation], trials: Trials,
-                conventions: Sequence[Convention] | None = None, *, depth: int = 1,
-                always: bool = False, max_memory: int | str | None = None,
-                progress: Progress | None = None) -> list[Validation]:
-    """Search for the figures that no convention reproduces; `always`: for all of them.
-
-    `trials` has what was tried if the search is interrupted: `with_search` takes it.
-    """
-    if not always and all(answer.reproduced for answer in answers):
-        return list(answers)
-    records = quick_conventions(data) if conventions is None else conventions
-    run_search(data, records, trials, depth=depth, max_memory=max_memory, progress=progress)
-    return with_search(answers, trials, always)
 
 
 def quick_conventions(data: ResultFile) -> list[Convention]:
@@ -489,7 +488,7 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
     figure, records = parse_figure(published), None if chosen is None else find_conventions(chosen)
     check_count(search_depth, "search_depth", 1, 2, "pairs")
     answers = validate_file(data, [figure], records, max_memory=max_memory, progress=progress)
-    if search is not False:
-        answers = search_file(data, answers, Trials(tuple(figure.numbers())), records,
-                              depth=search_depth, always=bool(search), max_memory=max_memory)
+    if is_searched(answers, search):
+        answers = search_file(data, answers, records, depth=search_depth, always=bool(search),
+                              max_memory=max_memory)
     return answers[0]

@@ -194,7 +194,7 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given,
               and unlike_market(data.query, data.gallery))
     results = given.results(replace(plan.how, conventions=(
         *conventions, *([CONVENTIONS[OTHER]] if unlike else []))))
-    findings = gates.examine(request, data, plan.how.conventions)
+    findings = gates.examine(data, plan.how)
     _warn_of(request, data, results)
     results = dict(list(results.items())[:len(conventions)])
     return findings, results, recognise(data.query, data.gallery), left_out

@@ -78,9 +78,8 @@ def plan_of(request: EvaluateRequest) -> Plan:
         check_count(request.worst, "--worst")
     _check_written(request)
     intervals = confidence.interval_options(request, always=request.mean is not None)
-    lists = common.read_lists(request, conventions)
-    return Plan(common.how(request, conventions, lists), left_out, intervals,
-                gates.read_gates(request), protocol)
+    return Plan(common.how(request, conventions), left_out, intervals, gates.read_gates(request),
+                protocol)
 
 
 def files_of_ranking(name: str | None) -> tuple[str, ...]:

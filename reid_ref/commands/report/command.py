@@ -9,7 +9,7 @@ from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
 from reid_ref.console.files import add_images, files_per_result, image_names
-from reid_ref.console.given import Given, check_saved, given_of, given_of_one
+from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
@@ -105,11 +105,7 @@ def _read(request: ReportRequest, protocol: Protocol | None, options: Options,
 
 def _given(request: ReportRequest, protocol: Protocol | None) -> list[tuple[Given, bool]]:
     """Return each result, and whether it is one of several seeds of its name."""
-    if not systems.are_named(request):
-        groups = files_per_result(request, request.files)
-        return [(given, False) for given in given_of(request, groups, protocol)]
-    named = systems.files_of_systems(request)
-    every = [given_of_one(request, name, [file], len(request.files) + len(files) == 2, protocol)
-             for name, files in named.items() for file in files]
-    check_saved(request, every)
-    return [(given, True) for given in every]
+    named = systems.are_named(request)
+    every = (systems.systems_of(request, protocol) if named else
+             given_of(request, files_per_result(request, request.files), protocol))
+    return [(given, named) for given in every]

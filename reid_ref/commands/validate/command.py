@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.validate import (
-    Validation, check_same_images, quick_conventions, search_file, validate_dataset,
-    validate_file, validate_protocol, warn_other_queries, with_search)
+    Validation, check_same_images, is_searched, search_file, validate_dataset, validate_file,
+    validate_protocol, warn_other_queries)
 from reid_ref.analysis.validate.figures import Figures, check_all
-from reid_ref.analysis.validate.search import Trials, n_passes
+from reid_ref.analysis.validate.search import n_passes
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
@@ -109,16 +109,9 @@ class Shown(NamedTuple):
     text: Callable[[], str]
 
 
-class Use(NamedTuple):
-    """A use of the command: whether it is meant, and its answer."""
-
-    is_meant: Callable[[Question], bool]
-    answer: Callable[[Question], Shown]
-
-
 def run(request: ValidateRequest) -> int:
     asked = Question.of(request)
-    shown = next(use for use in USES if use.is_meant(asked)).answer(asked)
+    shown = next(answer for is_meant, answer in USES if is_meant(asked))(asked)
     show_answer(request.format, json=shown.json, table=shown.text)
     return 0 if shown.good else 1
 
@@ -230,15 +223,15 @@ def _lines(pairs: list[FigureVerdict], good: bool) -> Shown:
     return Shown(good, lambda: FigureVerdicts(pairs), lambda: as_lines(pairs))
 
 
-#: The first that is meant.
-USES = (
-    Use(lambda asked: asked.request.page is not None, _page),
-    Use(lambda asked: asked.is_only("--paper"), _key),
-    Use(lambda asked: asked.is_only("--dataset"), _list),
-    Use(lambda asked: asked.request.paper is None and any(
+#: Each use: whether it is meant, and its answer; the first is taken.
+USES: tuple[tuple[Callable[[Question], bool], Callable[[Question], Shown]], ...] = (
+    (lambda asked: asked.request.page is not None, _page),
+    (lambda asked: asked.is_only("--paper"), _key),
+    (lambda asked: asked.is_only("--dataset"), _list),
+    (lambda asked: asked.request.paper is None and any(
         text.endswith(".csv") for text in asked.figures[:1]), _table),
-    Use(lambda asked: asked.request.dataset is not None, _benchmark),
-    Use(lambda asked: True, _file))
+    (lambda asked: asked.request.dataset is not None, _benchmark),
+    (lambda asked: True, _file))
 
 
 def _refuse_options_of_files(request: ValidateRequest) -> None:
@@ -275,7 +268,8 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
     if paper is not None:
         warn_other_queries(paper, len(data.query))
     if not by_protocol:  # which ranks a selection of the images
-        gates.examine(request, data, conventions or CONVENTIONS.values(), normalize=True)
+        gates.examine(data, common.how(request, conventions or [*CONVENTIONS.values()]),
+                      normalize=True)
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
         progress = None if bar is None else bar.update
         if paper is not None and by_protocol:
@@ -285,7 +279,13 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
                                 label_minus_1="" if paper is None else paper.label_minus_1,
                                 protocol="" if paper is None else paper.protocol,
                                 max_memory=memory, progress=progress)
-    return _searched(request, with_multi_query(data, files), answers, conventions, memory), data
+    if is_searched(answers, request.search):
+        depth, varied = request.search_depth or 1, with_multi_query(data, files)
+        with common.progress_bar(n_passes(varied, depth), "searching") as bar:
+            answers = search_file(varied, answers, conventions, depth=depth,
+                                  always=bool(request.search), max_memory=memory,
+                                  progress=None if bar is None else bar.update, partial=True)
+    return answers, data
 
 
 def with_multi_query(data: ResultFile, files: list[str]) -> ResultFile:
@@ -293,22 +293,3 @@ def with_multi_query(data: ResultFile, files: list[str]) -> ResultFile:
     if "mquery_f" not in data.extra or len(files) != 1:
         return data
     return replace(data, multi_query=read_multi_query(files[0]))
-
-
-def _searched(request: ValidateRequest, data: ResultFile, answers: list[Validation],
-              conventions: list[Convention] | None, memory: int | None) -> list[Validation]:
-    """Return the answers with a search for what no convention gives; Ctrl-C ends it."""
-    always = bool(request.search)
-    if request.search is False or not always and all(each.reproduced for each in answers):
-        return answers
-    depth = request.search_depth or 1
-    trials = Trials(tuple(dict.fromkeys(
-        name for answer in answers for name in answer.figure.numbers())))
-    records = quick_conventions(data) if conventions is None else conventions
-    with common.progress_bar(n_passes(data, depth), "searching") as bar:
-        try:
-            return search_file(data, answers, trials, records, depth=depth,
-                               always=always, max_memory=memory,
-                               progress=None if bar is None else bar.update)
-        except KeyboardInterrupt:
-            return with_search(answers, trials, always)

@@ -55,17 +55,6 @@ class Possible(NamedTuple):
     mAP: tuple[MapBounds, ...]
 
 
-class SearchRow(NamedTuple):
-    """What a search found; `by_accident` is the share of figures that accident meets."""
-
-    tried: int
-    different: int
-    by_accident: Share
-    ways: tuple[FoundWay, ...]
-    left_out: dict[str, str]
-    not_tried: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class Validated(OfFiles):
     """Everything found as JSON has it."""
@@ -77,7 +66,7 @@ class Validated(OfFiles):
     possible: Possible
     swapped: bool
     closest: Closest | None
-    search: SearchRow | None
+    search: Search | None
 
 
 class FigureVerdict(NamedTuple):
@@ -90,7 +79,7 @@ class FigureVerdict(NamedTuple):
     possible: bool
     reproduced: bool
     verdict: str
-    search: SearchRow | None
+    search: Search | None
 
 
 class FigureVerdicts(NamedTuple):
@@ -103,13 +92,7 @@ def figure_verdict(answer: Validation, name: str, dataset: str | None) -> Figure
     """Return what is known of one of several figures."""
     figure = answer.figure
     return FigureVerdict(name, dataset, figure.rank1, figure.mAP, answer.possible,
-                         answer.reproduced, verdict_text(answer), search_row(answer.search))
-
-
-def search_row(search: Search | None) -> SearchRow | None:
-    """Return a search for JSON."""
-    return None if search is None else SearchRow(
-        *(getattr(search, name) for name in SearchRow._fields))
+                         answer.reproduced, verdict_text(answer), answer.search)
 
 
 def as_lines(pairs: Sequence[FigureVerdict]) -> str:
@@ -190,7 +173,7 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
                       candidate.ways, candidate.others) for candidate in answer.candidates],
         answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped,
-        answer.closest, search_row(answer.search))
+        answer.closest, answer.search)
 
 
 def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None,

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from reid_ref.arrays import InputError, Integers
 from reid_ref.console import files as console_files, protocols
@@ -19,8 +20,13 @@ from reid_ref.result import Result
 from reid_ref.result.means import Expectation
 from reid_ref.result.saved import load
 
-#: Number, identity and camera of a gallery image; None without cameras.
-ImageOfGallery = tuple[int, int, int | None]
+
+class Image(NamedTuple):
+    """A gallery image, by its number from 0; without cameras, `camera` is null."""
+
+    image: int
+    identity: int
+    camera: int | None
 
 
 class Given:
@@ -69,10 +75,10 @@ class Given:
         """Return the layout of what was given, and its sizes, in words."""
         return layout_and_sizes(result, self.data)
 
-    def nearest_wrong(self, queries: Integers, how: How) -> list[ImageOfGallery | None]:
+    def nearest_wrong(self, queries: Integers, how: How) -> list[Image | None]:
         """Return the nearest wrong image of each query; None without one, or without data."""
         gallery = self.data.gallery
-        return [None if image is None else (
+        return [None if image is None else Image(
             image, int(gallery.identity[image]), gallery.camera_of(image))
             for image in nearest_wrong(self.data, queries, how)]
 
@@ -89,7 +95,7 @@ class _WithoutData(Given):
     def layout_and_sizes(self, result: Result) -> tuple[str, str]:
         return layout_and_sizes(result, None)
 
-    def nearest_wrong(self, queries: Integers, how: How) -> list[ImageOfGallery | None]:
+    def nearest_wrong(self, queries: Integers, how: How) -> list[Image | None]:
         return [None] * len(queries)
 
 

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation, Way
-from reid_ref.analysis.validate.search import AROUND, FoundWay, Search
+from reid_ref.analysis.validate.search import AROUND, Search
 from reid_ref.commands.validate.show.search import as_search, in_words
 from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint

@@ -13,23 +13,14 @@ from reid_ref._version import __version__
 from reid_ref.console.terminal import show_plain
 from reid_ref.text import visible, wrap
 
-#: As CITATION.cff of the repository has them, which an installed package lacks.
-TITLE = "reid-ref: the reference evaluator of person re-identification"
+#: As CITATION.cff of the repository has it, which an installed package lacks.
 AUTHOR = "The reid-ref authors"
-LICENSE = "MIT"
-
-
-def bibtex() -> str:
-    """Return a BibTeX entry of this version.
-
-    Inner braces keep capitals, and the name of a group in one piece.
-    """
-    return "\n".join([
-        "@misc{reid-ref,",
-        f"  author = {{{{{AUTHOR}}}}},",
-        f"  title = {{{{{TITLE}}}}},",
-        f"  note = {{Version {__version__}, {LICENSE} license}}",
-        "}"])
+#: Inner braces keep capitals, and the name of a group in one piece.
+BIBTEX = f"""@misc{{reid-ref,
+  author = {{{{{AUTHOR}}}}},
+  title = {{{{reid-ref: the reference evaluator of person re-identification}}}},
+  note = {{Version {__version__}, MIT license}}
+}}"""
 
 
 #: By group, each command: its module, and its line in the list of commands.
@@ -81,7 +72,7 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=_version(argv or ()),
                         help="print the version and exit; with --verbose, what a report of a\n"
                              "fault needs: versions, BLAS, processors, extras")
-    parser.add_argument("--cite", action="version", version=bibtex(),
+    parser.add_argument("--cite", action="version", version=BIBTEX,
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
     parser.set_defaults(run=parser.run_without_command, request=None, quiet=False)

@@ -166,15 +166,12 @@ def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
     return f"{', '.join(names)}: {words}"
 
 
+#: Options that intervals and paired tests share.
+OF_TESTS = ("--level", "--unit", "--resamples", "--seed")
+
+
 def add(command: Any) -> None:
-    Request.add(command, "--confidence")
-    add_options(command)
-    Request.add(command, "--confidence-method")
-
-
-def add_options(command: Any) -> None:
-    """Take what intervals and paired tests share."""
-    Request.add(command, "--level", "--unit", "--resamples", "--seed")
+    Request.add(command, "--confidence", *OF_TESTS, "--confidence-method")
 
 
 def interval_options(request: Request, always: bool = False) -> dict[str, Any] | None:

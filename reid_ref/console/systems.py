@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from reid_ref.arrays import InputError
@@ -22,7 +23,8 @@ def systems_of(request: Request, protocol: Protocol | None) -> list[Given]:
 def files_of_systems(request: Request) -> dict[str, list[str]]:
     """Return the files of each system by its name; a name that comes twice has a number."""
     named = [_named(text) for text in request.files]
-    _check_seeds(named)
+    for name, files in named:
+        check_seeds((name, file) for file in files)
     if request.names is not None:
         names = names_of_results(request.names, [[text] for text in request.files])
     else:
@@ -53,16 +55,11 @@ def _named(text: str) -> tuple[str, list[str]]:
     return name, files
 
 
-def _check_seeds(named: list[tuple[str, list[str]]]) -> None:
-    """Refuse a file that is named twice for one system."""
-    for name, files in named:
-        paths = list(map(os.path.realpath, files))
-        for k, file in enumerate(files):
-            if paths[k] in paths[:k]:
-                raise same_seed(name, file)
-
-
-def same_seed(name: str, file: str) -> InputError:
-    """Return the error of a file that is named twice."""
-    return InputError(name, "a file of its own for each seed", f"{file} twice",
-                      "leave it out once")
+def check_seeds(files: Iterable[tuple[str, str]]) -> None:
+    """Refuse a file that is named twice; each has the name of its system before it."""
+    seen = set[str]()
+    for name, file in files:
+        if os.path.realpath(file) in seen:
+            raise InputError(name, "a file of its own for each seed", f"{file} twice",
+                             "leave it out once")
+        seen.add(os.path.realpath(file))

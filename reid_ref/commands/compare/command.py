@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any, NamedTuple
 from reid_ref.analysis.compare import compare_systems
 from reid_ref.analysis.compare.answer import Compared
 from reid_ref.arrays import ComparisonWarning, InputError, each_warning_once, warn
-from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
+from reid_ref.commands.compare import show
+from reid_ref.commands.compare.show import benchmarks
 from reid_ref.console import confidence, files as ranked_lists, options as common, protocols
 from reid_ref.console import systems
 from reid_ref.console.answers import FORMATS, show_answer
@@ -80,7 +80,7 @@ def add(command: argparse.ArgumentParser) -> None:
                 "--threads", "--name", formats=FORMATS)
     protocols.add(command)
     ranked_lists.add(command)
-    confidence.add_options(command)
+    Request.add(command, *confidence.OF_TESTS)
 
 
 def run(request: CompareRequest) -> None:
@@ -97,17 +97,11 @@ def run(request: CompareRequest) -> None:
     several = len(every) > 1
     answers = {name: compared(name if several else "", on_benchmark, metrics, **options)
                for name, on_benchmark in every.items()}
-    if several:
-        main = benchmarks.MainTable(answers)
-        show_answer(request.format, json=lambda: main, table=lambda: benchmarks.as_text(main),
-                    csv=lambda: benchmarks.as_csv(main),
-                    paper=lambda: benchmarks.as_table(main, request.underline))
-        return
-    answer, = answers.values()
-    signatures = answer.signatures
-    show_answer(request.format, json=lambda: answer, table=lambda: as_text(answer, signatures),
-                csv=lambda: as_csv(answer, signatures),
-                paper=lambda: as_table(answer, signatures, request.underline))
+    answer: Any = benchmarks.MainTable(answers) if several else next(iter(answers.values()))
+    pages: Any = benchmarks if several else show
+    show_answer(request.format, json=lambda: answer, table=lambda: pages.as_text(answer),
+                csv=lambda: pages.as_csv(answer),
+                paper=lambda: pages.as_table(answer, request.underline))
 
 
 def read_systems(request: Request) -> dict[str, list[Read]]:
@@ -124,45 +118,36 @@ def read_systems(request: Request) -> dict[str, list[Read]]:
     return results
 
 
-def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
+def by_benchmark(results: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
     """Return the results of each benchmark, by the name of the system, with its runs.
 
     Systems of one file each are on one benchmark. If a system has several results on one, a
     benchmark of a single system is refused: files of other queries are no seeds.
     """
-    if all(len(results) == 1 for results in systems.values()):
-        return {"": dict(systems)}
+    if all(len(runs) == 1 for runs in results.values()):
+        return {"": dict(results)}
     benchmarks: dict[str, OnBenchmark] = {}
-    for name, results in systems.items():
-        for one in results:
+    for name, runs in results.items():
+        for one in runs:
             benchmarks.setdefault(_benchmark(one, benchmarks), {}).setdefault(name, []).append(one)
-    first = next(iter(systems))
+    first = next(iter(results))
     seeds = any(len(runs) > 1 for each in benchmarks.values() for runs in each.values())
     for benchmark, on_benchmark in benchmarks.items():
-        lacking = [name for name in systems if name not in on_benchmark]
+        lacking = [name for name in results if name not in on_benchmark]
         if seeds and len(on_benchmark) == 1:
             (name, runs), = on_benchmark.items()
             raise InputError(name, "files of queries that another system has, too",
                              f"{', '.join(run.file for run in runs)} on {benchmark}, which "
                              f"{', '.join(lacking)} lacks", "leave it out, or name the others")
         if seeds:
-            _check_files(on_benchmark)
+            systems.check_seeds((name, run.file) for name, runs in on_benchmark.items()
+                                for run in runs)
         if first not in on_benchmark:
             raise InputError(first, f"a result on {benchmark}, since the other systems are "
                              "compared with the first", "none", "name another system first")
         if lacking:
             warn(f"{', '.join(lacking)}: no result on {benchmark}", ComparisonWarning)
     return benchmarks
-
-
-def _check_files(on_benchmark: OnBenchmark) -> None:
-    """Refuse a file that is a seed of two systems."""
-    seen = set[str]()
-    for name, runs in on_benchmark.items():
-        for run in runs:
-            if os.path.realpath(run.file) in seen:
-                raise systems.same_seed(name, run.file)
-            seen.add(os.path.realpath(run.file))
 
 
 def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:

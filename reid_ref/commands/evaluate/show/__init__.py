@@ -277,18 +277,13 @@ def _pairs(pairs: PairMatrices) -> list[str]:
         [name, percent(value), repr(value)] for name, value in (
             ("mAP", pairs.mean["mAP"]), ("Rank-1", pairs.mean["Rank-1"]))],
         left=(0, 2), indent=30)]
-    blank = ", ".join(f"{n} in {name}" for name in ("mAP", "Rank-1")
-                      if (n := _without_score(pairs.matrix[name])))
+    blank = ", ".join(f"{n} in {name}" for name in ("mAP", "Rank-1") if (n := sum(
+        value != value for k, values in enumerate(pairs.matrix[name])
+        for value in (*values[:k], *values[k + 1:]))))
     if blank:
         text += ["", *row("no score", f"pairs of different cameras: {blank}; they are left out of "
                                       "the mean")]
     return [*text, "", *signature_rows(pairs.signature)]
-
-
-def _without_score(matrix: Sequence[Sequence[float]]) -> int:
-    """Return how many pairs of different cameras have no score."""
-    return sum(value != value for row_of, values in enumerate(matrix)
-               for column, value in enumerate(values) if row_of != column)
 
 
 def ranking(qrels: str, run: str, queries: int, lines: int) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation, Way
 from reid_ref.analysis.validate.search import AROUND, Search
-from reid_ref.commands.validate.show.search import as_search, in_words
+from reid_ref.commands.validate.show.search import as_search, figure_text, in_words, listed
 from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import Figure, HitCounts, MapBounds, Published, nearest, unit_of
@@ -104,10 +104,6 @@ def as_lines(pairs: Sequence[FigureVerdict]) -> str:
                                + row[-1:]) for row in rows)
 
 
-def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
-    return "/".join("" if value is None else str(value) for value in (rank1, mAP))
-
-
 def verdict_text(answer: Validation) -> str:
     """Return in a few words what reproduces a figure, or whether it is possible."""
     if answer.closest is not None:
@@ -152,12 +148,10 @@ _POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits we
 
 
 def _closest(closest: Closest) -> str:
-    names = ", ".join(closest.conventions[:3])
-    more = len(closest.conventions) - 3
     of = "" if closest.features == ("distances",) else ", " + " or ".join(
         f"features {each}" if each == "normalised" else f"raw features, {each}"
         for each in closest.features)
-    return (f"{names}{f' and {more} more' * (more > 0)}{of} ({closest.difference:.2f}; the next "
+    return (f"{listed(closest.conventions, 3)}{of} ({closest.difference:.2f}; the next "
             f"{closest.next:.2f})")
 
 

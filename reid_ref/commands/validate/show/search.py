@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from itertools import groupby
 
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay, Search
@@ -73,9 +74,13 @@ def in_words(way: FoundWay, figure: Figure) -> str:
             f"{way.words}")
 
 
+def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
+    return "/".join("" if value is None else str(value) for value in (rank1, mAP))
+
+
 def pair(figure: Figure) -> str:
     """Return a figure as it was printed."""
-    two = "/".join("" if value is None else str(value) for value in (figure.rank1, figure.mAP))
+    two = figure_text(figure.rank1, figure.mAP)
     others = [f"{name} {value}" for name, value in figure.others]
     return ", ".join(([] if two == "/" else [two]) + others)
 

@@ -54,7 +54,7 @@ def by_figure(kind="made"):
     for each in tried(kind).tried:
         printed[digits(each.numbers["Rank-1"], each.numbers["mAP"])].add(each.way.variations)
     for candidate in plain(kind).candidates:
-        printed[digits(candidate.rank1, candidate.mAP)].add(())
+        printed[digits(candidate.Rank_1, candidate.mAP)].add(())
     return printed
 
 

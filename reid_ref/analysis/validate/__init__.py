@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,7 @@ from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK, Labels
 from reid_ref.protocols import evaluate_ranked, find_protocol
 from reid_ref.result import Result
+from reid_ref.text.plain import Share
 
 
 class Way(NamedTuple):
@@ -55,30 +56,30 @@ class Candidate(Value):
 
     Parameters
     ----------
-    ways : tuple of Way
-        Each has the ranking (a key of `Features.rankings`, or "distances"), the convention and
-        the signature.
-    rank1, mAP : float
-        In [0, 1]; mAP may be NaN.
     match : {"rounded", "truncated", "another protocol", "no"}
         How the printed digits follow from the numbers, the worse of the two. Of a figure whose
         protocol is known, the same digits by another protocol are no match.
     difference : float
         The larger of the differences to the printed figures, in points of percent.
+    Rank_1, mAP : float
+        In [0, 1]; mAP may be NaN.
+    ways : tuple of Way
+        Each has the ranking (a key of `Features.rankings`, or "distances"), the convention and
+        the signature.
     others : dict of str to float
         What the figure has besides, by measure.
     """
 
-    ways: tuple[Way, ...]
-    rank1: float
-    mAP: float
     match: str
     difference: float
-    others: dict[str, float] = field(default_factory=dict)
+    Rank_1: Share
+    mAP: Share
+    ways: tuple[Way, ...]
+    others: dict[str, float]
 
     def numbers(self) -> dict[str, float]:
         """Return its numbers by the names of measures."""
-        return {"Rank-1": self.rank1, "mAP": self.mAP, **self.others}
+        return {"Rank-1": self.Rank_1, "mAP": self.mAP, **self.others}
 
 
 class Closest(NamedTuple):
@@ -337,11 +338,11 @@ def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
     every = [_candidate(dict(zip(names, map(float, values))), tuple(ways), figure)
              for values, ways in numbers.items()]
     if protocol:
-        own = [(one.rank1, one.mAP) for one in every
+        own = [(one.Rank_1, one.mAP) for one in every
                if any(way.convention == protocol for way in one.ways)]
         # Toolboxes with the protocol's rule may compute it in another order, or in float32.
         every = [one if one.match == "no" or any(np.allclose(
-            (one.rank1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
+            (one.Rank_1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
             else replace(one, match="another protocol") for one in every]
     return tuple(sorted(
         every, key=lambda candidate: (order.index(candidate.match), candidate.difference)))
@@ -364,8 +365,8 @@ def _candidate(numbers: dict[str, float], ways: tuple[Way, ...], figure: Figure)
     matches = {agreement(value, printed) for value, printed in pairs}
     match = next(name for name in ("no", "truncated", "rounded") if name in matches)
     differences = [abs(100 * value - float(printed)) for value, printed in pairs]
-    return Candidate(ways, numbers["Rank-1"], numbers["mAP"], match,
-                     np.inf if np.isnan(differences).any() else max(differences),
+    return Candidate(match, np.inf if np.isnan(differences).any() else max(differences),
+                     numbers["Rank-1"], numbers["mAP"], ways,
                      {name: numbers[name] for name, _ in figure.others})
 
 

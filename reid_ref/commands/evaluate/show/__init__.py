@@ -19,35 +19,28 @@ from reid_ref.text.table import lines as table_lines
 #: that ignores most comes first.
 _MATCHES = {
     "not a candidate": ("same identity, a candidate of the query",
-                        "{:,} pairs that are no candidates or otherwise ignored"),
-    "other camera": ("same identity, same camera",
-                     "{:,} pairs of other cameras or otherwise ignored"),
-    "other video": ("same identity, same video",
-                    "{:,} pairs of other videos or otherwise ignored"),
-    "itself": ("same identity, not the query itself", "{:,} pairs of an image with itself or "
-               "otherwise ignored"),
-    "listed as junk": ("in the query's list of good images",
-                       "{:,} ignored (in its list of junk images)"),
-    "same location": ("same identity, other location",
-                      "{:,} same-location pairs of any identity ignored"),
-    "same camera": ("same identity, other camera",
-                    "{:,} same-camera pairs of any identity ignored"),
+                        "pairs that are no candidates or otherwise"),
+    "other camera": ("same identity, same camera", "pairs of other cameras or otherwise"),
+    "other video": ("same identity, same video", "pairs of other videos or otherwise"),
+    "itself": ("same identity, not the query itself",
+               "pairs of an image with itself or otherwise"),
+    "listed as junk": ("in the query's list of good images", ""),
+    "same location": ("same identity, other location", "same-location pairs of any identity"),
+    "same camera": ("same identity, other camera", "same-camera pairs of any identity"),
     "same identity, same clothes": ("same identity, other clothes",
-                                    "{:,} pairs in the same clothes or otherwise ignored"),
+                                    "pairs in the same clothes or otherwise"),
     "same identity, other clothes": ("same identity, same clothes",
-                                     "{:,} pairs in other clothes or otherwise ignored"),
+                                     "pairs in other clothes or otherwise"),
     "same identity, other view": ("same identity, same view",
-                                  "{:,} pairs in another view or otherwise ignored"),
+                                  "pairs in another view or otherwise"),
     "same identity, other video": ("same identity, same video",
-                                   "{:,} pairs in another video or otherwise ignored"),
-    "same identity, same view": ("same identity, other view", "{:,} same-view pairs ignored"),
-    "same identity, same video": ("same identity, other video", "{:,} same-video pairs ignored"),
-    "same identity, same frame": ("same identity, other frame", "{:,} same-frame pairs ignored"),
+                                   "pairs in another video or otherwise"),
+    "same identity, same view": ("same identity, other view", "same-view pairs"),
+    "same identity, same video": ("same identity, other video", "same-video pairs"),
+    "same identity, same frame": ("same identity, other frame", "same-frame pairs"),
     "same identity, near frame": ("same identity, no near frame of its video",
-                                  "{:,} pairs of near frames ignored"),
-    "same identity, same camera": ("same identity, other camera",
-                                   "{:,} same-camera pairs ignored"),
-    "label -1": ("same identity, any camera", "no other pairs ignored")}
+                                  "pairs of near frames"),
+    "same identity, same camera": ("same identity, other camera", "same-camera pairs")}
 #: Identities that a table shows.
 SHOWN = 20
 
@@ -108,12 +101,16 @@ def facts(result: Result, source: str, sizes: str,
 def matches(result: Result) -> str:
     """Return the pairs that match, and those ignored for their query, in words."""
     counts, ignored = result.counts, result.convention.ignored
-    good, junk = next((words for rule, words in _MATCHES.items() if rule in ignored),
-                      ("same identity, any camera", "{:,} pairs ignored"))
+    good, which = next((words for rule, words in _MATCHES.items() if rule in ignored),
+                       ("same identity, any camera", "pairs"))
+    junk = f"{counts.junk_same_camera:,} {which} ignored"
+    if not which:
+        junk = f"{counts.junk_same_camera:,} ignored (in its list of junk images)"
+    elif ignored == ("label -1",):
+        junk = "no other pairs ignored"
     if "cameras" in result.signature:  # none are known
         good = good.removesuffix(", any camera")
-    return f"{counts.good:,} ({good})" + (
-        f"; {junk.format(counts.junk_same_camera)}" if ignored else "")
+    return f"{counts.good:,} ({good})" + (f"; {junk}" if ignored else "")
 
 
 def statuses(counts: Counts) -> str:

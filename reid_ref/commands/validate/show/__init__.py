@@ -7,14 +7,13 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import NamedTuple
 
-from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation, Way
+from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation
 from reid_ref.analysis.validate.search import AROUND, Search
 from reid_ref.commands.validate.show.search import as_search, figure_text, in_words, listed
 from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import Figure, HitCounts, MapBounds, Published, nearest, unit_of
 from reid_ref.text import named_rows, row, with_reasons, wrap
-from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH
 
 #: How many of those that do not reproduce the figure the table shows.
@@ -37,17 +36,6 @@ class Printed(NamedTuple):
     others: dict[str, Decimal]
 
 
-class CandidateRow(NamedTuple):
-    """Numbers that some ways agree on, and how far they are from the figure."""
-
-    match: str
-    difference: float
-    Rank_1: Share
-    mAP: Share
-    ways: tuple[Way, ...]
-    others: dict[str, float]
-
-
 class Possible(NamedTuple):
     """The hits that print as the Rank-1, and the bounds of mAP."""
 
@@ -61,7 +49,7 @@ class Validated(OfFiles):
 
     published: Printed
     reproduced: bool
-    candidates: list[CandidateRow]
+    candidates: tuple[Candidate, ...]
     left_out: dict[str, str]
     possible: Possible
     swapped: bool
@@ -163,11 +151,8 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         for name in ("key", "protocol", "part", "evaluator", "label_minus_1", "note")}
     return Validated(
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper, others=dict(figure.others)),
-        answer.reproduced,
-        [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
-                      candidate.ways, candidate.others) for candidate in answer.candidates],
-        answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped,
-        answer.closest, answer.search)
+        answer.reproduced, answer.candidates, answer.left_out,
+        Possible(answer.hit_counts, answer.bounds), answer.swapped, answer.closest, answer.search)
 
 
 def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None,
@@ -288,7 +273,7 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
     ways: dict[str, dict[str, list[str]]] = {}
     for candidate in candidates:
         shown = "".join(f"{value:9.{places}f}" for value in (
-            100 * candidate.rank1, 100 * candidate.mAP, candidate.difference))
+            100 * candidate.Rank_1, 100 * candidate.mAP, candidate.difference))
         for ranking, name, _ in candidate.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
     lines = [f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"]

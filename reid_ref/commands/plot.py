@@ -16,7 +16,7 @@ from reid_ref.console.files import add_images, evaluate_file, files_per_result, 
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import Request, narrowed, option
 from reid_ref.console.terminal import phase, show
-from reid_ref.conventions import Convention
+from reid_ref.conventions import Convention, lacking_cameras
 from reid_ref.disk import check_targets, is_json
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
@@ -38,11 +38,14 @@ WORST, TOP = 3, 10
 
 
 class Drawing(NamedTuple):
-    """What a figure is drawn from: the request, files by result, the evaluation, inches."""
+    """What a figure is drawn from: the request, files by result, the evaluation, whether all
+    conventions are requested, inches.
+    """
 
     request: PlotRequest
     groups: list[list[Path]]
     how: How
+    every: bool
     width: float
 
     def of_each(self, work: Callable[[Given], Any]) -> dict[str, Any]:
@@ -122,8 +125,9 @@ def _conventions(drawing: Drawing) -> tuple[Any, str]:
         if saved:
             return given.results(how)
         data = given.data_for("plot conventions")
-        applying, _ = common.that_apply(request, how.conventions, data.query, "all")
-        return evaluate_file(request, data, replace(how, conventions=tuple(applying)))
+        lacking = lacking_cameras(how.conventions, data.query) if drawing.every else {}
+        return evaluate_file(request, data, replace(how, conventions=tuple(
+            each for each in how.conventions if each.name not in lacking)))
 
     results = drawing.of_each(that_apply)
     if saved:
@@ -290,8 +294,8 @@ def run(request: PlotRequest) -> None:
     width = style.inches(request.width or figure.width, "--width")
     style.check_figure(request.output)
     check_targets(request.output)
-    conventions = (common.conventions_of(request, figure.convention)[0] if figure.convention
-                   else [])
+    conventions, left_out = (common.conventions_of(request, figure.convention)
+                             if figure.convention else ([], None))
     common.named(request)
     for flag, value, least in (("--last-rank", request.last_rank, 2),
                                ("--worst", request.worst, 1), ("--top", request.top, 1)):
@@ -299,7 +303,7 @@ def run(request: PlotRequest) -> None:
     figure.check(request, conventions)
     groups = files_per_result(request, request.files)
     how = common.how(request, conventions)
-    drawn, words = figure.draw(Drawing(request, groups, how, width))
+    drawn, words = figure.draw(Drawing(request, groups, how, left_out is not None, width))
     if request.title is not None or request.no_title:
         style.retitle(drawn, request.title or "")
     style.save(drawn, request.output)

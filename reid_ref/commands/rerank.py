@@ -17,6 +17,7 @@ from reid_ref.datasets import recognise
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.measures import printed
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
 from reid_ref.result import HEADLINE, Result, headline
@@ -116,7 +117,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: RerankRequest) -> int:
-    length, measures = common.cmc_length(request), common.measures(request)
+    length, named = common.cmc_length(request), common.named(request)
+    measures = named or printed(common.ranks(request))
     convention = common.one_convention(request)
     numbers = _check(request)
     options = confidence.interval_options(request)
@@ -129,8 +131,8 @@ def run(request: RerankRequest) -> int:
         results: Mapping[str, Result] = {"original": original[convention.name], **(
             {"re-ranked": _reranked(request, data, convention, numbers)}
             if request.multi_query is None else _multi_query(request, data, convention))}
-        common.check_measures(request, results.values())
-        results, intervals = confidence.results_with_intervals(request, results, options)
+        common.check_measures(named, results.values())
+        results, intervals = confidence.results_with_intervals(results, measures, options)
     findings = gates.examine(data, how)
     dataset = dataset_of(recognise(data.query, data.gallery)) if request.format == "json" else None
     show_answer(
@@ -138,7 +140,7 @@ def run(request: RerankRequest) -> int:
         table=lambda: as_table(results, input_of(request.files, data), measures, intervals),
         json=lambda: Rerank([Reranked(
             name=name, files=request.files, layout=data.layout, dataset=dataset,
-            convention=convention.name, **numbers_of(result, length, common.named(request)),
+            convention=convention.name, **numbers_of(result, length, named),
             confidence=None if intervals is None else intervals[name])
             for name, result in results.items()]))
     return gates.of_findings(request, findings)

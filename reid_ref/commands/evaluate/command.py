@@ -23,14 +23,14 @@ from reid_ref.console.confidence import Intervals
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, Request, option
 from reid_ref.console.terminal import show
-from reid_ref.conventions import find_convention
+from reid_ref.conventions import find_convention, lacking_cameras
 from reid_ref.datasets import recognise
 from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import check_targets, is_direct, is_json, is_packed, whole_files
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.trec import write_ranking
-from reid_ref.measures import printed
+from reid_ref.measures import RANKS, printed
 from reid_ref.protocols import Protocol, ProtocolResult
 from reid_ref.result import Result
 from reid_ref.result.systems import METRICS
@@ -130,40 +130,60 @@ def run(request: EvaluateRequest) -> int:
             how = replace(plan.how, conventions=(result.convention,))
             if not several:
                 status = gates.status(request, plan.gates, result)
-                more = _details(request, given, result, how)
+                more = _details(request, plan, given, result, how)
             if not request.mean:
                 results, intervals = confidence.results_with_intervals(
-                    request, method.results, plan.intervals)
+                    method.results, plan.measures, plan.intervals)
                 method = method._replace(results=results, intervals=intervals)
             methods.append(method)
             if not several:
-                ranking = _write(request, given, result, how)
+                ranking = _write(request, plan, given, result, how)
     status = status or gates.of_findings(
         request, [finding for method in methods for finding in method.findings])
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
     else:
-        _print(request, _shape(request, plan, methods, more, several), more)
+        _print(request, plan, _shape(request, plan, methods, more, several), more)
         if request.format == "table" and ranking:
             show(f"\n{ranking}")
     return status
 
 
 class Plan(NamedTuple):
-    """What is requested, read from the options before the work."""
+    """What is requested, read from the options before the work.
+
+    Parameters
+    ----------
+    how : How
+    every : bool
+        Whether all conventions are requested.
+    left_out : dict of str to str
+        Those of them that are not tried, and why.
+    intervals : dict or None
+        Options of intervals.
+    gates : Gates
+    protocol : Protocol or None
+    named, measures : list of str
+        What --measure names; that, or else what papers print.
+    length : int or None
+        Of the CMC curve in JSON.
+    """
 
     how: How
+    every: bool
     left_out: dict[str, str]
     intervals: dict[str, Any] | None
     gates: gates.Gates
     protocol: Protocol | None
+    named: list[str]
+    measures: list[str]
+    length: int | None
 
 
 def plan_of(request: EvaluateRequest) -> Plan:
     """Return what is requested; what is wrong, or does not go together, is known before the work.
     """
-    common.cmc_length(request)
-    common.named(request)
+    length, named = common.cmc_length(request), common.named(request)
     of_one = request.unfit(CONVENTIONS)  # options about one result of one convention
     protocol = protocols.check_part(request) if of_one else protocols.requested_protocol(request)
     conventions, left_out = common.conventions_of(request)
@@ -173,8 +193,9 @@ def plan_of(request: EvaluateRequest) -> Plan:
         check_count(request.worst, "--worst")
     _check_written(request)
     intervals = confidence.interval_options(request, always=request.mean is not None)
-    return Plan(common.how(request, conventions), left_out, intervals, gates.read_gates(request),
-                protocol)
+    measures = named or printed(request.ranks or RANKS)
+    return Plan(common.how(request, conventions), left_out is not None, left_out or {}, intervals,
+                gates.read_gates(request), protocol, named, measures, length)
 
 
 def files_of_ranking(name: str | None) -> tuple[str, ...]:
@@ -235,7 +256,7 @@ def _evaluated(request: EvaluateRequest, plan: Plan, given: Given) -> Method:
         given.data_for("--save", KEPT)
     results, findings = (_of_data(request, plan, given) if given.has_data else
                          (given.results(plan.how), []))
-    common.check_measures(request, results.values())
+    common.check_measures(plan.named, results.values())
     layout, sizes = given.layout_and_sizes(next(iter(results.values())))
     benchmark = recognise(given.data.query, given.data.gallery) if given.has_data else None
     method = Method(given.name, given.files, layout, sizes, benchmark, results, findings)
@@ -250,8 +271,10 @@ def _of_data(request: EvaluateRequest, plan: Plan,
     By default, labels that are unlike Market's are evaluated under `OTHER` as well, for a warning.
     """
     data = given.data
-    conventions, left_out = common.that_apply(request, plan.how.conventions, data.query)
-    plan.left_out.update(left_out)
+    conventions = plan.how.conventions
+    if plan.every:
+        plan.left_out.update(lacking := lacking_cameras(conventions, data.query))
+        conventions = tuple(each for each in conventions if each.name not in lacking)
     unlike = (request.convention is None and not request.choices
               and unlike_market(data.query, data.gallery))
     results = given.results(replace(plan.how, conventions=(
@@ -275,14 +298,13 @@ def _shape(request: EvaluateRequest, plan: Plan, methods: list[Method], more: De
     """Return the shape of parts of a protocol, of several results, of one by convention, of one.
     """
     first, of_rows = methods[0], (rows_of(methods), intervals_of(methods))
-    named, measures = common.named(request), common.measures(request)
-    length, protocol, left_out = common.cmc_length(request), plan.protocol, plan.left_out
-    values = partial(evaluated, methods, length, more, named)
+    protocol, left_out, measures = plan.protocol, plan.left_out, plan.measures
+    values = partial(evaluated, methods, plan.length, more, plan.named)
 
     if protocol is not None:
         chosen = protocols.chosen(protocol, request, all(
             "metric" in result.signature for result in first.results.values()))
-        return Shape(lambda: parts.as_answer(protocol, first, length, more, chosen, named),
+        return Shape(lambda: parts.as_answer(protocol, first, plan.length, more, chosen, plan.named),
                      lambda: parts.as_text(protocol, first, measures, chosen),
                      first.results, first.intervals)
     if several:
@@ -291,24 +313,24 @@ def _shape(request: EvaluateRequest, plan: Plan, methods: list[Method], more: De
     if len(first.results) > 1 or left_out:
         return Shape(lambda: Evaluations(values(), left_out),
                      lambda: tables.by_convention(
-                         first, left_out, common.measures(request, (1, 5, 10))),
+                         first, left_out, plan.named or printed(request.ranks or (1, 5, 10))),
                      first.results, first.intervals)
     return Shape(lambda: values()[0], lambda: tables.one_result(first, measures), *of_rows)
 
 
-def _print(request: EvaluateRequest, shape: Shape, more: Details) -> None:
-    measures, by_name, intervals = common.measures(request), shape.by_name, shape.intervals
+def _print(request: EvaluateRequest, plan: Plan, shape: Shape, more: Details) -> None:
+    measures, by_name, intervals = plan.measures, shape.by_name, shape.intervals
     show_answer(request.format, json=shape.json, table=shape.text,
                 csv=lambda: rows.as_csv(by_name, measures=measures, intervals=intervals),
                 paper=lambda: rows.table(by_name, measures=measures, intervals=intervals))
     if request.format == "table" and more != Details():
-        show(tables.details(more, common.named(request)))
+        show(tables.details(more, plan.named))
 
 
 def _print_mean(request: EvaluateRequest, plan: Plan, of: str,
                 results: Mapping[str, Result]) -> None:
     """Print the numbers of each result, and their mean, spread and interval."""
-    measures = common.named(request) or (printed(request.ranks) if request.ranks else METRICS)
+    measures = plan.named or (printed(request.ranks) if request.ranks else METRICS)
     mean = means.MEANS[of]
     answer = mean.of(results, measures, **plan.intervals or {})
     signatures = {name: str(result.signature) for name, result in results.items()}
@@ -318,19 +340,20 @@ def _print_mean(request: EvaluateRequest, plan: Plan, of: str,
                 paper=lambda: means.as_table(*shown))
 
 
-def _details(request: EvaluateRequest, given: Given, result: Result, how: How) -> Details:
+def _details(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
+             how: How) -> Details:
     """Return what --at, --worst and --by request."""
-    measures = common.named(request)
     return Details(
         at=None if request.at is None else [AtRow(*(getattr(at, name) for name in AtRow._fields))
                                             for at in map(result.at, request.at)],
         worst=None if request.worst is None else worst_rows(result, given, how, request.worst,
-                                                            measures),
+                                                            plan.named),
         by=None if request.by is None else {
-            by: groups_of(result, given, how, by, measures) for by in dict.fromkeys(request.by)})
+            by: groups_of(result, given, how, by, plan.named) for by in dict.fromkeys(request.by)})
 
 
-def _write(request: EvaluateRequest, given: Given, result: Result, how: How) -> str:
+def _write(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
+           how: How) -> str:
     """Write the files of --save and --per-query, where they are requested.
 
     Return what is in the files of trec_eval, and how it reads them; empty without them.
@@ -350,9 +373,8 @@ def _write(request: EvaluateRequest, given: Given, result: Result, how: How) -> 
         result.save(request.save)
     if request.per_query is None:
         return ranking
-    measures = common.named(request)
-    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, measures)}, indent=1)
-            + "\n" if is_json else rows.per_query_csv(result, measures))
+    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, plan.named)}, indent=1)
+            + "\n" if is_json else rows.per_query_csv(result, plan.named))
     with whole_files(request.per_query) as (file,):
         file.write(text)
     return ranking

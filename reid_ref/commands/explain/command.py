@@ -74,7 +74,7 @@ def run(request: ExplainRequest) -> None:
                        lists=how.lists, max_memory=how.max_memory)
     except InputError as error:
         raise error.renamed({"target": "--to"}) from None
-    common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
+    common.check_measures(named, [walk.start, *(step.result for step in walk.steps)])
     listed = [] if request.query is None else _listed(data, request.query, how, walk)
     show_answer(
         request.format, table=lambda: as_text(

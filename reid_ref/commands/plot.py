@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -79,7 +79,7 @@ class PlotFigure(NamedTuple):
     options: frozenset[str]
     convention: str = "matlab"
     width: str = "3.3in"
-    check: Callable[[PlotRequest, list[Convention]], None] = lambda request, conventions: None
+    check: Callable[[PlotRequest, Sequence[Convention]], None] = lambda request, conventions: None
 
 
 def _shared(name: str, draw: Callable[..., Any], drawing: Drawing) -> tuple[Any, str]:
@@ -154,7 +154,7 @@ def _of_one_method(by_name: Mapping[str, Mapping[str, Result]]) -> Mapping[str, 
     return {convention: by_name[name][convention] for convention, name in name_of.items()}
 
 
-def _check_rank_lists(request: PlotRequest, conventions: list[Convention]) -> None:
+def _check_rank_lists(request: PlotRequest, conventions: Sequence[Convention]) -> None:
     if len(conventions) > 1:
         raise InputError("--convention", "one for rank-lists", len(conventions))
     if conventions[0].needs_lists and not request.index_lists:
@@ -294,15 +294,14 @@ def run(request: PlotRequest) -> None:
     width = style.inches(request.width or figure.width, "--width")
     style.check_figure(request.output)
     check_targets(request.output)
-    conventions, left_out = (common.conventions_of(request, figure.convention)
-                             if figure.convention else ([], None))
+    how, left_out = (common.requested(request, figure.convention) if figure.convention else
+                     (common.how(request, ()), None))
     common.named(request)
     for flag, value, least in (("--last-rank", request.last_rank, 2),
                                ("--worst", request.worst, 1), ("--top", request.top, 1)):
         check_count(least if value is None else value, flag, least)
-    figure.check(request, conventions)
+    figure.check(request, how.conventions)
     groups = files_per_result(request, request.files)
-    how = common.how(request, conventions)
     drawn, words = figure.draw(Drawing(request, groups, how, left_out is not None, width))
     if request.title is not None or request.no_title:
         style.retitle(drawn, request.title or "")

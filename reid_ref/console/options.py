@@ -139,17 +139,16 @@ def convention_names(request: Request, default: str = "matlab") -> list[str] | N
     return None
 
 
-def conventions_of(request: Request,
-                   default: str = "matlab") -> tuple[list[Convention], dict[str, str] | None]:
-    """Return the conventions requested, with the choices after --set, and why `all` is less; None
-    where they are named.
+def requested(request: Request, default: str = "matlab") -> tuple[How, dict[str, str] | None]:
+    """Return how to evaluate under the conventions requested, with the choices after --set; and
+    why `all` is less, None where they are named.
     """
     names, left_out = convention_names(request, default), None
     if names is None:
         left_out = {name: why for name, why in NOT_IN_ALL.items()
                     if not (request.index_lists and CONVENTIONS[name].needs_lists)}
         names = [name for name in CONVENTIONS if name not in left_out]
-    return with_choices(request, [CONVENTIONS[name] for name in names]), left_out
+    return how(request, with_choices(request, [CONVENTIONS[name] for name in names])), left_out
 
 
 def one_convention(request: Request, purpose: str = "") -> Convention:

@@ -186,16 +186,16 @@ def plan_of(request: EvaluateRequest) -> Plan:
     length, named = common.cmc_length(request), common.named(request)
     of_one = request.unfit(CONVENTIONS)  # options about one result of one convention
     protocol = protocols.check_part(request) if of_one else protocols.requested_protocol(request)
-    conventions, left_out = common.conventions_of(request)
-    if len(conventions) > 1:
-        request.check(CONVENTIONS, "one convention", f"{len(conventions)}", "name one")
+    how, left_out = common.requested(request)
+    if (n := len(how.conventions)) > 1:
+        request.check(CONVENTIONS, "one convention", f"{n}", "name one")
     if request.worst is not None:
         check_count(request.worst, "--worst")
     _check_written(request)
     intervals = confidence.interval_options(request, always=request.mean is not None)
     measures = named or printed(request.ranks or RANKS)
-    return Plan(common.how(request, conventions), left_out is not None, left_out or {}, intervals,
-                gates.read_gates(request), protocol, named, measures, length)
+    return Plan(how, left_out is not None, left_out or {}, intervals, gates.read_gates(request),
+                protocol, named, measures, length)
 
 
 def files_of_ranking(name: str | None) -> tuple[str, ...]:
@@ -298,13 +298,13 @@ def _shape(request: EvaluateRequest, plan: Plan, methods: list[Method], more: De
     """Return the shape of parts of a protocol, of several results, of one by convention, of one.
     """
     first, of_rows = methods[0], (rows_of(methods), intervals_of(methods))
-    protocol, left_out, measures = plan.protocol, plan.left_out, plan.measures
-    values = partial(evaluated, methods, plan.length, more, plan.named)
+    protocol, left_out, measures, named = plan.protocol, plan.left_out, plan.measures, plan.named
+    values = partial(evaluated, methods, plan.length, more, named)
 
     if protocol is not None:
         chosen = protocols.chosen(protocol, request, all(
             "metric" in result.signature for result in first.results.values()))
-        return Shape(lambda: parts.as_answer(protocol, first, plan.length, more, chosen, plan.named),
+        return Shape(lambda: parts.as_answer(protocol, first, plan.length, more, chosen, named),
                      lambda: parts.as_text(protocol, first, measures, chosen),
                      first.results, first.intervals)
     if several:
@@ -313,7 +313,7 @@ def _shape(request: EvaluateRequest, plan: Plan, methods: list[Method], more: De
     if len(first.results) > 1 or left_out:
         return Shape(lambda: Evaluations(values(), left_out),
                      lambda: tables.by_convention(
-                         first, left_out, plan.named or printed(request.ranks or (1, 5, 10))),
+                         first, left_out, named or printed(request.ranks or (1, 5, 10))),
                      first.results, first.intervals)
     return Shape(lambda: values()[0], lambda: tables.one_result(first, measures), *of_rows)
 

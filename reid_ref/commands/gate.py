@@ -175,8 +175,8 @@ def of_findings(request: GateRequest, findings: Sequence[Finding]) -> int:
 def status(request: GateRequest, gates: Gates, result: Result) -> int:
     """Print each gate that the result does not pass, and return the exit code."""
     missed = {
-        UNEXPECTED: ("--expect", list(_unexpected(result, gates.expected, gates.tolerance))),
-        TOO_LOW: ("--fail-under", list(_too_low(result, gates.least))),
+        UNEXPECTED: ("--expect", list(_off(result, gates.expected, "--expect", gates.tolerance))),
+        TOO_LOW: ("--fail-under", list(_off(result, gates.least, "--fail-under"))),
         WORSE: (f"--baseline: significantly worse than {request.baseline}",
                 [] if gates.baseline is None else
                 list(_worse(result, gates.baseline, str(request.baseline))))}
@@ -187,35 +187,25 @@ def status(request: GateRequest, gates: Gates, result: Result) -> int:
     return next(iter(failed), 0)
 
 
-def _unexpected(result: Result, wanted: Mapping[str, Decimal],
-                tolerance: Decimal | None) -> Iterator[str]:
-    """Yield the numbers that are off; without a tolerance, those that round to other digits."""
+def _off(result: Result, wanted: Mapping[str, Decimal], option: str,
+         tolerance: Decimal | None = None) -> Iterator[str]:
+    """Yield the numbers that are not as an option has them; NaN never is.
+
+    What is expected is rounded to the digits given, or within a tolerance; else it is the least.
+    """
     for name, number in wanted.items():
-        value = _percent(result, name, "--expect")
+        try:
+            value = result.value(name)
+        except InputError as error:  # an expectation has few, and a curve ends
+            raise InputError(option, error.expected, error.got, error.remedy) from None
+        # Exactly as the double prints.
+        percent = None if value != value else Decimal(repr(value)) * 100
+        text = "NaN" if percent is None else f"{percent.normalize():f}"
         allowed = unit_of(number) / 2 if tolerance is None else tolerance
-        if value is None or abs(value - number) > allowed:
-            yield f"{name} is {_text(value)}, expected {number} within {allowed}"
-
-
-def _too_low(result: Result, least: Mapping[str, Decimal]) -> Iterator[str]:
-    """Yield the numbers below the least that is allowed; NaN is below every number."""
-    for name, number in least.items():
-        value = _percent(result, name, "--fail-under")
-        if value is None or value < number:
-            yield f"{name} is {_text(value)}, below {number}"
-
-
-def _percent(result: Result, name: str, option: str) -> Decimal | None:
-    """Return a number of the result in percent, exactly as its double prints; None is NaN."""
-    try:
-        value = result.value(name)
-    except InputError as error:  # an expectation has few, and a curve ends
-        raise InputError(option, error.expected, error.got, error.remedy) from None
-    return None if value != value else Decimal(repr(value)) * 100
-
-
-def _text(value: Decimal | None) -> str:
-    return "NaN" if value is None else f"{value.normalize():f}"
+        if option == "--expect" and (percent is None or abs(percent - number) > allowed):
+            yield f"{name} is {text}, expected {number} within {allowed}"
+        elif option == "--fail-under" and (percent is None or percent < number):
+            yield f"{name} is {text}, below {number}"
 
 
 def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:

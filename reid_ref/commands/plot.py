@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from reid_ref.console.files import add_images, evaluate_file, files_per_result, 
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import Request, narrowed, option
 from reid_ref.console.terminal import phase, show
-from reid_ref.conventions import Convention, lacking_cameras
+from reid_ref.conventions import lacking_cameras
 from reid_ref.disk import check_targets, is_json
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
@@ -71,15 +71,12 @@ class PlotFigure(NamedTuple):
         What --convention is by default; "" if it is drawn from the labels alone.
     width : str
         What --width is by default.
-    check : function
-        Refuses, before files are read, conventions that it does not take.
     """
 
     draw: Callable[[Drawing], tuple[Any, str]]
     options: frozenset[str]
     convention: str = "matlab"
     width: str = "3.3in"
-    check: Callable[[PlotRequest, Sequence[Convention]], None] = lambda request, conventions: None
 
 
 def _shared(name: str, draw: Callable[..., Any], drawing: Drawing) -> tuple[Any, str]:
@@ -154,17 +151,14 @@ def _of_one_method(by_name: Mapping[str, Mapping[str, Result]]) -> Mapping[str, 
     return {convention: by_name[name][convention] for convention, name in name_of.items()}
 
 
-def _check_rank_lists(request: PlotRequest, conventions: Sequence[Convention]) -> None:
-    if len(conventions) > 1:
-        raise InputError("--convention", "one for rank-lists", len(conventions))
-    if conventions[0].needs_lists and not request.index_lists:
-        raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
-                         "images", remedy="name their files after --index-lists")
-
-
 def _rank_lists(drawing: Drawing) -> tuple[Any, str]:
     """Draw the queries of --query, or the worst ones; one row per system."""
     request, how = drawing.request, drawing.how
+    if len(how.conventions) > 1:
+        raise InputError("--convention", "one for rank-lists", len(how.conventions))
+    if how.conventions[0].needs_lists and how.lists is None:
+        raise InputError("--convention", got=f"{how.conventions[0].name} takes lists of good and "
+                         "junk images", remedy="name their files after --index-lists")
 
     def read_images(given: Given) -> tuple[ResultFile, Any, Result | None]:
         data = given.data_for("plot rank-lists")
@@ -219,7 +213,7 @@ FIGURES = {
     "cameras": PlotFigure(_cameras, PANELS, convention=""),
     "distances": PlotFigure(_distances, PANELS, convention=""),
     "conventions": PlotFigure(_conventions, RANKED | PANELS | {"--measure"}, convention="all"),
-    "rank-lists": PlotFigure(_rank_lists, RANKED | LISTED, width="7in", check=_check_rank_lists)}
+    "rank-lists": PlotFigure(_rank_lists, RANKED | LISTED, width="7in")}
 
 
 def _of(option: str) -> dict[str, tuple[str, ...]]:
@@ -300,7 +294,6 @@ def run(request: PlotRequest) -> None:
     for flag, value, least in (("--last-rank", request.last_rank, 2),
                                ("--worst", request.worst, 1), ("--top", request.top, 1)):
         check_count(least if value is None else value, flag, least)
-    figure.check(request, how.conventions)
     groups = files_per_result(request, request.files)
     drawn, words = figure.draw(Drawing(request, groups, how, left_out is not None, width))
     if request.title is not None or request.no_title:

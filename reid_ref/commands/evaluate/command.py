@@ -19,7 +19,6 @@ from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
-from reid_ref.console.confidence import Intervals
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, Request, option
 from reid_ref.console.terminal import show
@@ -143,7 +142,9 @@ def run(request: EvaluateRequest) -> int:
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
     else:
-        _print(request, plan, _shape(request, plan, methods, more, several), more)
+        show_answer(request.format, **_writers(request, plan, methods, more, several))
+        if request.format == "table" and more != Details():
+            show(tables.details(more, plan.named))
         if request.format == "table" and ranking:
             show(f"\n{ranking}")
     return status
@@ -284,47 +285,33 @@ def _of_data(request: EvaluateRequest, plan: Plan,
     return dict(list(results.items())[:len(conventions)]), findings
 
 
-class Shape(NamedTuple):
-    """How results are shown: as JSON, as a screen, and as rows of CSV and of papers."""
-
-    json: Callable[[], Any]
-    text: Callable[[], str]
-    by_name: Mapping[str, Result]
-    intervals: Intervals
-
-
-def _shape(request: EvaluateRequest, plan: Plan, methods: list[Method], more: Details,
-           several: bool) -> Shape:
-    """Return the shape of parts of a protocol, of several results, of one by convention, of one.
+def _writers(request: EvaluateRequest, plan: Plan, methods: list[Method], more: Details,
+             several: bool) -> dict[str, Callable[[], Any]]:
+    """Return what makes JSON, the screen, CSV and tables for papers: of the parts of a protocol,
+    of several results, of one by convention, of one.
     """
-    first, of_rows = methods[0], (rows_of(methods), intervals_of(methods))
-    protocol, left_out, measures, named = plan.protocol, plan.left_out, plan.measures, plan.named
+    first, protocol, named, measures = methods[0], plan.protocol, plan.named, plan.measures
+    left_out, by_name, intervals = plan.left_out, rows_of(methods), intervals_of(methods)
     values = partial(evaluated, methods, plan.length, more, named)
+    as_json: Callable[[], Any] = lambda: Evaluations(values(), left_out)
+    if protocol is not None or not several and (len(first.results) > 1 or left_out):
+        by_name, intervals = dict(first.results), first.intervals
 
     if protocol is not None:
         chosen = protocols.chosen(protocol, request, all(
-            "metric" in result.signature for result in first.results.values()))
-        return Shape(lambda: parts.as_answer(protocol, first, plan.length, more, chosen, named),
-                     lambda: parts.as_text(protocol, first, measures, chosen),
-                     first.results, first.intervals)
-    if several:
-        return Shape(lambda: Evaluations(values(), left_out),
-                     lambda: tables.by_method(methods, left_out, measures), *of_rows)
-    if len(first.results) > 1 or left_out:
-        return Shape(lambda: Evaluations(values(), left_out),
-                     lambda: tables.by_convention(
-                         first, left_out, named or printed(request.ranks or (1, 5, 10))),
-                     first.results, first.intervals)
-    return Shape(lambda: values()[0], lambda: tables.one_result(first, measures), *of_rows)
-
-
-def _print(request: EvaluateRequest, plan: Plan, shape: Shape, more: Details) -> None:
-    measures, by_name, intervals = plan.measures, shape.by_name, shape.intervals
-    show_answer(request.format, json=shape.json, table=shape.text,
-                csv=lambda: rows.as_csv(by_name, measures=measures, intervals=intervals),
-                paper=lambda: rows.table(by_name, measures=measures, intervals=intervals))
-    if request.format == "table" and more != Details():
-        show(tables.details(more, plan.named))
+            "metric" in result.signature for result in by_name.values()))
+        as_json = partial(parts.as_answer, protocol, first, plan.length, more, chosen, named)
+        text = partial(parts.as_text, protocol, first, measures, chosen)
+    elif several:
+        text = partial(tables.by_method, methods, left_out, measures)
+    elif len(first.results) > 1 or left_out:
+        text = partial(tables.by_convention, first, left_out,
+                       named or printed(request.ranks or (1, 5, 10)))
+    else:
+        as_json, text = (lambda: values()[0]), partial(tables.one_result, first, measures)
+    return {"json": as_json, "table": text,
+            "csv": partial(rows.as_csv, by_name, measures=measures, intervals=intervals),
+            "paper": partial(rows.table, by_name, measures=measures, intervals=intervals)}
 
 
 def _print_mean(request: EvaluateRequest, plan: Plan, of: str,

@@ -14,7 +14,7 @@ from reid_ref.commands import gate as gates
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
-from reid_ref.conventions import UNMATCHED, Convention, check_known, find_convention
+from reid_ref.conventions import UNMATCHED, check_known, find_convention
 from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.evaluation.result_file import ResultFile
@@ -60,8 +60,10 @@ def run(request: ExplainRequest) -> None:
     variation = as_variation(request.target)
     if variation is not None and request.query is not None:
         raise InputError("--query", "two conventions", f"--to {variation.name}", "leave it out")
+    if variation is None:  # the error of a name lists variations, too
+        check_known(request.target, "--to", [*VARIATIONS, *declared_names("variation")])
     conventions = common.with_choices(request, [find_convention(request.origin, "--from"), *(
-        [] if variation else [_target(request.target)])])
+        [] if variation else [find_convention(request.target, "--to")])])
     origin, target = conventions[0], variation or conventions[-1]
     named = common.named(request)
     data = common.read_files(request)
@@ -95,12 +97,6 @@ def _listed(data: ResultFile, query: int, how: How, walk: Explanation) -> list[L
             how, conventions=how.conventions[:1]))), asks[one], gallery,
         list(both.conventions), lists=both.lists_of(one),
         distractors=count_distractors(data.query, data.gallery) > 0)
-
-
-def _target(name: str) -> Convention:
-    """Return the convention of a name; the error lists variations, too."""
-    check_known(name, "--to", [*VARIATIONS, *declared_names("variation")])
-    return find_convention(name, "--to")
 
 
 def as_text(walk: Explanation, given: Iterable[tuple[str, str]], query: Labels,

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reid_ref.analysis.validate import (
     Validation, check_same_images, is_searched, search_file, validate_dataset, validate_file,
     validate_protocol, warn_other_queries)
-from reid_ref.analysis.validate.figures import Figures, check_all
+from reid_ref.analysis.validate.figures import check_all
 from reid_ref.analysis.validate.search import n_passes
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
@@ -95,10 +95,10 @@ class Question(NamedTuple):
         files = [text for text in published if text not in figures]
         return cls(request, figures, [*request.files, *files])
 
-    def is_only(self, option: str) -> bool:
-        """Whether this option alone is given, without a file or another figure."""
+    def is_only(self, *options: str) -> bool:
+        """Whether one of these alone is given, without a file or another figure."""
         given = self.request.given("--dataset", "--paper", "--published")
-        return not self.request.files and given == [option]
+        return not self.request.files and len(given) == 1 and given[0] in options
 
 
 class Shown(NamedTuple):
@@ -116,22 +116,16 @@ def run(request: ValidateRequest) -> int:
     return 0 if shown.good else 1
 
 
-def _key(asked: Question) -> Shown:
-    """Show a published figure in full."""
+def _built_in(asked: Question) -> Shown:
+    """Show a published figure in full, or list those of a benchmark."""
     _refuse_options_of_files(asked.request)
-    return _built_in([by_key(str(asked.request.paper))], as_page)
-
-
-def _list(asked: Question) -> Shown:
-    """List the published figures of a benchmark."""
-    _refuse_options_of_files(asked.request)
-    dataset = str(asked.request.dataset)
-    part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
-    return _built_in(find(part_of.name.partition(" ")[0] if part_of else dataset), as_list)
-
-
-def _built_in(published: Sequence[Published], as_text: Callable[[Figures], str]) -> Shown:
-    answer = check_all(published)
+    if asked.request.paper is not None:
+        answer, as_text = check_all([by_key(asked.request.paper)]), as_page
+    else:
+        dataset = str(asked.request.dataset)
+        part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
+        answer = check_all(find(part_of.name.partition(" ")[0] if part_of else dataset))
+        as_text = as_list
     return Shown(answer.possible, lambda: answer, lambda: as_text(answer))
 
 
@@ -226,8 +220,7 @@ def _lines(pairs: list[FigureVerdict], good: bool) -> Shown:
 #: Each use: whether it is meant, and its answer; the first is taken.
 USES: tuple[tuple[Callable[[Question], bool], Callable[[Question], Shown]], ...] = (
     (lambda asked: asked.request.page is not None, _page),
-    (lambda asked: asked.is_only("--paper"), _key),
-    (lambda asked: asked.is_only("--dataset"), _list),
+    (lambda asked: asked.is_only("--paper", "--dataset"), _built_in),
     (lambda asked: asked.request.paper is None and any(
         text.endswith(".csv") for text in asked.figures[:1]), _table),
     (lambda asked: asked.request.dataset is not None, _benchmark),

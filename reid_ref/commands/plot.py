@@ -14,7 +14,7 @@ from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
 from reid_ref.console.files import add_images, evaluate_file, files_per_result, image_names
 from reid_ref.console.given import Given, given_of
-from reid_ref.console.request import Request, narrowed, option
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import lacking_cameras
 from reid_ref.disk import check_targets, is_json
@@ -216,9 +216,8 @@ FIGURES = {
     "rank-lists": PlotFigure(_rank_lists, RANKED | LISTED, width="7in")}
 
 
-def _of(option: str) -> dict[str, tuple[str, ...]]:
-    """Return the figures that take an option, as `option` asks for them."""
-    return {"figure": tuple(name for name, of in FIGURES.items() if option in of.options)}
+#: What some of them do not take.
+OF_SOME = frozenset.union(*(figure.options for figure in FIGURES.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,15 +225,11 @@ class PlotRequest(Request):
     """What the command line requests."""
 
     figure: str
-    convention: list[str] | None = narrowed("--convention", only=_of("--convention"))
-    choices: list[str] = narrowed("--set", only=_of("--set"))
-    index_lists: list[str] | None = narrowed("--index-lists", only=_of("--index-lists"))
-    measure: str | None = narrowed("--measure", only=_of("--measure"))
     title: str | None = option(
-        "--title", only=_of("--title"), metavar="TEXT",
+        "--title", metavar="TEXT",
         help="title in the place of the usual one; above several panels")
     no_title: bool = option(
-        "--no-title", False, only=_of("--no-title"), action="store_true",
+        "--no-title", False, action="store_true",
         help="no title, for a figure with a caption that has it")
     output: str = option(
         "--output", short="-o", required=True, metavar="FILE",
@@ -244,18 +239,17 @@ class PlotRequest(Request):
         help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
              "panels are next to each other if they fit")
     last_rank: int | None = option(
-        "--last-rank", only=_of("--last-rank"), type=whole, metavar="K",
+        "--last-rank", type=whole, metavar="K",
         help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(
-        "--query", only=_of("--query"), type=partial(numbers, least=0), metavar="N[,N]",
+        "--query", type=partial(numbers, least=0), metavar="N[,N]",
         help="these queries, from 0")
     worst: int | None = option(
-        "--worst", only=_of("--worst"), type=whole, metavar="N",
+        "--worst", type=whole, metavar="N",
         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     top: int | None = option(
-        "--top", only=_of("--top"), type=whole, metavar="K",
+        "--top", type=whole, metavar="K",
         help=f"kept images of each list (default: {TOP})")
-    images: str | None = narrowed("--images", only=_of("--images"))
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -285,6 +279,10 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: PlotRequest) -> None:
     figure = FIGURES[request.figure]
+    for flag in request.given(*sorted(OF_SOME - figure.options)):
+        takes = [name for name, each in FIGURES.items() if flag in each.options]
+        raise InputError(flag, f"the figure {' or '.join(takes)}", request.figure,
+                         "change the figure, or leave it out")
     width = style.inches(request.width or figure.width, "--width")
     style.check_figure(request.output)
     check_targets(request.output)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from reid_ref.analysis.validate.search import n_passes
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
-    FigureVerdict, FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
+    FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
 from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
@@ -136,11 +136,9 @@ def _table(asked: Question) -> Shown:
         raise InputError("FILE", "none with a table of figures, which are of benchmarks",
                          ", ".join(asked.files))
     _refuse_options_of_files(request)
-    pairs = []
-    for name, dataset, figure in read_figures(Path(asked.figures[0]), request.dataset):
-        answer = validate_dataset(dataset, figure)
-        pairs.append(figure_verdict(answer, name, FINGERPRINTS[dataset].name))
-    return _lines(pairs, all(pair.possible for pair in pairs))
+    rows = read_figures(Path(asked.figures[0]), request.dataset)
+    return _lines((name, FINGERPRINTS[dataset].name, validate_dataset(dataset, figure))
+                  for name, dataset, figure in rows)
 
 
 def _page(asked: Question) -> Shown:
@@ -158,8 +156,7 @@ def _page(asked: Question) -> Shown:
     if not named:
         raise InputError(path, "a table with Rank-k, mAP or mINP in its header", "none")
     answers, _ = _of_file(request, request.files, [figure for _, figure in named], None)
-    return _lines([figure_verdict(answer, name, None) for answer, (name, _) in zip(
-        answers, named)], all(answer.reproduced for answer in answers))
+    return _lines((name, None, answer) for (name, _), answer in zip(named, answers))
 
 
 def _file(asked: Question) -> Shown:
@@ -169,8 +166,7 @@ def _file(asked: Question) -> Shown:
         answers, data = _of_file(asked.request, asked.files, figures, paper)
     except InputError as error:  # the files may stand behind the figures
         raise error.renamed(names_of_arguments(asked.files)) from None
-    return _verdicts(asked, answers, paper, None, input_of(asked.files, data), data.layout,
-                     all(answer.reproduced for answer in answers))
+    return _verdicts(asked, answers, paper, None, input_of(asked.files, data), data.layout)
 
 
 def _benchmark(asked: Question) -> Shown:
@@ -183,7 +179,7 @@ def _benchmark(asked: Question) -> Shown:
     answers = [validate_dataset(dataset, figure) for figure in figures]
     counts = known_counts(FINGERPRINTS[dataset])
     return _verdicts(asked, answers, paper, FINGERPRINTS[dataset].name, [("input", counts)],
-                     counts, all(answer.possible for answer in answers))
+                     counts)
 
 
 def _figures(asked: Question) -> tuple[Published | None, list[Figure]]:
@@ -203,18 +199,21 @@ def _figures(asked: Question) -> tuple[Published | None, list[Figure]]:
 
 
 def _verdicts(asked: Question, answers: list[Validation], paper: Published | None,
-              dataset: str | None, heading: list[tuple[str, str]], layout: str,
-              good: bool) -> Shown:
-    """Show one figure in full, several a line each."""
+              dataset: str | None, heading: list[tuple[str, str]], layout: str) -> Shown:
+    """Show one figure in full, several a line each; well is possible, of a file reproduced."""
     if len(answers) > 1:
-        return _lines([figure_verdict(answer, "", dataset) for answer in answers], good)
+        return _lines(("", dataset, answer) for answer in answers)
     answer, = answers
-    return Shown(good, lambda: as_answer(answer, paper, asked.files, layout),
+    return Shown(answer.possible if dataset else answer.reproduced,
+                 lambda: as_answer(answer, paper, asked.files, layout),
                  lambda: as_table(answer, heading, paper, asked.files))
 
 
-def _lines(pairs: list[FigureVerdict], good: bool) -> Shown:
-    return Shown(good, lambda: FigureVerdicts(pairs), lambda: as_lines(pairs))
+def _lines(answers: Iterable[tuple[str, str | None, Validation]]) -> Shown:
+    """Show figures a line each, with the name and the benchmark of each."""
+    pairs = [figure_verdict(answer, name, dataset) for name, dataset, answer in answers]
+    return Shown(all(pair.possible if pair.dataset else pair.reproduced for pair in pairs),
+                 lambda: FigureVerdicts(pairs), lambda: as_lines(pairs))
 
 
 #: Each use: whether it is meant, and its answer; the first is taken.

@@ -40,7 +40,8 @@ _MATCHES = {
     "same identity, same frame": ("same identity, other frame", "same-frame pairs"),
     "same identity, near frame": ("same identity, no near frame of its video",
                                   "pairs of near frames"),
-    "same identity, same camera": ("same identity, other camera", "same-camera pairs")}
+    "same identity, same camera": ("same identity, other camera", "same-camera pairs"),
+    "label -1": ("same identity, any camera", None)}
 #: Identities that a table shows.
 SHOWN = 20
 
@@ -101,13 +102,11 @@ def facts(result: Result, source: str, sizes: str,
 def matches(result: Result) -> str:
     """Return the pairs that match, and those ignored for their query, in words."""
     counts, ignored = result.counts, result.convention.ignored
-    good, which = next((words for rule, words in _MATCHES.items() if rule in ignored),
-                       ("same identity, any camera", "pairs"))
-    junk = f"{counts.junk_same_camera:,} {which} ignored"
-    if not which:
-        junk = f"{counts.junk_same_camera:,} ignored (in its list of junk images)"
-    elif ignored == ("label -1",):
-        junk = "no other pairs ignored"
+    good, which = next(words for rule, words in _MATCHES.items() if rule in ignored or (
+        rule == "label -1"))  # without a rule any camera, too
+    n = f"{counts.junk_same_camera:,}"
+    junk = ("no other pairs ignored" if which is None else f"{n} {which} ignored" if which else
+            f"{n} ignored (in its list of junk images)")
     if "cameras" in result.signature:  # none are known
         good = good.removesuffix(", any camera")
     return f"{counts.good:,} ({good})" + (f"; {junk}" if ignored else "")

@@ -15,7 +15,7 @@ from reid_ref import CONVENTIONS, Labels
 from reid_ref.analysis.validate import search
 from reid_ref.analysis.validate.search import Trials, run_search, searched
 from reid_ref.cli import main
-from reid_ref.commands.validate.show.search import as_search
+from reid_ref.commands.validate.show import as_search
 from reid_ref.datasets.published import parse_figure
 from reid_ref.ranking.ranked_lists import RankedLists
 from reid_ref.variations import VARIATIONS, Variation, chains_of, find_variation, outcomes_of

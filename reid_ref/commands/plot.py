@@ -156,7 +156,7 @@ def _rank_lists(drawing: Drawing) -> tuple[Any, str]:
     request, how = drawing.request, drawing.how
     if len(how.conventions) > 1:
         raise InputError("--convention", "one for rank-lists", len(how.conventions))
-    if how.conventions[0].needs_lists and how.lists is None:
+    if how.conventions[0].needs_lists and not request.index_lists:
         raise InputError("--convention", got=f"{how.conventions[0].name} takes lists of good and "
                          "junk images", remedy="name their files after --index-lists")
 

@@ -76,6 +76,6 @@ def index():
     lines = ["# Commands\n", "`reid-ref COMMAND --help` shows the same in a terminal.\n"]
     for group, named in GROUPS.items():
         lines += [f"## {group.capitalize()}\n", *table(["command", "for"], [
-            (f"[{name}]({name}.md)", line) for name, (_, line) in named.items()]), ""]
+            (f"[{name}]({name}.md)", line) for name, line in named.items()]), ""]
     names = [name for named in GROUPS.values() for name in named]
     return "\n".join([*lines, "```{toctree}", ":hidden:", "", *names, "```\n"])

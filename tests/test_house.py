@@ -37,7 +37,7 @@ APART = [["testing.walk", "testing.mistakes"], ["tests.proof.brute"]]
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.
-STAGES = ("compute", "show", "request", "command")
+STAGES = ("compute", "show", "command")
 #: Commands that take another one's room: gates take what they test by; `plot` and `report`
 #: stand last and show what the others compute.
 TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "validate": {"gate"}, "explain": {"gate"},

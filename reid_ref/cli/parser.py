@@ -13,53 +13,39 @@ from reid_ref._version import __version__
 from reid_ref.console.terminal import show_plain
 from reid_ref.text import visible, wrap
 
-#: As CITATION.cff of the repository has them, which an installed package lacks.
-TITLE = "reid-ref: the reference evaluator of person re-identification"
+#: As CITATION.cff of the repository has it, which an installed package lacks.
 AUTHOR = "The reid-ref authors"
-LICENSE = "MIT"
+#: Inner braces keep capitals, and the name of a group in one piece.
+BIBTEX = f"""@misc{{reid-ref,
+  author = {{{{{AUTHOR}}}}},
+  title = {{{{reid-ref: the reference evaluator of person re-identification}}}},
+  note = {{Version {__version__}, MIT license}}
+}}"""
 
 
-def bibtex() -> str:
-    """Return a BibTeX entry of this version.
-
-    Inner braces keep capitals, and the name of a group in one piece.
-    """
-    return "\n".join([
-        "@misc{reid-ref,",
-        f"  author = {{{{{AUTHOR}}}}},",
-        f"  title = {{{{{TITLE}}}}},",
-        f"  note = {{Version {__version__}, {LICENSE} license}}",
-        "}"])
-
-
-#: By group, each command: its module, and its line in the list of commands.
-GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+#: By group, each command, which is a module or a room of its name, and its line in the list.
+GROUPS = {
     "measure": {
-        "evaluate": ("evaluate.command", "Rank-k, mAP and mINP of result files"),
-        "compare": ("compare.command", "is one system better than another?"),
-        "rerank": ("rerank", "the numbers after re-ranking, or with multiple queries"),
-        "thresholds": (
-            "thresholds", "TAR at FAR, EER, DIR: below which distance is it one person?")},
+        "evaluate": "Rank-k, mAP and mINP of result files",
+        "compare": "is one system better than another?",
+        "rerank": "the numbers after re-ranking, or with multiple queries",
+        "thresholds": "TAR at FAR, EER, DIR: below which distance is it one person?"},
     "look": {
-        "plot": ("plot", "figures for a paper: CMC, precision and recall, rank lists ..."),
-        "report": ("report.command", "one HTML page: numbers, rank lists, figures, tables")},
+        "plot": "figures for a paper: CMC, precision and recall, rank lists ...",
+        "report": "one HTML page: numbers, rank lists, figures, tables"},
     "understand": {
-        "explain": ("explain.command", "why two conventions give two numbers"),
-        "protocols": ("protocols", "benchmarks by their names: parts, trials, files"),
-        "conventions": ("conventions", "the named conventions, and how they differ from matlab"),
-        "ties": ("ties", "how much the order of equal distances can change"),
-        "doctor": ("doctor.command",
-                   "known mistakes in labels and features, and of which benchmark")},
+        "explain": "why two conventions give two numbers",
+        "protocols": "benchmarks by their names: parts, trials, files",
+        "conventions": "the named conventions, and how they differ from matlab",
+        "ties": "how much the order of equal distances can change",
+        "doctor": "known mistakes in labels and features, and of which benchmark"},
     "check": {
-        "validate": ("validate.command",
-                     "which convention gives a published figure; all of a benchmark"),
-        "check-table": ("check_table", "rows of printed tables that cannot be right"),
-        "crosscheck": ("crosscheck.command", "another evaluator on the same arrays"),
-        "scripts": ("scripts.command",
-                    "the MATLAB scripts in GNU Octave, their port and their drivers")},
-    "more": {
-        "oxford": ("oxford", "AP of ranked lists, as Oxford's compute_ap prints it")}}
-COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+        "validate": "which convention gives a published figure; all of a benchmark",
+        "check-table": "rows of printed tables that cannot be right",
+        "crosscheck": "another evaluator on the same arrays",
+        "scripts": "the MATLAB scripts in GNU Octave, their port and their drivers"},
+    "more": {"oxford": "AP of ranked lists, as Oxford's compute_ap prints it"}}
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 #: Names that these commands had before, for "did you mean".
 FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor",
           "published": "validate", "baseline": "scripts --driver", "table": "compare",
@@ -81,15 +67,17 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=_version(argv or ()),
                         help="print the version and exit; with --verbose, what a report of a\n"
                              "fault needs: versions, BLAS, processors, extras")
-    parser.add_argument("--cite", action="version", version=bibtex(),
+    parser.add_argument("--cite", action="version", version=BIBTEX,
                         help="print a BibTeX entry of this version and exit")
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
     parser.set_defaults(run=parser.run_without_command, request=None, quiet=False)
     named = COMMANDS if argv is None else COMMANDS.keys() & argv
-    for name, (module, line) in COMMANDS.items():
+    for name, line in COMMANDS.items():
         command = commands.add_parser(name, help=line, formatter_class=_WholeWords)
         if name in named:
-            room = import_module(f"reid_ref.commands.{module}")
+            room = import_module(f"reid_ref.commands.{name.replace('-', '_')}")
+            if not hasattr(room, "run"):
+                room = import_module(f"{room.__name__}.command")
             request = get_type_hints(room.run).get("request")
             command.set_defaults(run=room.run, request=request)
             # The docstring is the help: what the command does, then remarks; none under -OO.
@@ -118,7 +106,7 @@ def _version(argv: Sequence[str]) -> str:
 def _list_of_commands() -> Iterator[str]:
     for group, commands in GROUPS.items():
         yield f"{group}:"
-        for name, (_, line) in commands.items():
+        for name, line in commands.items():
             yield f"  {name:14}{line}"
     yield "\nreid-ref COMMAND --help shows the options of a command."
 

@@ -12,11 +12,11 @@ from reid_ref.analysis.doctor import WARNED_OF, findings_of_conventions
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import ComparisonWarning, FindingWarning, InputError, NormWarning, warn
 from reid_ref.arrays.memory import bytes_of
-from reid_ref.console import options as common
 from reid_ref.console.request import OF_ONE, SAVED, Request, option
 from reid_ref.console.terminal import print_stderr
 from reid_ref.conventions import Convention
 from reid_ref.datasets.published import parse_percent, unit_of
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.norms import normalised_already
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import any_case, measure, measure_names
@@ -146,19 +146,17 @@ def parse_tolerance(text: str) -> Decimal:
     return Decimal(text)
 
 
-def examine(request: Request, data: ResultFile, conventions: Iterable[Convention],
-            normalize: bool | None = None) -> Findings:
+def examine(data: ResultFile, how: How, normalize: bool | None = None) -> Findings:
     """Return the doctor's findings; warn of those without a warning of their own, and of
     features that were normalised before a toolbox could see them.
 
     `normalize`: True where raw features are shown beside normalised ones, and need no warning.
     """
-    how = common.how(request, conventions)
     if sentence := normalised_already(data, how):
         warn(sentence, NormWarning)
     findings = findings_of_conventions(
         data, how if normalize is None else replace(how, normalize=normalize),
-        common.max_memory(request) or bytes_of(None))
+        bytes_of(how.max_memory))
     for finding in findings:
         if finding.key not in WARNED_OF:
             warn(finding.line, FindingWarning)
@@ -177,8 +175,8 @@ def of_findings(request: GateRequest, findings: Sequence[Finding]) -> int:
 def status(request: GateRequest, gates: Gates, result: Result) -> int:
     """Print each gate that the result does not pass, and return the exit code."""
     missed = {
-        UNEXPECTED: ("--expect", list(_unexpected(result, gates.expected, gates.tolerance))),
-        TOO_LOW: ("--fail-under", list(_too_low(result, gates.least))),
+        UNEXPECTED: ("--expect", list(_off(result, gates.expected, "--expect", gates.tolerance))),
+        TOO_LOW: ("--fail-under", list(_off(result, gates.least, "--fail-under"))),
         WORSE: (f"--baseline: significantly worse than {request.baseline}",
                 [] if gates.baseline is None else
                 list(_worse(result, gates.baseline, str(request.baseline))))}
@@ -189,35 +187,25 @@ def status(request: GateRequest, gates: Gates, result: Result) -> int:
     return next(iter(failed), 0)
 
 
-def _unexpected(result: Result, wanted: Mapping[str, Decimal],
-                tolerance: Decimal | None) -> Iterator[str]:
-    """Yield the numbers that are off; without a tolerance, those that round to other digits."""
+def _off(result: Result, wanted: Mapping[str, Decimal], option: str,
+         tolerance: Decimal | None = None) -> Iterator[str]:
+    """Yield the numbers that are not as an option has them; NaN never is.
+
+    What is expected is rounded to the digits given, or within a tolerance; else it is the least.
+    """
     for name, number in wanted.items():
-        value = _percent(result, name, "--expect")
+        try:
+            value = result.value(name)
+        except InputError as error:  # an expectation has few, and a curve ends
+            raise InputError(option, error.expected, error.got, error.remedy) from None
+        # Exactly as the double prints.
+        percent = None if value != value else Decimal(repr(value)) * 100
+        text = "NaN" if percent is None else f"{percent.normalize():f}"
         allowed = unit_of(number) / 2 if tolerance is None else tolerance
-        if value is None or abs(value - number) > allowed:
-            yield f"{name} is {_text(value)}, expected {number} within {allowed}"
-
-
-def _too_low(result: Result, least: Mapping[str, Decimal]) -> Iterator[str]:
-    """Yield the numbers below the least that is allowed; NaN is below every number."""
-    for name, number in least.items():
-        value = _percent(result, name, "--fail-under")
-        if value is None or value < number:
-            yield f"{name} is {_text(value)}, below {number}"
-
-
-def _percent(result: Result, name: str, option: str) -> Decimal | None:
-    """Return a number of the result in percent, exactly as its double prints; None is NaN."""
-    try:
-        value = result.value(name)
-    except InputError as error:  # an expectation has few, and a curve ends
-        raise InputError(option, error.expected, error.got, error.remedy) from None
-    return None if value != value else Decimal(repr(value)) * 100
-
-
-def _text(value: Decimal | None) -> str:
-    return "NaN" if value is None else f"{value.normalize():f}"
+        if option == "--expect" and (percent is None or abs(percent - number) > allowed):
+            yield f"{name} is {text}, expected {number} within {allowed}"
+        elif option == "--fail-under" and (percent is None or percent < number):
+            yield f"{name} is {text}, below {number}"
 
 
 def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:

@@ -14,9 +14,9 @@ from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
 from reid_ref.console.files import add_images, evaluate_file, files_per_result, image_names
 from reid_ref.console.given import Given, given_of
-from reid_ref.console.request import Request, narrowed, option
+from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
-from reid_ref.conventions import Convention
+from reid_ref.conventions import lacking_cameras
 from reid_ref.disk import check_targets, is_json
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
@@ -38,11 +38,14 @@ WORST, TOP = 3, 10
 
 
 class Drawing(NamedTuple):
-    """What a figure is drawn from: the request, files by result, the evaluation, inches."""
+    """What a figure is drawn from: the request, files by result, the evaluation, whether all
+    conventions are requested, inches.
+    """
 
     request: PlotRequest
     groups: list[list[Path]]
     how: How
+    every: bool
     width: float
 
     def of_each(self, work: Callable[[Given], Any]) -> dict[str, Any]:
@@ -68,15 +71,12 @@ class PlotFigure(NamedTuple):
         What --convention is by default; "" if it is drawn from the labels alone.
     width : str
         What --width is by default.
-    check : function
-        Refuses, before files are read, conventions that it does not take.
     """
 
     draw: Callable[[Drawing], tuple[Any, str]]
     options: frozenset[str]
     convention: str = "matlab"
     width: str = "3.3in"
-    check: Callable[[PlotRequest, list[Convention]], None] = lambda request, conventions: None
 
 
 def _shared(name: str, draw: Callable[..., Any], drawing: Drawing) -> tuple[Any, str]:
@@ -122,8 +122,9 @@ def _conventions(drawing: Drawing) -> tuple[Any, str]:
         if saved:
             return given.results(how)
         data = given.data_for("plot conventions")
-        applying, _ = common.that_apply(request, how.conventions, data.query, "all")
-        return evaluate_file(request, data, replace(how, conventions=tuple(applying)))
+        lacking = lacking_cameras(how.conventions, data.query) if drawing.every else {}
+        return evaluate_file(request, data, replace(how, conventions=tuple(
+            each for each in how.conventions if each.name not in lacking)))
 
     results = drawing.of_each(that_apply)
     if saved:
@@ -150,17 +151,14 @@ def _of_one_method(by_name: Mapping[str, Mapping[str, Result]]) -> Mapping[str, 
     return {convention: by_name[name][convention] for convention, name in name_of.items()}
 
 
-def _check_rank_lists(request: PlotRequest, conventions: list[Convention]) -> None:
-    if len(conventions) > 1:
-        raise InputError("--convention", "one for rank-lists", len(conventions))
-    if conventions[0].needs_lists and not request.index_lists:
-        raise InputError("--convention", got=f"{conventions[0].name} takes lists of good and junk "
-                         "images", remedy="name their files after --index-lists")
-
-
 def _rank_lists(drawing: Drawing) -> tuple[Any, str]:
     """Draw the queries of --query, or the worst ones; one row per system."""
     request, how = drawing.request, drawing.how
+    if len(how.conventions) > 1:
+        raise InputError("--convention", "one for rank-lists", len(how.conventions))
+    if how.conventions[0].needs_lists and not request.index_lists:
+        raise InputError("--convention", got=f"{how.conventions[0].name} takes lists of good and "
+                         "junk images", remedy="name their files after --index-lists")
 
     def read_images(given: Given) -> tuple[ResultFile, Any, Result | None]:
         data = given.data_for("plot rank-lists")
@@ -215,12 +213,11 @@ FIGURES = {
     "cameras": PlotFigure(_cameras, PANELS, convention=""),
     "distances": PlotFigure(_distances, PANELS, convention=""),
     "conventions": PlotFigure(_conventions, RANKED | PANELS | {"--measure"}, convention="all"),
-    "rank-lists": PlotFigure(_rank_lists, RANKED | LISTED, width="7in", check=_check_rank_lists)}
+    "rank-lists": PlotFigure(_rank_lists, RANKED | LISTED, width="7in")}
 
 
-def _of(option: str) -> dict[str, tuple[str, ...]]:
-    """Return the figures that take an option, as `option` asks for them."""
-    return {"figure": tuple(name for name, of in FIGURES.items() if option in of.options)}
+#: What some of them do not take.
+OF_SOME = frozenset.union(*(figure.options for figure in FIGURES.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,15 +225,11 @@ class PlotRequest(Request):
     """What the command line requests."""
 
     figure: str
-    convention: list[str] | None = narrowed("--convention", only=_of("--convention"))
-    choices: list[str] = narrowed("--set", only=_of("--set"))
-    index_lists: list[str] | None = narrowed("--index-lists", only=_of("--index-lists"))
-    measure: str | None = narrowed("--measure", only=_of("--measure"))
     title: str | None = option(
-        "--title", only=_of("--title"), metavar="TEXT",
+        "--title", metavar="TEXT",
         help="title in the place of the usual one; above several panels")
     no_title: bool = option(
-        "--no-title", False, only=_of("--no-title"), action="store_true",
+        "--no-title", False, action="store_true",
         help="no title, for a figure with a caption that has it")
     output: str = option(
         "--output", short="-o", required=True, metavar="FILE",
@@ -246,18 +239,17 @@ class PlotRequest(Request):
         help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
              "panels are next to each other if they fit")
     last_rank: int | None = option(
-        "--last-rank", only=_of("--last-rank"), type=whole, metavar="K",
+        "--last-rank", type=whole, metavar="K",
         help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(
-        "--query", only=_of("--query"), type=partial(numbers, least=0), metavar="N[,N]",
+        "--query", type=partial(numbers, least=0), metavar="N[,N]",
         help="these queries, from 0")
     worst: int | None = option(
-        "--worst", only=_of("--worst"), type=whole, metavar="N",
+        "--worst", type=whole, metavar="N",
         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     top: int | None = option(
-        "--top", only=_of("--top"), type=whole, metavar="K",
+        "--top", type=whole, metavar="K",
         help=f"kept images of each list (default: {TOP})")
-    images: str | None = narrowed("--images", only=_of("--images"))
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -287,19 +279,21 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: PlotRequest) -> None:
     figure = FIGURES[request.figure]
+    for flag in request.given(*sorted(OF_SOME - figure.options)):
+        takes = [name for name, each in FIGURES.items() if flag in each.options]
+        raise InputError(flag, f"the figure {' or '.join(takes)}", request.figure,
+                         "change the figure, or leave it out")
     width = style.inches(request.width or figure.width, "--width")
     style.check_figure(request.output)
     check_targets(request.output)
-    conventions = (common.conventions_of(request, figure.convention)[0] if figure.convention
-                   else [])
+    how, left_out = (common.requested(request, figure.convention) if figure.convention else
+                     (common.how(request, ()), None))
     common.named(request)
     for flag, value, least in (("--last-rank", request.last_rank, 2),
                                ("--worst", request.worst, 1), ("--top", request.top, 1)):
         check_count(least if value is None else value, flag, least)
-    figure.check(request, conventions)
     groups = files_per_result(request, request.files)
-    how = common.how(request, conventions, common.read_lists(request, conventions))
-    drawn, words = figure.draw(Drawing(request, groups, how, width))
+    drawn, words = figure.draw(Drawing(request, groups, how, left_out is not None, width))
     if request.title is not None or request.no_title:
         style.retitle(drawn, request.title or "")
     style.save(drawn, request.output)

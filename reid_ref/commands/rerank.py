@@ -12,11 +12,13 @@ from reid_ref.console import confidence, options as common
 from reid_ref.console.answers import Origin, dataset_of, input_of, show_answer
 from reid_ref.console.files import evaluate_file
 from reid_ref.console.request import Request, option
-from reid_ref.conventions import Convention, Reranking
+from reid_ref.conventions import Reranking
 from reid_ref.datasets import recognise
 from reid_ref.datasets.pooling import POOLINGS, pool_queries, read_multi_query
 from reid_ref.evaluation.functions import evaluate
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.measures import printed
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
 from reid_ref.result import HEADLINE, Result, headline
@@ -116,28 +118,30 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: RerankRequest) -> int:
-    length, measures = common.cmc_length(request), common.measures(request)
+    length, named = common.cmc_length(request), common.named(request)
+    measures = named or printed(common.ranks(request))
     convention = common.one_convention(request)
     numbers = _check(request)
     options = confidence.interval_options(request)
     data = common.read_files(request)
     data.input.without_candidates("re-ranking, which compares images with all others")
     data.features("data", remedy="give the features of query and gallery")
+    how = common.how(request, [convention])
     with each_warning_once():
-        original = evaluate_file(request, data, common.how(request, [convention]))
+        original = evaluate_file(request, data, how)
         results: Mapping[str, Result] = {"original": original[convention.name], **(
-            {"re-ranked": _reranked(request, data, convention, numbers)}
-            if request.multi_query is None else _multi_query(request, data, convention))}
-        common.check_measures(request, results.values())
-        results, intervals = confidence.results_with_intervals(request, results, options)
-    findings = gates.examine(request, data, [convention])
+            _reranked(request, data, how, numbers) if request.multi_query is None else
+            _multi_query(request, data, how))}
+        common.check_measures(named, results.values())
+        results, intervals = confidence.results_with_intervals(results, measures, options)
+    findings = gates.examine(data, how)
     dataset = dataset_of(recognise(data.query, data.gallery)) if request.format == "json" else None
     show_answer(
         request.format,
         table=lambda: as_table(results, input_of(request.files, data), measures, intervals),
         json=lambda: Rerank([Reranked(
             name=name, files=request.files, layout=data.layout, dataset=dataset,
-            convention=convention.name, **numbers_of(result, length, common.named(request)),
+            convention=convention.name, **numbers_of(result, length, named),
             confidence=None if intervals is None else intervals[name])
             for name, result in results.items()]))
     return gates.of_findings(request, findings)
@@ -155,23 +159,22 @@ def _check(request: RerankRequest) -> dict[str, Any]:
     return {name: value for name, value in numbers.items() if value is not None}
 
 
-def _reranked(request: RerankRequest, data: ResultFile, convention: Convention,
-              numbers: dict[str, Any]) -> Result:
+def _reranked(request: RerankRequest, data: ResultFile, how: How,
+              numbers: dict[str, Any]) -> dict[str, Result]:
+    convention, = how.conventions
     with common.progress_bar(len(data.query)) as bar:
-        how = common.how(request, [convention], bar=bar)
         result = evaluate_reranked(
             data.query_features, data.gallery_features, data.query, data.gallery,
             variant=request.variant, normalize=how.distance()[1], convention=convention,
-            progress=how.progress, **numbers)
+            progress=common.with_bar(how, bar).progress, **numbers)
     left_out = len(data.gallery) - result.counts.gallery
     if left_out and convention.loads == "all images":
         warn(f"{result.signature['rerank']} re-ranks a gallery without label -1: {left_out:,} "
              "images left out", JunkWarning)
-    return result
+    return {"re-ranked": result}
 
 
-def _multi_query(request: RerankRequest, data: ResultFile,
-                 convention: Convention) -> dict[str, Result]:
+def _multi_query(request: RerankRequest, data: ResultFile, how: How) -> dict[str, Result]:
     """Evaluate features with the queries pooled from the multi-query set, by each pooling."""
     images, features = read_multi_query(str(request.multi_query))
     query_features: Any = data.query_features
@@ -181,14 +184,13 @@ def _multi_query(request: RerankRequest, data: ResultFile,
                          f"queries have, got {features.shape[1]}")
     results = {}
     with common.progress_bar(len(POOLINGS) * len(data.query)) as bar:
-        how = common.how(request, [convention], bar=bar)
         metric, normalize = how.distance()
         for pooling in POOLINGS:
             pooled = pool_queries(data.query, images, features, pooling, normalize)
             result = evaluate(
                 pooled, data.gallery_features, data.query, data.gallery, metric=metric,
-                normalize=normalize, convention=convention, max_memory=how.max_memory,
-                progress=how.progress)
+                normalize=normalize, convention=how.conventions[0], max_memory=how.max_memory,
+                progress=common.with_bar(how, bar).progress)
             results[f"multiple, {pooling}"] = replace(
                 result, signature=result.signature.changed({"multi-query": pooling}))
     return results

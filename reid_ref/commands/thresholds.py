@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reid_ref.arrays import InputError
@@ -98,7 +98,7 @@ def _intervals(points: dict[str, Point]) -> list[str]:
     if not of_tar:
         return []
     table = lines([f"{of_tar[0].level:g} % interval", "TAR, %", "FAR, %"], [
-        [name, _ends(point.tar_interval), _small_ends(point.far_interval)]
+        [name, _ends(point.tar_interval), _ends(point.far_interval, _small)]
         for name, point in points.items()])
     first = of_tar[0]
     drawn = confidence.drawn(first.unit, first.method, first.resamples, first.seed)
@@ -108,14 +108,10 @@ def _intervals(points: dict[str, Point]) -> list[str]:
         "are")]
 
 
-def _ends(interval: Interval | None) -> str:
-    return "-" if interval is None else confidence.interval_ends(interval)
-
-
-def _small_ends(interval: Interval | None) -> str:
+def _ends(interval: Interval | None, form: Callable[[float], str] = percent) -> str:
     if interval is None or math.isnan(interval.low):
         return "-"
-    return f"{_small(interval.low)} .. {_small(interval.high)}"
+    return f"{form(interval.low)} .. {form(interval.high)}"
 
 
 def _open_set(found: OpenSet | None) -> list[str]:
@@ -185,12 +181,12 @@ def run(request: ThresholdsRequest) -> None:
     if options is not None and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     convention = common.one_convention(request)
-    lists = common.read_lists(request, [convention])
+    how = common.how(request, [convention])
     data = common.read_files(request)
     doing = f"counting pairs of {len(data.query):,} queries"
     with common.progress_bar(len(data.query), doing) as bar:
-        found = thresholds_of(data.input, data.query, data.gallery,
-                              common.how(request, [convention], lists, bar), request.far, options)
+        found = thresholds_of(data.input, data.query, data.gallery, common.with_bar(how, bar),
+                              request.far, options)
     show_answer(request.format, json=lambda: as_answer(found, request.files, data.layout),
                 csv=lambda: as_rows(found),
                 table=lambda: as_text(found, input_of(request.files, data)))

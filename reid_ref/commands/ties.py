@@ -231,11 +231,10 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(request: Request) -> None:
     length, ranks = common.cmc_length(request), common.ranks(request)
     convention = common.one_convention(request)
-    lists = common.read_lists(request, [convention])
+    how = common.how(request, [convention])
     data = common.read_files(request)
     with common.progress_bar(len(data.query)) as bar:
-        bounds = tie_bounds_of(data.input, data.query, data.gallery,
-                               common.how(request, [convention], lists, bar))
+        bounds = tie_bounds_of(data.input, data.query, data.gallery, common.with_bar(how, bar))
     show_answer(request.format, table=lambda: as_table(
                     bounds, input_of(request.files, data), len(data.query), ranks),
                 json=lambda: TieAnswer(

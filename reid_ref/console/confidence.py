@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from reid_ref.arrays import IntervalWarning, each_warning_once, warn
-from reid_ref.console import options as common
 from reid_ref.console.request import METHODS, Request
 from reid_ref.console.terminal import phase
 from reid_ref.files.lists import read_groups
@@ -166,15 +165,12 @@ def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
     return f"{', '.join(names)}: {words}"
 
 
+#: Options that intervals and paired tests share.
+OF_TESTS = ("--level", "--unit", "--resamples", "--seed")
+
+
 def add(command: Any) -> None:
-    Request.add(command, "--confidence")
-    add_options(command)
-    Request.add(command, "--confidence-method")
-
-
-def add_options(command: Any) -> None:
-    """Take what intervals and paired tests share."""
-    Request.add(command, "--level", "--unit", "--resamples", "--seed")
+    Request.add(command, "--confidence", *OF_TESTS, "--confidence-method")
 
 
 def interval_options(request: Request, always: bool = False) -> dict[str, Any] | None:
@@ -199,7 +195,7 @@ def read_options(request: Request) -> dict[str, Any]:
 
 
 def results_with_intervals(
-        request: Request, results: Mapping[str, Result], options: dict[str, Any] | None,
+        results: Mapping[str, Result], measures: Sequence[str], options: dict[str, Any] | None,
          ) -> tuple[Mapping[str, Result], dict[str, dict[str, Interval]] | None]:
     """Return results whose signatures contain the options of intervals, and these by name.
 
@@ -208,5 +204,5 @@ def results_with_intervals(
     if options is None:
         return results, None
     phase(f"intervals from {options['resamples']:,} resamples")
-    by_name = intervals(results, common.measures(request), **options)
+    by_name = intervals(results, measures, **options)
     return {name: with_signature(result, **options) for name, result in results.items()}, by_name

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from reid_ref.arrays import InputError, Integers
 from reid_ref.console import files as console_files, protocols
@@ -19,8 +20,13 @@ from reid_ref.result import Result
 from reid_ref.result.means import Expectation
 from reid_ref.result.saved import load
 
-#: Number, identity and camera of a gallery image; None without cameras.
-ImageOfGallery = tuple[int, int, int | None]
+
+class Image(NamedTuple):
+    """A gallery image, by its number from 0; without cameras, `camera` is null."""
+
+    image: int
+    identity: int
+    camera: int | None
 
 
 class Given:
@@ -69,10 +75,10 @@ class Given:
         """Return the layout of what was given, and its sizes, in words."""
         return layout_and_sizes(result, self.data)
 
-    def nearest_wrong(self, queries: Integers, how: How) -> list[ImageOfGallery | None]:
+    def nearest_wrong(self, queries: Integers, how: How) -> list[Image | None]:
         """Return the nearest wrong image of each query; None without one, or without data."""
         gallery = self.data.gallery
-        return [None if image is None else (
+        return [None if image is None else Image(
             image, int(gallery.identity[image]), gallery.camera_of(image))
             for image in nearest_wrong(self.data, queries, how)]
 
@@ -89,7 +95,7 @@ class _WithoutData(Given):
     def layout_and_sizes(self, result: Result) -> tuple[str, str]:
         return layout_and_sizes(result, None)
 
-    def nearest_wrong(self, queries: Integers, how: How) -> list[ImageOfGallery | None]:
+    def nearest_wrong(self, queries: Integers, how: How) -> list[Image | None]:
         return [None] * len(queries)
 
 
@@ -130,35 +136,25 @@ class PartsGiven(_WithoutData):
         return protocols.results_by_part(self.request, self.protocol, self.files, later=self.later)
 
 
-def given_of(request: Request, groups: Sequence[Sequence[Path]], protocol: Protocol | None = None,
-             later: bool = False) -> list[Given]:
-    """Return each result of these files, of which none is read yet.
+def given_of(request: Request, groups: Sequence[Sequence[str | Path]],
+             protocol: Protocol | None = None, later: bool = False,
+             names: Sequence[str] | None = None) -> list[Given]:
+    """Return each result of these files, of which none is read yet; `names`: if not by --name.
 
-    `later` is that of `protocols.results_by_part`. Options of an evaluation are refused if every
-    result is a saved one.
+    Saved results are told by the names of their files; ranked lists are none. Options of an
+    evaluation are refused if every result is a saved one. `later` is that of
+    `protocols.results_by_part`.
     """
-    names = console_files.names_of_results(request.names, groups)
-    alone = len(groups) == 1 and not request.names
-    every = [given_of_one(request, name, list(map(str, paths)), alone, protocol, later)
-             for name, paths in zip(names, groups)]
-    check_saved(request, every)
-    return every
-
-
-def given_of_one(request: Request, name: str, files: list[str], alone: bool,
-                 protocol: Protocol | None, later: bool = False) -> Given:
-    """Return a result of files. Saved results are told by their names; ranked lists are none."""
-    saved = not request.labels and (protocol is None or protocol.boxes is None) and all(
-        map(is_json, files))
-    if saved:
-        return SavedGiven(request, name, files, alone)
-    if protocol is not None:
-        return PartsGiven(request, name, files, alone, protocol, later)
-    return Given(request, name, files, alone)
-
-
-def check_saved(request: Request, every: Sequence[Given]) -> None:
-    """Refuse options of an evaluation, if every result holds what an evaluation gave."""
+    alone, every = len(groups) == 1 and not request.names, list[Given]()
+    for name, paths in zip(names or console_files.names_of_results(request.names, groups), groups):
+        of_one = request, name, list(map(str, paths)), alone
+        if not request.labels and (protocol is None or protocol.boxes is None) and all(
+                map(is_json, paths)):
+            every.append(SavedGiven(*of_one))
+        else:
+            every.append(Given(*of_one) if protocol is None else
+                         PartsGiven(*of_one, protocol, later))
     if all(isinstance(given, SavedGiven) for given in every):
         request.check(SAVED, "features or distances", "a saved result" if len(every) == 1 else
                       "saved results", "name the result file")
+    return every

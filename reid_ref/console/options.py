@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase, shows_progress
 from reid_ref.conventions import (
     CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
-    known_as, lacking_cameras)
+    known_as)
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.how import How
@@ -24,8 +24,8 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files import read_result
 from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.lists import read_index_lists
-from reid_ref.labels import Labels, QueryLists
-from reid_ref.measures import RANKS, any_case, measure, printed
+from reid_ref.labels import QueryLists
+from reid_ref.measures import RANKS, any_case, measure
 from reid_ref.result import Result
 from reid_ref.signature import Signature
 from reid_ref.text.numbers import is_whole
@@ -100,10 +100,10 @@ def signed(request: Request, signature: Signature) -> Signature:
     return signature if pooling is None else signature.changed({"pool": pooling})
 
 
-def how(request: Request, conventions: Iterable[Convention],
-        lists: QueryLists | None = None, bar: Any = None) -> How:
+def how(request: Request, conventions: Sequence[Convention], bar: Any = None) -> How:
     """Return how a command ranks and evaluates, from its options; `bar`: a progress bar."""
     check_metric(request)
+    lists = _read_lists(request, conventions)
     return with_bar(How(tuple(conventions), request.metric, request.normalize, lists,
                         max_memory(request), None, request.threads), bar)
 
@@ -139,27 +139,16 @@ def convention_names(request: Request, default: str = "matlab") -> list[str] | N
     return None
 
 
-def conventions_of(request: Request,
-                   default: str = "matlab") -> tuple[list[Convention], dict[str, str]]:
-    """Return the conventions requested, with the choices after --set, and why `all` is less."""
-    names, left_out = convention_names(request, default), dict[str, str]()
+def requested(request: Request, default: str = "matlab") -> tuple[How, dict[str, str] | None]:
+    """Return how to evaluate under the conventions requested, with the choices after --set; and
+    why `all` is less, None where they are named.
+    """
+    names, left_out = convention_names(request, default), None
     if names is None:
         left_out = {name: why for name, why in NOT_IN_ALL.items()
                     if not (request.index_lists and CONVENTIONS[name].needs_lists)}
         names = [name for name in CONVENTIONS if name not in left_out]
-    return with_choices(request, [CONVENTIONS[name] for name in names]), left_out
-
-
-def that_apply(request: Request, conventions: Sequence[Convention], query: Labels,
-               default: str = "matlab") -> tuple[list[Convention], dict[str, str]]:
-    """Return, if all are requested, those that the labels suffice for, and why others are not.
-
-    Those that are named are all tried.
-    """
-    if convention_names(request, default) is not None:
-        return list(conventions), {}
-    lacking = lacking_cameras(conventions, query)
-    return [each for each in conventions if each.name not in lacking], lacking
+    return how(request, with_choices(request, [CONVENTIONS[name] for name in names])), left_out
 
 
 def one_convention(request: Request, purpose: str = "") -> Convention:
@@ -176,9 +165,9 @@ def with_choices(request: Request, conventions: Iterable[Convention]) -> list[Co
     return [changed(convention, choices, "--set") for convention in conventions]
 
 
-def ranks(request: Request, default: tuple[int, ...] = RANKS) -> tuple[int, ...]:
+def ranks(request: Request) -> tuple[int, ...]:
     """Return the k after --ranks, as they were given."""
-    return tuple(request.ranks or default)
+    return tuple(request.ranks or RANKS)
 
 
 def named(request: Request) -> list[str]:
@@ -188,19 +177,14 @@ def named(request: Request) -> list[str]:
     return list(dict.fromkeys(measure(name.strip()).name for name in request.measure.split(",")))
 
 
-def measures(request: Request, default: tuple[int, ...] = RANKS) -> list[str]:
-    """Return the measures after --measure, or else what papers print, with the k of --ranks."""
-    return named(request) or printed(ranks(request, default))
-
-
-def check_measures(request: Request, results: Iterable[Result]) -> None:
+def check_measures(measures: Iterable[str], results: Collection[Result]) -> None:
     """Refuse a measure after --measure that is not defined for a result."""
-    for name in named(request):
+    for name in measures:
         for result in results:
             result.value(name)
 
 
-def read_lists(request: Request, conventions: Iterable[Convention]) -> QueryLists | None:
+def _read_lists(request: Request, conventions: Iterable[Convention]) -> QueryLists | None:
     """Read the lists after --index-lists, if one of the conventions takes them."""
     if not request.index_lists:
         return None

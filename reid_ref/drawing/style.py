@@ -304,8 +304,10 @@ def wrote_line(path: str | os.PathLike[str]) -> str:
     return f"wrote {visible(os.fspath(path))}"
 
 
-def svg(figure: Any) -> str:
+def svg(figure: Any, salt: str = "reid-ref") -> str:
     """Return a figure as an <svg> element for an HTML page, with text as text.
+
+    `salt`: of its ids; another one for each figure of a page.
 
     Examples
     --------
@@ -315,5 +317,5 @@ def svg(figure: Any) -> str:
     >>> reid_ref.figures.svg(ax.figure)[:4]
     '<svg'
     """
-    text = as_bytes(figure, ".svg", **{"svg.fonttype": "none"}).decode()
+    text = as_bytes(figure, ".svg", **{"svg.fonttype": "none", "svg.hashsalt": salt}).decode()
     return text[text.index("<svg"):]

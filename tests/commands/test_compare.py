@@ -12,7 +12,7 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.analysis.compare.answer import COLUMNS, shown_columns
+from reid_ref.analysis.compare.answer import COLUMNS, Compared, shown_columns
 from reid_ref.commands.compare.show import as_text, cell
 from reid_ref.commands.compare.show.notes import LEGEND, LINES
 from reid_ref.statistics import holm
@@ -314,9 +314,13 @@ def test_of_many_pairs_some_are_significant(many):
     assert (eleven.worse, eleven.trials) == (11, 8_192)
 
 
+def with_signatures(found):
+    return Compared(**vars(found), files=[], signatures={})
+
+
 def test_a_smallest_p_comes_with_its_reason(many):
     found = reid_ref.compare(many, metrics=["Rank-1"], all_pairs=True)
-    text = " ".join(as_text(found, {}).split())
+    text = " ".join(as_text(with_signatures(found)).split())
     assert "<0.0001 0.0025" in text
     assert "10,000 drawn or all if there are fewer, 224,400 where p < 0.002" in text
     assert "the smallest possible p of 224,400 flips is 4.5e-06, adjusted 0.0025" in text
@@ -324,7 +328,7 @@ def test_a_smallest_p_comes_with_its_reason(many):
     low, high = (find(detectable, key=float) for find in (min, max))
     assert f"smallest detectable differences: {low} to {high} points" in text
     two = reid_ref.compare(many["s0"], many["s33"], metrics=["Rank-1"])
-    assert "adjusted" not in as_text(two, {})
+    assert "adjusted" not in as_text(with_signatures(two))
 
 
 @pytest.mark.parametrize(("resamples", "number"), [(11_219, "11,220"), (199, "11,220")])

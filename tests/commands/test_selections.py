@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from reid_ref.commands.evaluate.request import EvaluateRequest
+from reid_ref.commands.evaluate.command import EvaluateRequest
 from tests.documents import ROOT, command
 
 PRW = ROOT / "fixtures/test_scripts/prw.npz"

@@ -9,8 +9,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.commands.check_table import check_page
-from reid_ref.commands.compare.command import _benchmark
-from reid_ref.console.systems import Read
+from reid_ref.commands.compare.command import Read, _benchmark
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from tests.commands.common import answer, refusal, table
 

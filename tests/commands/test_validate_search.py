@@ -15,7 +15,7 @@ from reid_ref import CONVENTIONS, Labels
 from reid_ref.analysis.validate import search
 from reid_ref.analysis.validate.search import Trials, run_search, searched
 from reid_ref.cli import main
-from reid_ref.commands.validate.show.search import as_search
+from reid_ref.commands.validate.show import as_search
 from reid_ref.datasets.published import parse_figure
 from reid_ref.ranking.ranked_lists import RankedLists
 from reid_ref.variations import VARIATIONS, Variation, chains_of, find_variation, outcomes_of
@@ -54,7 +54,7 @@ def by_figure(kind="made"):
     for each in tried(kind).tried:
         printed[digits(each.numbers["Rank-1"], each.numbers["mAP"])].add(each.way.variations)
     for candidate in plain(kind).candidates:
-        printed[digits(candidate.rank1, candidate.mAP)].add(())
+        printed[digits(candidate.Rank_1, candidate.mAP)].add(())
     return printed
 
 

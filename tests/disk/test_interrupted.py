@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-from reid_ref import cli
 from tests.disk.test_inputs_kept import CALLS, contents, whole  # noqa: F401  a fixture
 from tests.nightly import cases
 
@@ -66,15 +65,3 @@ def test_ctrl_c(whole, tmp_path, words):  # noqa: F811
             assert (out, left) == (expected, files), where
         for path in left:
             path.unlink()
-
-
-@pytest.mark.parametrize(("error", "printed"), [(cli.Terminated(2), False), (ValueError(), True)])
-def test_a_signal_in_a_callback_prints_nothing(error, printed, monkeypatch, capsys):
-    """Python prints what is raised in a callback of C; `main` ends with the signal's code."""
-    class Falling:
-        def __del__(self):
-            raise error
-
-    monkeypatch.setattr(sys, "unraisablehook", cli._print_others)
-    Falling()
-    assert ("Traceback" in capsys.readouterr().err) == printed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reid_ref import InputError
-from reid_ref.statistics import Difference, between_methods, difference, spread
+from reid_ref.statistics import between_methods, difference, spread
 from reid_ref.statistics.quantiles import (
     chi_square_quantile, chi_square_tail, student_quantile, student_tail)
 
@@ -33,10 +33,9 @@ def test_chi_square_is_that_of_scipy(degrees):
 def models(value, se, units=100):
     """The answer about trained models: here Student's, so that many are made in a moment."""
     half = student_quantile(.05, units - 1) * se
-    return Difference(
-        difference=value, low=value - half, high=value + half, se=se,
-        p=student_tail(value / se, units - 1), better=units, worse=0, same=0, detectable=0,
-        trials=1)
+    return replace(
+        difference([.5] * 20, [.6] * 20, range(20)), difference=value, low=value - half,
+        high=value + half, se=se, p=student_tail(value / se, units - 1), better=units)
 
 
 def test_spread_of_seeds():

@@ -12,7 +12,8 @@ features is the first again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK, Labels
 from reid_ref.protocols import evaluate_ranked, find_protocol
 from reid_ref.result import Result
+from reid_ref.text.plain import Share
 
 
 class Way(NamedTuple):
@@ -54,30 +56,30 @@ class Candidate(Value):
 
     Parameters
     ----------
-    ways : tuple of Way
-        Each has the ranking (a key of `Features.rankings`, or "distances"), the convention and
-        the signature.
-    rank1, mAP : float
-        In [0, 1]; mAP may be NaN.
     match : {"rounded", "truncated", "another protocol", "no"}
         How the printed digits follow from the numbers, the worse of the two. Of a figure whose
         protocol is known, the same digits by another protocol are no match.
     difference : float
         The larger of the differences to the printed figures, in points of percent.
+    Rank_1, mAP : float
+        In [0, 1]; mAP may be NaN.
+    ways : tuple of Way
+        Each has the ranking (a key of `Features.rankings`, or "distances"), the convention and
+        the signature.
     others : dict of str to float
         What the figure has besides, by measure.
     """
 
-    ways: tuple[Way, ...]
-    rank1: float
-    mAP: float
     match: str
     difference: float
-    others: dict[str, float] = field(default_factory=dict)
+    Rank_1: Share
+    mAP: Share
+    ways: tuple[Way, ...]
+    others: dict[str, float]
 
     def numbers(self) -> dict[str, float]:
         """Return its numbers by the names of measures."""
-        return {"Rank-1": self.rank1, "mAP": self.mAP, **self.others}
+        return {"Rank-1": self.Rank_1, "mAP": self.mAP, **self.others}
 
 
 class Closest(NamedTuple):
@@ -250,33 +252,31 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
     return answers
 
 
-def with_search(answers: Sequence[Validation], trials: Trials,
-                always: bool = False) -> list[Validation]:
+def is_searched(answers: Iterable[Validation], search: bool | None) -> bool:
+    """Return whether variations are tried: by default, where no convention gives some figure."""
+    return search or search is None and not all(answer.reproduced for answer in answers)
+
+
+def search_file(data: ResultFile, answers: Sequence[Validation],
+                conventions: Sequence[Convention] | None = None, *, depth: int = 1,
+                always: bool = False, max_memory: int | str | None = None,
+                progress: Progress | None = None, partial: bool = False) -> list[Validation]:
     """Return the answers, with what a search found of those that no convention reproduces.
 
-    `always`: of all of them. What a convention gives by itself is no way.
+    `always`: of all of them. What a convention gives by itself is no way. `partial`: Ctrl-C ends
+    the search, and what was tried until then is the answer.
     """
+    trials = Trials(tuple(dict.fromkeys(
+        name for answer in answers for name in answer.figure.numbers())))
+    records = quick_conventions(data) if conventions is None else conventions
+    with suppress(KeyboardInterrupt) if partial else nullcontext():
+        run_search(data, records, trials, depth=depth, max_memory=max_memory, progress=progress)
     plain = {way: candidate.numbers() for answer in answers for candidate in answer.candidates
              for way in ((way.features, way.convention) for way in candidate.ways)}
     new = trials.other_than(plain)
     return [replace(answer, search=searched(new, answer.figure, [
         counts.n_query for counts in answer.hit_counts] or [1]))
             if always or not answer.reproduced else answer for answer in answers]
-
-
-def search_file(data: ResultFile, answers: Sequence[Validation], trials: Trials,
-                conventions: Sequence[Convention] | None = None, *, depth: int = 1,
-                always: bool = False, max_memory: int | str | None = None,
-                progress: Progress | None = None) -> list[Validation]:
-    """Search for the figures that no convention reproduces; `always`: for all of them.
-
-    `trials` has what was tried if the search is interrupted: `with_search` takes it.
-    """
-    if not always and all(answer.reproduced for answer in answers):
-        return list(answers)
-    records = quick_conventions(data) if conventions is None else conventions
-    run_search(data, records, trials, depth=depth, max_memory=max_memory, progress=progress)
-    return with_search(answers, trials, always)
 
 
 def quick_conventions(data: ResultFile) -> list[Convention]:
@@ -338,11 +338,11 @@ def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
     every = [_candidate(dict(zip(names, map(float, values))), tuple(ways), figure)
              for values, ways in numbers.items()]
     if protocol:
-        own = [(one.rank1, one.mAP) for one in every
+        own = [(one.Rank_1, one.mAP) for one in every
                if any(way.convention == protocol for way in one.ways)]
         # Toolboxes with the protocol's rule may compute it in another order, or in float32.
         every = [one if one.match == "no" or any(np.allclose(
-            (one.rank1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
+            (one.Rank_1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
             else replace(one, match="another protocol") for one in every]
     return tuple(sorted(
         every, key=lambda candidate: (order.index(candidate.match), candidate.difference)))
@@ -365,8 +365,8 @@ def _candidate(numbers: dict[str, float], ways: tuple[Way, ...], figure: Figure)
     matches = {agreement(value, printed) for value, printed in pairs}
     match = next(name for name in ("no", "truncated", "rounded") if name in matches)
     differences = [abs(100 * value - float(printed)) for value, printed in pairs]
-    return Candidate(ways, numbers["Rank-1"], numbers["mAP"], match,
-                     np.inf if np.isnan(differences).any() else max(differences),
+    return Candidate(match, np.inf if np.isnan(differences).any() else max(differences),
+                     numbers["Rank-1"], numbers["mAP"], ways,
                      {name: numbers[name] for name, _ in figure.others})
 
 
@@ -489,7 +489,7 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
     figure, records = parse_figure(published), None if chosen is None else find_conventions(chosen)
     check_count(search_depth, "search_depth", 1, 2, "pairs")
     answers = validate_file(data, [figure], records, max_memory=max_memory, progress=progress)
-    if search is not False:
-        answers = search_file(data, answers, Trials(tuple(figure.numbers())), records,
-                              depth=search_depth, always=bool(search), max_memory=max_memory)
+    if is_searched(answers, search):
+        answers = search_file(data, answers, records, depth=search_depth, always=bool(search),
+                              max_memory=max_memory)
     return answers[0]

@@ -86,7 +86,7 @@ class Search(Value):
 
     tried: int
     different: int
-    by_accident: float
+    by_accident: Share
     ways: tuple[FoundWay, ...]
     left_out: dict[str, str]
     not_tried: tuple[str, ...] = ()

@@ -2,24 +2,39 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from reid_ref.analysis.compare import compare_systems
 from reid_ref.analysis.compare.answer import Compared
-from reid_ref.arrays import ComparisonWarning, InputError, warn
-from reid_ref.commands.compare.show import as_csv, as_table, as_text, benchmarks
-from reid_ref.console import options as common, systems
-from reid_ref.console.answers import show_answer
-from reid_ref.console.files import naming_errors
+from reid_ref.arrays import ComparisonWarning, InputError, each_warning_once, warn
+from reid_ref.commands.compare import show
+from reid_ref.commands.compare.show import benchmarks
+from reid_ref.console import confidence, files as ranked_lists, options as common, protocols
+from reid_ref.console import systems
+from reid_ref.console.answers import FORMATS, show_answer
 from reid_ref.console.request import Request, option
-from reid_ref.console.systems import Read
+from reid_ref.console.terminal import phase
 from reid_ref.datasets.fingerprints import FINGERPRINTS
-from reid_ref.result.systems import warn_copies
+from reid_ref.measures import measure_names
+from reid_ref.result import Result
+from reid_ref.result.systems import METRICS, warn_copies
+from reid_ref.statistics.units import RESAMPLES
+
+FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
+         "lists, with --labels; or .json files that reid-ref evaluate --save wrote, which need "
+         "no features.")
+
+
+class Read(NamedTuple):
+    """A result, and the file that it is from."""
+
+    file: str
+    result: Result
+
 
 #: The results of each system on one benchmark; several of one system are its runs.
 OnBenchmark = dict[str, list[Read]]
@@ -56,69 +71,83 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command, words="a file, a folder of saved results, or NAME=FILE[,FILE...]; "
                                     "the first is the baseline", metavar="SYSTEM")
     CompareRequest.add(command, "--all-pairs", "--paired-seeds", "--underline")
-    systems.add(command)
+    command.epilog = " ".join(filter(None, (FILES, command.epilog)))
+    # Of distances; there is the usual one alone.
+    command.add_argument("--metric", metavar="NAME", help=argparse.SUPPRESS)
+    command.add_argument("--measure", metavar="NAME[,NAME]", default=",".join(METRICS),
+                         help=f"{measure_names()}, k a number (default: {','.join(METRICS)})")
+    Request.add(command, "--convention", "--set", "--normalize", "--index-lists", "--max-memory",
+                "--threads", "--name", formats=FORMATS)
+    protocols.add(command)
+    ranked_lists.add(command)
+    Request.add(command, *confidence.OF_TESTS)
 
 
 def run(request: CompareRequest) -> None:
-    metrics, options = systems.metrics_and_options(request)
+    if len(request.files) < 2:
+        raise InputError("FILE", "at least 2", len(request.files), "reid-ref evaluate shows one")
+    if request.metric is not None:
+        raise InputError("--metric", "--measure for the numbers to print, such as --measure "
+                         "mAP,Rank-1", f"--metric {request.metric}, which elsewhere is the "
+                         "distance between features", "there is no choice of distances here")
+    metrics, options = common.named(request), confidence.read_options(request)
     options |= {"resamples": request.resamples, "all_pairs": request.all_pairs,
                 "paired_seeds": request.paired_seeds}
-    every = by_benchmark(systems.read_systems(request))
+    every = by_benchmark(read_systems(request))
     several = len(every) > 1
     answers = {name: compared(name if several else "", on_benchmark, metrics, **options)
                for name, on_benchmark in every.items()}
-    if several:
-        main = benchmarks.MainTable(answers)
-        show_answer(request.format, json=lambda: main, table=lambda: benchmarks.as_text(main),
-                    csv=lambda: benchmarks.as_csv(main),
-                    paper=lambda: benchmarks.as_table(main, request.underline))
-        return
-    answer, = answers.values()
-    signatures = answer.signatures
-    show_answer(request.format, json=lambda: answer, table=lambda: as_text(answer, signatures),
-                csv=lambda: as_csv(answer, signatures),
-                paper=lambda: as_table(answer, signatures, request.underline))
+    answer: Any = benchmarks.MainTable(answers) if several else next(iter(answers.values()))
+    pages: Any = benchmarks if several else show
+    show_answer(request.format, json=lambda: answer, table=lambda: pages.as_text(answer),
+                csv=lambda: pages.as_csv(answer),
+                paper=lambda: pages.as_table(answer, request.underline))
 
 
-def by_benchmark(systems: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
+def read_systems(request: Request) -> dict[str, list[Read]]:
+    """Read the files of every system; evaluate those that are no saved results."""
+    every = systems.systems_of(request, protocols.check_part(request))
+    convention = common.one_convention(request, ", since systems are compared under one")
+    how, results = common.how(request, [convention]), dict[str, list[Read]]()
+    with each_warning_once():  # seeds of one system have the same labels
+        for given in every:
+            with given.opened():
+                result, = given.results(how).values()
+                results.setdefault(given.name, []).append(Read(given.files[0], result))
+    phase(f"tests and intervals from {request.resamples or RESAMPLES:,} resamples")
+    return results
+
+
+def by_benchmark(results: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
     """Return the results of each benchmark, by the name of the system, with its runs.
 
     Systems of one file each are on one benchmark. If a system has several results on one, a
     benchmark of a single system is refused: files of other queries are no seeds.
     """
-    if all(len(results) == 1 for results in systems.values()):
-        return {"": dict(systems)}
+    if all(len(runs) == 1 for runs in results.values()):
+        return {"": dict(results)}
     benchmarks: dict[str, OnBenchmark] = {}
-    for name, results in systems.items():
-        for one in results:
+    for name, runs in results.items():
+        for one in runs:
             benchmarks.setdefault(_benchmark(one, benchmarks), {}).setdefault(name, []).append(one)
-    first = next(iter(systems))
+    first = next(iter(results))
     seeds = any(len(runs) > 1 for each in benchmarks.values() for runs in each.values())
     for benchmark, on_benchmark in benchmarks.items():
-        lacking = [name for name in systems if name not in on_benchmark]
+        lacking = [name for name in results if name not in on_benchmark]
         if seeds and len(on_benchmark) == 1:
             (name, runs), = on_benchmark.items()
             raise InputError(name, "files of queries that another system has, too",
                              f"{', '.join(run.file for run in runs)} on {benchmark}, which "
                              f"{', '.join(lacking)} lacks", "leave it out, or name the others")
         if seeds:
-            _check_files(on_benchmark)
+            systems.check_seeds((name, run.file) for name, runs in on_benchmark.items()
+                                for run in runs)
         if first not in on_benchmark:
             raise InputError(first, f"a result on {benchmark}, since the other systems are "
                              "compared with the first", "none", "name another system first")
         if lacking:
             warn(f"{', '.join(lacking)}: no result on {benchmark}", ComparisonWarning)
     return benchmarks
-
-
-def _check_files(on_benchmark: OnBenchmark) -> None:
-    """Refuse a file that is a seed of two systems."""
-    seen = set[str]()
-    for name, runs in on_benchmark.items():
-        for run in runs:
-            if os.path.realpath(run.file) in seen:
-                raise systems.same_seed(name, run.file)
-            seen.add(os.path.realpath(run.file))
 
 
 def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:
@@ -146,7 +175,7 @@ def compared(benchmark: str, systems: OnBenchmark, metrics: list[str],
     """Compare systems on one benchmark; several results of one system are its seeds."""
     by_name = {name: [run.result for run in runs] for name, runs in systems.items()}
     files = [run.file for runs in systems.values() for run in runs]
-    with naming_errors(benchmark, files) if benchmark else nullcontext():
+    with ranked_lists.naming_errors(benchmark, files) if benchmark else nullcontext():
         warn_copies({name: {run.file: run.result for run in runs}
                      for name, runs in systems.items()})
         answer = compare_systems(by_name, metrics, **options)

@@ -4,41 +4,37 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import BenchmarkWarning, ConventionWarning, InputError, UnreadWarning, warn
+from reid_ref.arrays import (
+    BenchmarkWarning, ConventionWarning, InputError, UnreadWarning, check_count, warn)
 from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
-    Details, Evaluations, Method, PairMatrices, at_rows, evaluated, group_rows, intervals_of,
-    pair_matrices, rows_of, worst_rows)
-from reid_ref.commands.evaluate.request import (
-    MEANS, EvaluateRequest, Plan, files_of_ranking, plan_of)
+    AtRow, Details, Evaluations, Method, evaluated, groups_of, intervals_of, rows_of, worst_rows)
 from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
-from reid_ref.console.confidence import Intervals
 from reid_ref.console.given import Given, given_of
-from reid_ref.console.request import SEVERAL, Request
+from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, Request, option
 from reid_ref.console.terminal import show
-from reid_ref.conventions import CONVENTIONS
-from reid_ref.datasets import Recognised, recognise
+from reid_ref.conventions import find_convention, lacking_cameras
+from reid_ref.datasets import recognise
 from reid_ref.datasets.benchmarks import unlike_market
-from reid_ref.disk import whole_files
-from reid_ref.evaluation.camera_pairs import camera_pairs_of
+from reid_ref.disk import check_targets, is_direct, is_json, is_packed, whole_files
 from reid_ref.evaluation.how import How
-from reid_ref.evaluation.rank_lists import worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.trec import write_ranking
-from reid_ref.measures import printed
-from reid_ref.protocols import ProtocolResult
+from reid_ref.measures import RANKS, printed
+from reid_ref.protocols import Protocol, ProtocolResult
 from reid_ref.result import Result
 from reid_ref.result.systems import METRICS
 from reid_ref.text import percent
+from reid_ref.text.numbers import numbers, whole
 
 #: Columns that no convention counts by, and what that means.
 NOT_COUNTED = {
@@ -49,8 +45,46 @@ NOT_COUNTED = {
     "frame": "neighbouring frames count"}
 #: The convention whose number is named beside that of matlab on labels unlike Market-1501's.
 OTHER = "fast-reid"
+#: Options that write a file, and how its name may end.
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {
+    "--save": (".json", ".json.gz", ".run"), "--per-query": (".csv", ".json")}
 #: Remedy where a ranking cannot be written.
 KEPT = "--save NAME.json keeps the result"
+
+#: The formats that have room for details.
+_DETAILED = {"format": ("table", "json")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateRequest(gates.GateRequest):
+    """What the command line requests."""
+
+    mean: str | None = option(
+        "--mean", not_of=(CONVENTIONS,), choices=tuple(means.MEANS),
+        help="also the mean of several results, its spread and its interval: of training runs on "
+             "the same queries, or of splits, such as trials, which have their own; of mAP and "
+             "Rank-1, or of --measure")
+    per_query: str | None = option(
+        "--per-query", **OF_ONE, metavar="FILE",
+        help="write one line per query to FILE, named .csv or .json")
+    save: str | None = option(
+        "--save", **OF_ONE, metavar="FILE",
+        help="write the whole result to FILE, named .json, or .json.gz to pack it, which this and "
+             "other commands read as they read a result file; or the ranking to NAME.run, and who "
+             "is good to NAME.qrels, the files of trec_eval")
+    at: list[int] | None = option(
+        "--at", **OF_ONE, only=_DETAILED, metavar="K[,K]", type=numbers,
+        help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
+    worst: int | None = option(
+        "--worst", not_of=(SEVERAL, CONVENTIONS, LISTS), without=OF_ONE["without"],
+        only=_DETAILED, type=whole, metavar="N",
+        help="also the N queries of lowest AP, each with its nearest wrong image")
+    by: list[str] | None = option(
+        "--by", **OF_ONE, only=_DETAILED, action="append",
+        choices=("identity", "camera", "camera-pair"),
+        help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
+             "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
+             "the gallery; may be given again")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -87,23 +121,104 @@ def run(request: EvaluateRequest) -> int:
         request.check(SEVERAL, "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}",
                       "evaluate each in a call of its own")
-    answers = []
+    methods, more, status, ranking = list[Method](), Details(), 0, ""
     for given in given_of(request, groups, plan.protocol, later=True):
         with given.opened():
-            answers.append(_evaluated(request, plan, several, given))
-    findings = [finding for answer in answers for finding in answer.findings]
-    status = answers[0].status or gates.of_findings(request, findings)
-    methods = [answer.method for answer in answers]
-    for answer in answers:
-        plan.left_out.update(answer.left_out)
+            method = _evaluated(request, plan, given)
+            result = next(iter(method.results.values()))
+            how = replace(plan.how, conventions=(result.convention,))
+            if not several:
+                status = gates.status(request, plan.gates, result)
+                more = _details(request, plan, given, result, how)
+            if not request.mean:
+                results, intervals = confidence.results_with_intervals(
+                    method.results, plan.measures, plan.intervals)
+                method = method._replace(results=results, intervals=intervals)
+            methods.append(method)
+            if not several:
+                ranking = _write(request, plan, given, result, how)
+    status = status or gates.of_findings(
+        request, [finding for method in methods for finding in method.findings])
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
     else:
-        more = answers[0].more
-        _print(request, _shape(request, plan, methods, more, several), more)
-        if request.format == "table" and answers[0].ranking:
-            show(f"\n{answers[0].ranking}")
+        show_answer(request.format, **_writers(request, plan, methods, more, several))
+        if request.format == "table" and more != Details():
+            show(tables.details(more, plan.named))
+        if request.format == "table" and ranking:
+            show(f"\n{ranking}")
     return status
+
+
+class Plan(NamedTuple):
+    """What is requested, read from the options before the work.
+
+    Parameters
+    ----------
+    how : How
+    every : bool
+        Whether all conventions are requested.
+    left_out : dict of str to str
+        Those of them that are not tried, and why.
+    intervals : dict or None
+        Options of intervals.
+    gates : Gates
+    protocol : Protocol or None
+    named, measures : list of str
+        What --measure names; that, or else what papers print.
+    length : int or None
+        Of the CMC curve in JSON.
+    """
+
+    how: How
+    every: bool
+    left_out: dict[str, str]
+    intervals: dict[str, Any] | None
+    gates: gates.Gates
+    protocol: Protocol | None
+    named: list[str]
+    measures: list[str]
+    length: int | None
+
+
+def plan_of(request: EvaluateRequest) -> Plan:
+    """Return what is requested; what is wrong, or does not go together, is known before the work.
+    """
+    length, named = common.cmc_length(request), common.named(request)
+    of_one = request.unfit(CONVENTIONS)  # options about one result of one convention
+    protocol = protocols.check_part(request) if of_one else protocols.requested_protocol(request)
+    how, left_out = common.requested(request)
+    if (n := len(how.conventions)) > 1:
+        request.check(CONVENTIONS, "one convention", f"{n}", "name one")
+    if request.worst is not None:
+        check_count(request.worst, "--worst")
+    _check_written(request)
+    intervals = confidence.interval_options(request, always=request.mean is not None)
+    measures = named or printed(request.ranks or RANKS)
+    return Plan(how, left_out is not None, left_out or {}, intervals, gates.read_gates(request),
+                protocol, named, measures, length)
+
+
+def files_of_ranking(name: str | None) -> tuple[str, ...]:
+    """Return the names of qrels and run; nothing of a name for another file."""
+    if name is None or Path(name).suffix.lower() != ".run":
+        return ()
+    return str(Path(name).with_suffix(".qrels")), name
+
+
+def _check_written(request: EvaluateRequest) -> None:
+    """Refuse, before any work, a file that could not be written as its option says."""
+    written = {flag: name for flag, name in (
+        ("--save", request.save), ("--per-query", request.per_query)) if name is not None}
+    for flag, name in written.items():
+        suffix, suffixes = Path(name).suffix.lower(), _SUFFIXES[flag]
+        if is_json(name) and is_packed(name):
+            suffix = ".json.gz"
+        if suffix not in suffixes and not (suffix == "" and is_direct(name)):
+            *others, last = suffixes
+            ends = f"{', '.join(others)} or {last}" if others else last
+            raise InputError(flag, f"a name that ends in {ends}", name)
+    check_targets(*files_of_ranking(request.save)[:1], *written.values())
 
 
 def _groups(request: EvaluateRequest, plan: Plan) -> list[list[Path]]:
@@ -134,149 +249,98 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
         warn(f"{column}: not used, {NOT_COUNTED[column]}", UnreadWarning)
 
 
-class FileAnswer(NamedTuple):
-    """What is known of one result; `status` is the exit code of its gates.
-
-    `left_out`: conventions that its labels do not suffice for, and why.
-    """
-
-    method: Method
-    findings: gates.Findings
-    more: Details
-    status: int
-    ranking: str
-    left_out: dict[str, str]
-
-
-def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given) -> FileAnswer:
-    """Return what is known of one result; write what is requested of it."""
-    _check_data(request, given)
-    findings, results, benchmark, left_out = (
-        _of_data(request, plan, given) if given.has_data else
-        ([], given.results(plan.how), None, {}))
-    also, read_as = ((results.also, results.layout) if isinstance(results, ProtocolResult)
-                     else (None, ""))
-    common.check_measures(request, results.values())
-    result, more, status, ranking = next(iter(results.values())), Details(), 0, ""
-    layout, sizes = given.layout_and_sizes(result)
-    how = replace(plan.how, conventions=(result.convention,))
-    if not several:
-        status = gates.status(request, plan.gates, result)
-        more = _details(request, given, result, how)
-    intervals = None
-    if not request.mean:
-        results, intervals = confidence.results_with_intervals(request, results, plan.intervals)
-    if not several:
-        ranking = _write(request, given, result, how)
-    return FileAnswer(Method(given.name, given.files, layout, sizes, benchmark, dict(results),
-                             intervals, also, read_as),
-                      findings, more, status, ranking, left_out)
-
-
-def _check_data(request: EvaluateRequest, given: Given) -> None:
-    """Refuse what a saved result, parts of a protocol or ranked lists are not enough for."""
+def _evaluated(request: EvaluateRequest, plan: Plan, given: Given) -> Method:
+    """Return the results of what is given; refuse what it is not enough for."""
     if "camera-pair" in (request.by or ()):
         given.data_for("--by camera-pair")
     if files_of_ranking(request.save):
         given.data_for("--save", KEPT)
+    results, findings = (_of_data(request, plan, given) if given.has_data else
+                         (given.results(plan.how), []))
+    common.check_measures(plan.named, results.values())
+    layout, sizes = given.layout_and_sizes(next(iter(results.values())))
+    benchmark = recognise(given.data.query, given.data.gallery) if given.has_data else None
+    method = Method(given.name, given.files, layout, sizes, benchmark, results, findings)
+    return method if not isinstance(results, ProtocolResult) else method._replace(
+        results=dict(results), also=results.also, read_as=results.layout)
 
 
-def _of_data(request: EvaluateRequest, plan: Plan, given: Given,
-             ) -> tuple[gates.Findings, Mapping[str, Result], Recognised | None, dict[str, str]]:
-    """Evaluate data; return what the doctor finds, the results, the benchmark that they are of,
-    and of all conventions those that the labels do not suffice for.
+def _of_data(request: EvaluateRequest, plan: Plan,
+             given: Given) -> tuple[Mapping[str, Result], gates.Findings]:
+    """Evaluate data; return the results, and what the doctor finds.
 
     By default, labels that are unlike Market's are evaluated under `OTHER` as well, for a warning.
     """
     data = given.data
-    conventions, left_out = common.that_apply(request, plan.how.conventions, data.query)
+    conventions = plan.how.conventions
+    if plan.every:
+        plan.left_out.update(lacking := lacking_cameras(conventions, data.query))
+        conventions = tuple(each for each in conventions if each.name not in lacking)
     unlike = (request.convention is None and not request.choices
               and unlike_market(data.query, data.gallery))
     results = given.results(replace(plan.how, conventions=(
-        *conventions, *([CONVENTIONS[OTHER]] if unlike else []))))
-    findings = gates.examine(request, data, plan.how.conventions)
+        *conventions, *([find_convention(OTHER)] if unlike else []))))
+    findings = gates.examine(data, plan.how)
     _warn_of(request, data, results)
-    results = dict(list(results.items())[:len(conventions)])
-    return findings, results, recognise(data.query, data.gallery), left_out
+    return dict(list(results.items())[:len(conventions)]), findings
 
 
-class Shape(NamedTuple):
-    """How results are shown: as JSON, as a screen, and as rows of CSV and of papers."""
-
-    json: Callable[[], Any]
-    text: Callable[[], str]
-    by_name: Mapping[str, Result]
-    intervals: Intervals
-
-
-def _shape(request: EvaluateRequest, plan: Plan, methods: list[Method], more: Details,
-           several: bool) -> Shape:
-    """Return the shape of parts of a protocol, of several results, of one by convention, of one.
+def _writers(request: EvaluateRequest, plan: Plan, methods: list[Method], more: Details,
+             several: bool) -> dict[str, Callable[[], Any]]:
+    """Return what makes JSON, the screen, CSV and tables for papers: of the parts of a protocol,
+    of several results, of one by convention, of one.
     """
-    first, of_rows = methods[0], (rows_of(methods), intervals_of(methods))
-    named, measures = common.named(request), common.measures(request)
-    length, protocol, left_out = common.cmc_length(request), plan.protocol, plan.left_out
-    values = partial(evaluated, methods, length, more, named)
+    first, protocol, named, measures = methods[0], plan.protocol, plan.named, plan.measures
+    left_out, by_name, intervals = plan.left_out, rows_of(methods), intervals_of(methods)
+    values = partial(evaluated, methods, plan.length, more, named)
+    as_json: Callable[[], Any] = lambda: Evaluations(values(), left_out)
+    if protocol is not None or not several and (len(first.results) > 1 or left_out):
+        by_name, intervals = dict(first.results), first.intervals
 
     if protocol is not None:
         chosen = protocols.chosen(protocol, request, all(
-            "metric" in result.signature for result in first.results.values()))
-        return Shape(lambda: parts.as_answer(protocol, first, length, more, chosen, named),
-                     lambda: parts.as_text(protocol, first, measures, chosen),
-                     first.results, first.intervals)
-    if several:
-        return Shape(lambda: Evaluations(values(), left_out),
-                     lambda: tables.by_method(methods, left_out, measures), *of_rows)
-    if len(first.results) > 1 or left_out:
-        return Shape(lambda: Evaluations(values(), left_out),
-                     lambda: tables.by_convention(
-                         first, left_out, common.measures(request, (1, 5, 10))),
-                     first.results, first.intervals)
-    return Shape(lambda: values()[0], lambda: tables.one_result(first, measures), *of_rows)
-
-
-def _print(request: EvaluateRequest, shape: Shape, more: Details) -> None:
-    measures, by_name, intervals = common.measures(request), shape.by_name, shape.intervals
-    show_answer(request.format, json=shape.json, table=shape.text,
-                csv=lambda: rows.as_csv(by_name, measures=measures, intervals=intervals),
-                paper=lambda: rows.table(by_name, measures=measures, intervals=intervals))
-    if request.format == "table" and more != Details():
-        show(tables.details(more, common.named(request)))
+            "metric" in result.signature for result in by_name.values()))
+        as_json = partial(parts.as_answer, protocol, first, plan.length, more, chosen, named)
+        text = partial(parts.as_text, protocol, first, measures, chosen)
+    elif several:
+        text = partial(tables.by_method, methods, left_out, measures)
+    elif len(first.results) > 1 or left_out:
+        text = partial(tables.by_convention, first, left_out,
+                       named or printed(request.ranks or (1, 5, 10)))
+    else:
+        as_json, text = (lambda: values()[0]), partial(tables.one_result, first, measures)
+    return {"json": as_json, "table": text,
+            "csv": partial(rows.as_csv, by_name, measures=measures, intervals=intervals),
+            "paper": partial(rows.table, by_name, measures=measures, intervals=intervals)}
 
 
 def _print_mean(request: EvaluateRequest, plan: Plan, of: str,
                 results: Mapping[str, Result]) -> None:
     """Print the numbers of each result, and their mean, spread and interval."""
-    measures = common.named(request) or (printed(request.ranks) if request.ranks else METRICS)
-    answer = MEANS[of](results, measures, **plan.intervals or {})
+    measures = plan.named or (printed(request.ranks) if request.ranks else METRICS)
+    mean = means.MEANS[of]
+    answer = mean.of(results, measures, **plan.intervals or {})
     signatures = {name: str(result.signature) for name, result in results.items()}
-    shown = answer, signatures, means.WORDS[of]
+    shown = answer, signatures, mean
     show_answer(request.format, json=lambda: means.MeanAnswer(request.files, answer, signatures),
                 table=lambda: means.as_text(*shown), csv=lambda: means.as_csv(*shown),
                 paper=lambda: means.as_table(*shown))
 
 
-def _details(request: EvaluateRequest, given: Given, result: Result, how: How) -> Details:
+def _details(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
+             how: How) -> Details:
     """Return what --at, --worst and --by request."""
-    worst, measures = None, common.named(request)
-    if request.worst is not None:
-        queries = worst_queries(result, request.worst)
-        worst = worst_rows(result, dict(zip(queries.tolist(), given.nearest_wrong(queries, how))),
-                           measures)
     return Details(
-        at=None if request.at is None else at_rows(result, request.at), worst=worst,
+        at=None if request.at is None else [AtRow(*(getattr(at, name) for name in AtRow._fields))
+                                            for at in map(result.at, request.at)],
+        worst=None if request.worst is None else worst_rows(result, given, how, request.worst,
+                                                            plan.named),
         by=None if request.by is None else {
-            by: _pairs(given.data, how) if by == "camera-pair" else
-            group_rows(result, by, measures) for by in dict.fromkeys(request.by)})
+            by: groups_of(result, given, how, by, plan.named) for by in dict.fromkeys(request.by)})
 
 
-def _pairs(data: ResultFile, how: How) -> PairMatrices:
-    """Return the numbers of pairs of cameras, by the distances of the result."""
-    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, "plain",
-                                         replace(how, lists=None)))
-
-
-def _write(request: EvaluateRequest, given: Given, result: Result, how: How) -> str:
+def _write(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
+           how: How) -> str:
     """Write the files of --save and --per-query, where they are requested.
 
     Return what is in the files of trec_eval, and how it reads them; empty without them.
@@ -296,9 +360,8 @@ def _write(request: EvaluateRequest, given: Given, result: Result, how: How) -> 
         result.save(request.save)
     if request.per_query is None:
         return ranking
-    measures = common.named(request)
-    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, measures)}, indent=1)
-            + "\n" if is_json else rows.per_query_csv(result, measures))
+    text = (json.dumps({"schema": SCHEMA, **rows.per_query_json(result, plan.named)}, indent=1)
+            + "\n" if is_json else rows.per_query_csv(result, plan.named))
     with whole_files(request.per_query) as (file,):
         file.write(text)
     return ranking

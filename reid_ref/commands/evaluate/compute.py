@@ -2,16 +2,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy import ma
 
+from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.console.answers import Origin, dataset_of
+from reid_ref.console.given import Given, Image
 from reid_ref.datasets import Recognised
-from reid_ref.evaluation.camera_pairs import CameraPairs
+from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
 from reid_ref.evaluation.groups import BY_DEFAULT, by_group
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.rank_lists import worst_queries
 from reid_ref.measures import COLUMNS, measure
 from reid_ref.protocols.result import Also
 from reid_ref.result import Result, in_mean
@@ -35,8 +39,10 @@ class Method(NamedTuple):
         As reports show them.
     benchmark : Recognised or None
         The benchmark that its labels are of.
-    results : dict of str to Result
+    results : mapping of str to Result
         By convention.
+    findings : sequence of Finding
+        What the doctor finds.
     intervals : dict of str to dict of str to Interval, or None
         By convention and metric.
     also : Also, optional
@@ -50,7 +56,8 @@ class Method(NamedTuple):
     layout: str
     sizes: str
     benchmark: Recognised | None
-    results: dict[str, Result]
+    results: Mapping[str, Result]
+    findings: Sequence[Finding] = ()
     intervals: dict[str, dict[str, Interval]] | None = None
     also: Also | None = None
     read_as: str = ""
@@ -81,14 +88,6 @@ class AtRow(NamedTuple):
     precision: Share
     recall: Share
     mAP: Share
-
-
-class Image(NamedTuple):
-    """A gallery image, by its number from 0; without cameras, `camera` is null."""
-
-    image: int
-    identity: int
-    camera: int | None
 
 
 @dataclass(frozen=True)
@@ -213,23 +212,6 @@ def extra_columns(measures: Iterable[str]) -> list[str]:
     return [name for name in measures if not measure(name).column]
 
 
-def at_rows(result: Result, ranks: Iterable[int]) -> list[AtRow]:
-    """Return the numbers at each k."""
-    every = map(result.at, ranks)
-    return [AtRow(at.k, at.accuracy, at.precision, at.recall, at.mAP) for at in every]
-
-
-def worst_rows(result: Result, wrong: Mapping[int, tuple[int, int, int | None] | None],
-               measures: Iterable[str] = ()) -> list[WorstRow]:
-    """Return the rows of the queries in `wrong`, with their nearest wrong images.
-
-    `wrong`: number, identity and camera of each query's image.
-    """
-    rows = query_rows(result, measures)
-    return [WorstRow(**vars(rows[query]), nearest_wrong=image and Image(*image))
-            for query, image in wrong.items()]
-
-
 def group_rows(result: Result, by: str, measures: Sequence[str] = ()) -> list[GroupRow]:
     """Return the numbers of each group; identities by mAP, the lowest first, cameras by number."""
     groups, rows = by_group(result, by=by, measures=measures), list[GroupRow]()
@@ -249,3 +231,21 @@ def pair_matrices(pairs: CameraPairs) -> PairMatrices:
         {"Rank-1": pairs.rank1_matrix.tolist(), "mAP": pairs.ap_matrix.tolist()},
         {"Rank-1": pairs.rank1_count.tolist(), "mAP": pairs.ap_count.tolist()},
         str(pairs.signature))
+
+
+def worst_rows(result: Result, given: Given, how: How, count: int,
+               measures: Iterable[str] = ()) -> list[WorstRow]:
+    """Return the queries of lowest AP, with their nearest wrong images."""
+    queries, rows = worst_queries(result, count), query_rows(result, measures)
+    return [WorstRow(**vars(rows[query]), nearest_wrong=image)
+            for query, image in zip(queries.tolist(), given.nearest_wrong(queries, how))]
+
+
+def groups_of(result: Result, given: Given, how: How, by: str,
+              measures: Sequence[str] = ()) -> list[GroupRow] | PairMatrices:
+    """Return the numbers of each group, or of pairs of cameras by the distances of the result."""
+    if by != "camera-pair":
+        return group_rows(result, by, measures)
+    data = given.data
+    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, "plain",
+                                         replace(how, lists=None)))

@@ -14,12 +14,12 @@ from reid_ref.commands import gate as gates
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import Request, option
-from reid_ref.conventions import UNMATCHED, Convention, check_known, find_convention
+from reid_ref.conventions import UNMATCHED, check_known, find_convention
 from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.rank_lists import ListedImage, ranked_list
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.extensions import declared_names
-from reid_ref.labels import Labels, QueryLists, count_distractors
+from reid_ref.labels import Labels, count_distractors
 from reid_ref.measures import measure
 from reid_ref.result import Result, values_of
 from reid_ref.result.views import Means, means_of
@@ -60,24 +60,24 @@ def run(request: ExplainRequest) -> None:
     variation = as_variation(request.target)
     if variation is not None and request.query is not None:
         raise InputError("--query", "two conventions", f"--to {variation.name}", "leave it out")
+    if variation is None:  # the error of a name lists variations, too
+        check_known(request.target, "--to", [*VARIATIONS, *declared_names("variation")])
     conventions = common.with_choices(request, [find_convention(request.origin, "--from"), *(
-        [] if variation else [_target(request.target)])])
+        [] if variation else [find_convention(request.target, "--to")])])
     origin, target = conventions[0], variation or conventions[-1]
     named = common.named(request)
     data = common.read_files(request)
     if request.query is not None and not 0 <= request.query < len(data.query):
         raise InputError("--query", f"a number from 0 to {len(data.query) - 1}", request.query)
-    lists = common.read_lists(request, conventions)
-    how = common.how(request, [origin])
-    gates.examine(request, data, [origin] if variation else [origin, conventions[-1]],
-                  normalize=True)
+    how = common.how(request, conventions)
+    gates.examine(data, how, normalize=True)
     try:
         walk = explain(data, origin, target, metric=how.metric, normalize=how.normalize,
-                       lists=lists, max_memory=how.max_memory)
+                       lists=how.lists, max_memory=how.max_memory)
     except InputError as error:
         raise error.renamed({"target": "--to"}) from None
-    common.check_measures(request, [walk.start, *(step.result for step in walk.steps)])
-    listed = [] if request.query is None else _listed(data, request.query, how, walk, lists)
+    common.check_measures(named, [walk.start, *(step.result for step in walk.steps)])
+    listed = [] if request.query is None else _listed(data, request.query, how, walk)
     show_answer(
         request.format, table=lambda: as_text(
             walk, input_of(request.files, data), data.query, request.query, listed,
@@ -86,23 +86,17 @@ def run(request: ExplainRequest) -> None:
             walk, data.query, request.files, data.layout, request.query, listed, named))
 
 
-def _listed(data: ResultFile, query: int, how: How, walk: Explanation,
-            lists: QueryLists | None) -> list[ListedImage]:
+def _listed(data: ResultFile, query: int, how: How, walk: Explanation) -> list[ListedImage]:
     """Return the ranked list of a query, with its ranks under both conventions."""
-    both = data.input.among(replace(how, lists=lists, conventions=(
+    both = data.input.among(replace(how, conventions=(
         walk.start.convention, walk.end.convention)))
     one = slice(query, query + 1)
     asks, gallery = labels_to_rank(data.query, data.gallery, both.conventions)
     return ranked_list(
-        next(data.input.exact_rows(np.array([query]), how)), asks[one], gallery,
+        next(data.input.exact_rows(np.array([query]), replace(
+            how, conventions=how.conventions[:1]))), asks[one], gallery,
         list(both.conventions), lists=both.lists_of(one),
         distractors=count_distractors(data.query, data.gallery) > 0)
-
-
-def _target(name: str) -> Convention:
-    """Return the convention of a name; the error lists variations, too."""
-    check_known(name, "--to", [*VARIATIONS, *declared_names("variation")])
-    return find_convention(name, "--to")
 
 
 def as_text(walk: Explanation, given: Iterable[tuple[str, str]], query: Labels,

@@ -9,7 +9,7 @@ from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
 from reid_ref.console.files import add_images, files_per_result, image_names
-from reid_ref.console.given import Given, check_saved, given_of, given_of_one
+from reid_ref.console.given import given_of
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
@@ -90,26 +90,16 @@ def _read(request: ReportRequest, protocol: Protocol | None, options: Options,
     """Return what the first file of each result holds, and the results of its other seeds."""
     answers: dict[str, tuple[list[str], ResultFile | Result]] = {}
     seeds: dict[str, list[Result]] = {}
-    for given, of_seed in _given(request, protocol):
+    for given in (systems.systems_of(request, protocol) if systems.are_named(request) else
+                  given_of(request, files_per_result(request, request.files), protocol)):
         with given.opened():
-            if of_seed and given.name in answers:
+            if given.has_data and given.name not in answers:
+                answers[given.name] = given.files, given.data
+                continue
+            result, = given.results(options.how).values()
+            if given.name in answers:
                 answers[given.name][0].extend(given.files)
-                result, = given.results(options.how).values()
                 seeds.setdefault(given.name, []).append(result)
             else:
-                answers[given.name] = given.files, (
-                    given.data if given.has_data else
-                    next(iter(given.results(options.how).values())))
+                answers[given.name] = given.files, result
     return answers, seeds
-
-
-def _given(request: ReportRequest, protocol: Protocol | None) -> list[tuple[Given, bool]]:
-    """Return each result, and whether it is one of several seeds of its name."""
-    if not systems.are_named(request):
-        groups = files_per_result(request, request.files)
-        return [(given, False) for given in given_of(request, groups, protocol)]
-    named = systems.files_of_systems(request)
-    every = [given_of_one(request, name, [file], len(request.files) + len(files) == 2, protocol)
-             for name, files in named.items() for file in files]
-    check_saved(request, every)
-    return [(given, True) for given in every]

@@ -2,20 +2,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.validate import (
-    Validation, check_same_images, quick_conventions, search_file, validate_dataset,
-    validate_file, validate_protocol, warn_other_queries, with_search)
-from reid_ref.analysis.validate.figures import Figures, check_all
-from reid_ref.analysis.validate.search import Trials, n_passes
+    Validation, check_same_images, is_searched, search_file, validate_dataset, validate_file,
+    validate_protocol, warn_other_queries)
+from reid_ref.analysis.validate.figures import check_all
+from reid_ref.analysis.validate.search import n_passes
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
-    FigureVerdict, FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
+    FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
 from reid_ref.commands.validate.show.figures import as_list, as_page
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
@@ -95,10 +95,10 @@ class Question(NamedTuple):
         files = [text for text in published if text not in figures]
         return cls(request, figures, [*request.files, *files])
 
-    def is_only(self, option: str) -> bool:
-        """Whether this option alone is given, without a file or another figure."""
+    def is_only(self, *options: str) -> bool:
+        """Whether one of these alone is given, without a file or another figure."""
         given = self.request.given("--dataset", "--paper", "--published")
-        return not self.request.files and given == [option]
+        return not self.request.files and len(given) == 1 and given[0] in options
 
 
 class Shown(NamedTuple):
@@ -109,36 +109,23 @@ class Shown(NamedTuple):
     text: Callable[[], str]
 
 
-class Use(NamedTuple):
-    """A use of the command: whether it is meant, and its answer."""
-
-    is_meant: Callable[[Question], bool]
-    answer: Callable[[Question], Shown]
-
-
 def run(request: ValidateRequest) -> int:
     asked = Question.of(request)
-    shown = next(use for use in USES if use.is_meant(asked)).answer(asked)
+    shown = next(answer for is_meant, answer in USES if is_meant(asked))(asked)
     show_answer(request.format, json=shown.json, table=shown.text)
     return 0 if shown.good else 1
 
 
-def _key(asked: Question) -> Shown:
-    """Show a published figure in full."""
+def _built_in(asked: Question) -> Shown:
+    """Show a published figure in full, or list those of a benchmark."""
     _refuse_options_of_files(asked.request)
-    return _built_in([by_key(str(asked.request.paper))], as_page)
-
-
-def _list(asked: Question) -> Shown:
-    """List the published figures of a benchmark."""
-    _refuse_options_of_files(asked.request)
-    dataset = str(asked.request.dataset)
-    part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
-    return _built_in(find(part_of.name.partition(" ")[0] if part_of else dataset), as_list)
-
-
-def _built_in(published: Sequence[Published], as_text: Callable[[Figures], str]) -> Shown:
-    answer = check_all(published)
+    if asked.request.paper is not None:
+        answer, as_text = check_all([by_key(asked.request.paper)]), as_page
+    else:
+        dataset = str(asked.request.dataset)
+        part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
+        answer = check_all(find(part_of.name.partition(" ")[0] if part_of else dataset))
+        as_text = as_list
     return Shown(answer.possible, lambda: answer, lambda: as_text(answer))
 
 
@@ -149,11 +136,9 @@ def _table(asked: Question) -> Shown:
         raise InputError("FILE", "none with a table of figures, which are of benchmarks",
                          ", ".join(asked.files))
     _refuse_options_of_files(request)
-    pairs = []
-    for name, dataset, figure in read_figures(Path(asked.figures[0]), request.dataset):
-        answer = validate_dataset(dataset, figure)
-        pairs.append(figure_verdict(answer, name, FINGERPRINTS[dataset].name))
-    return _lines(pairs, all(pair.possible for pair in pairs))
+    rows = read_figures(Path(asked.figures[0]), request.dataset)
+    return _lines((name, FINGERPRINTS[dataset].name, validate_dataset(dataset, figure))
+                  for name, dataset, figure in rows)
 
 
 def _page(asked: Question) -> Shown:
@@ -171,8 +156,7 @@ def _page(asked: Question) -> Shown:
     if not named:
         raise InputError(path, "a table with Rank-k, mAP or mINP in its header", "none")
     answers, _ = _of_file(request, request.files, [figure for _, figure in named], None)
-    return _lines([figure_verdict(answer, name, None) for answer, (name, _) in zip(
-        answers, named)], all(answer.reproduced for answer in answers))
+    return _lines((name, None, answer) for (name, _), answer in zip(named, answers))
 
 
 def _file(asked: Question) -> Shown:
@@ -182,8 +166,7 @@ def _file(asked: Question) -> Shown:
         answers, data = _of_file(asked.request, asked.files, figures, paper)
     except InputError as error:  # the files may stand behind the figures
         raise error.renamed(names_of_arguments(asked.files)) from None
-    return _verdicts(asked, answers, paper, None, input_of(asked.files, data), data.layout,
-                     all(answer.reproduced for answer in answers))
+    return _verdicts(asked, answers, paper, None, input_of(asked.files, data), data.layout)
 
 
 def _benchmark(asked: Question) -> Shown:
@@ -196,7 +179,7 @@ def _benchmark(asked: Question) -> Shown:
     answers = [validate_dataset(dataset, figure) for figure in figures]
     counts = known_counts(FINGERPRINTS[dataset])
     return _verdicts(asked, answers, paper, FINGERPRINTS[dataset].name, [("input", counts)],
-                     counts, all(answer.possible for answer in answers))
+                     counts)
 
 
 def _figures(asked: Question) -> tuple[Published | None, list[Figure]]:
@@ -216,29 +199,31 @@ def _figures(asked: Question) -> tuple[Published | None, list[Figure]]:
 
 
 def _verdicts(asked: Question, answers: list[Validation], paper: Published | None,
-              dataset: str | None, heading: list[tuple[str, str]], layout: str,
-              good: bool) -> Shown:
-    """Show one figure in full, several a line each."""
+              dataset: str | None, heading: list[tuple[str, str]], layout: str) -> Shown:
+    """Show one figure in full, several a line each; well is possible, of a file reproduced."""
     if len(answers) > 1:
-        return _lines([figure_verdict(answer, "", dataset) for answer in answers], good)
+        return _lines(("", dataset, answer) for answer in answers)
     answer, = answers
-    return Shown(good, lambda: as_answer(answer, paper, asked.files, layout),
+    return Shown(answer.possible if dataset else answer.reproduced,
+                 lambda: as_answer(answer, paper, asked.files, layout),
                  lambda: as_table(answer, heading, paper, asked.files))
 
 
-def _lines(pairs: list[FigureVerdict], good: bool) -> Shown:
-    return Shown(good, lambda: FigureVerdicts(pairs), lambda: as_lines(pairs))
+def _lines(answers: Iterable[tuple[str, str | None, Validation]]) -> Shown:
+    """Show figures a line each, with the name and the benchmark of each."""
+    pairs = [figure_verdict(answer, name, dataset) for name, dataset, answer in answers]
+    return Shown(all(pair.possible if pair.dataset else pair.reproduced for pair in pairs),
+                 lambda: FigureVerdicts(pairs), lambda: as_lines(pairs))
 
 
-#: The first that is meant.
-USES = (
-    Use(lambda asked: asked.request.page is not None, _page),
-    Use(lambda asked: asked.is_only("--paper"), _key),
-    Use(lambda asked: asked.is_only("--dataset"), _list),
-    Use(lambda asked: asked.request.paper is None and any(
+#: Each use: whether it is meant, and its answer; the first is taken.
+USES: tuple[tuple[Callable[[Question], bool], Callable[[Question], Shown]], ...] = (
+    (lambda asked: asked.request.page is not None, _page),
+    (lambda asked: asked.is_only("--paper", "--dataset"), _built_in),
+    (lambda asked: asked.request.paper is None and any(
         text.endswith(".csv") for text in asked.figures[:1]), _table),
-    Use(lambda asked: asked.request.dataset is not None, _benchmark),
-    Use(lambda asked: True, _file))
+    (lambda asked: asked.request.dataset is not None, _benchmark),
+    (lambda asked: True, _file))
 
 
 def _refuse_options_of_files(request: ValidateRequest) -> None:
@@ -275,7 +260,8 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
     if paper is not None:
         warn_other_queries(paper, len(data.query))
     if not by_protocol:  # which ranks a selection of the images
-        gates.examine(request, data, conventions or CONVENTIONS.values(), normalize=True)
+        gates.examine(data, common.how(request, conventions or [*CONVENTIONS.values()]),
+                      normalize=True)
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
         progress = None if bar is None else bar.update
         if paper is not None and by_protocol:
@@ -285,7 +271,13 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
                                 label_minus_1="" if paper is None else paper.label_minus_1,
                                 protocol="" if paper is None else paper.protocol,
                                 max_memory=memory, progress=progress)
-    return _searched(request, with_multi_query(data, files), answers, conventions, memory), data
+    if is_searched(answers, request.search):
+        depth, varied = request.search_depth or 1, with_multi_query(data, files)
+        with common.progress_bar(n_passes(varied, depth), "searching") as bar:
+            answers = search_file(varied, answers, conventions, depth=depth,
+                                  always=bool(request.search), max_memory=memory,
+                                  progress=None if bar is None else bar.update, partial=True)
+    return answers, data
 
 
 def with_multi_query(data: ResultFile, files: list[str]) -> ResultFile:
@@ -293,22 +285,3 @@ def with_multi_query(data: ResultFile, files: list[str]) -> ResultFile:
     if "mquery_f" not in data.extra or len(files) != 1:
         return data
     return replace(data, multi_query=read_multi_query(files[0]))
-
-
-def _searched(request: ValidateRequest, data: ResultFile, answers: list[Validation],
-              conventions: list[Convention] | None, memory: int | None) -> list[Validation]:
-    """Return the answers with a search for what no convention gives; Ctrl-C ends it."""
-    always = bool(request.search)
-    if request.search is False or not always and all(each.reproduced for each in answers):
-        return answers
-    depth = request.search_depth or 1
-    trials = Trials(tuple(dict.fromkeys(
-        name for answer in answers for name in answer.figure.numbers())))
-    records = quick_conventions(data) if conventions is None else conventions
-    with common.progress_bar(n_passes(data, depth), "searching") as bar:
-        try:
-            return search_file(data, answers, trials, records, depth=depth,
-                               always=always, max_memory=memory,
-                               progress=None if bar is None else bar.update)
-        except KeyboardInterrupt:
-            return with_search(answers, trials, always)

@@ -1,10 +1,9 @@
 """Systems and a baseline: a table for people, one for papers, CSV for programs."""
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from reid_ref.analysis.compare.answer import (
-    COLUMNS, METHODS, MODELS, ONE_SEED, Comparison, Comparisons, ends, shown_columns, too_few)
+    COLUMNS, METHODS, MODELS, ONE_SEED, Compared, Comparison, Comparisons, ends, shown_columns,
+    too_few)
 from reid_ref.commands.compare.show.notes import (
     LETTERS, MARKS, comments, legend_lines, letters_of, lines_of, pair_name, stars)
 from reid_ref.statistics import Spread
@@ -18,7 +17,7 @@ _OF_METHODS = ("low", "high", "p", "p_adjusted", "se")
 _OF_SEEDS = ("runs", "sd")
 
 
-def as_csv(answer: Comparisons, signatures: Mapping[str, str]) -> str:
+def as_csv(answer: Compared) -> str:
     """Return one line per comparison, in full precision."""
     shared = [answer.unit, answer.level, answer.resamples, answer.seed]
     heads = [*_FIELDS, *(f"methods_{name}" for name in _OF_METHODS),
@@ -28,16 +27,16 @@ def as_csv(answer: Comparisons, signatures: Mapping[str, str]) -> str:
          *(getattr(change.methods, name, None) for name in _OF_METHODS),
          *(getattr(answer.spreads[name][change.metric], field)
            for name in (change.baseline, change.system) for field in _OF_SEEDS),
-         *shared, signatures[change.system]]
+         *shared, answer.signatures[change.system]]
         for change in answer.comparisons])
 
 
-def as_text(answer: Comparisons, signatures: Mapping[str, str]) -> str:
+def as_text(answer: Compared) -> str:
     """Return one block per metric, in percent."""
     text: list[str] = []
     for metric in answer.values[answer.baseline]:
         text += [*block(answer, metric), ""]
-    return "\n".join([*text, *legend_lines(answer), *signature_lines(signatures)])
+    return "\n".join([*text, *legend_lines(answer), *signature_lines(answer.signatures)])
 
 
 def _beaten(answer: Comparisons, name: str, metric: str) -> list[str]:
@@ -109,8 +108,7 @@ def _methods(answer: Comparisons, changes: list[Comparison], heads: list[str]) -
     return text + (wrap(f"{', '.join(alone)}: {ONE_SEED}", "  ", "    ") if alone else [])
 
 
-def as_table(answer: Comparisons, signatures: Mapping[str, str],
-             underline: bool = False) -> Table:
+def as_table(answer: Compared, underline: bool = False) -> Table:
     """Return one row per system for a paper, marked as `cell` does."""
     metrics, letters = list(answer.values[answer.baseline]), letters_of(answer)
     names = {name: f"{letters[name]} {name}" if letters else name for name in answer.values}
@@ -118,7 +116,7 @@ def as_table(answer: Comparisons, signatures: Mapping[str, str],
                  [[label, *(cell(answer, name, metric, underline) for metric in metrics)]
                   for name, label in names.items()],
                  [words_of_caption(answer, brackets=not letters)],
-                 {label: signatures[name] for name, label in names.items()},
+                 {label: answer.signatures[name] for name, label in names.items()},
                  comments=[*comments(answer, underline),
                            *(f"No marks: {words}." for words in too_few(answer))])
 

@@ -19,35 +19,29 @@ from reid_ref.text.table import lines as table_lines
 #: that ignores most comes first.
 _MATCHES = {
     "not a candidate": ("same identity, a candidate of the query",
-                        "{:,} pairs that are no candidates or otherwise ignored"),
-    "other camera": ("same identity, same camera",
-                     "{:,} pairs of other cameras or otherwise ignored"),
-    "other video": ("same identity, same video",
-                    "{:,} pairs of other videos or otherwise ignored"),
-    "itself": ("same identity, not the query itself", "{:,} pairs of an image with itself or "
-               "otherwise ignored"),
-    "listed as junk": ("in the query's list of good images",
-                       "{:,} ignored (in its list of junk images)"),
-    "same location": ("same identity, other location",
-                      "{:,} same-location pairs of any identity ignored"),
-    "same camera": ("same identity, other camera",
-                    "{:,} same-camera pairs of any identity ignored"),
+                        "pairs that are no candidates or otherwise"),
+    "other camera": ("same identity, same camera", "pairs of other cameras or otherwise"),
+    "other video": ("same identity, same video", "pairs of other videos or otherwise"),
+    "itself": ("same identity, not the query itself",
+               "pairs of an image with itself or otherwise"),
+    "listed as junk": ("in the query's list of good images", ""),
+    "same location": ("same identity, other location", "same-location pairs of any identity"),
+    "same camera": ("same identity, other camera", "same-camera pairs of any identity"),
     "same identity, same clothes": ("same identity, other clothes",
-                                    "{:,} pairs in the same clothes or otherwise ignored"),
+                                    "pairs in the same clothes or otherwise"),
     "same identity, other clothes": ("same identity, same clothes",
-                                     "{:,} pairs in other clothes or otherwise ignored"),
+                                     "pairs in other clothes or otherwise"),
     "same identity, other view": ("same identity, same view",
-                                  "{:,} pairs in another view or otherwise ignored"),
+                                  "pairs in another view or otherwise"),
     "same identity, other video": ("same identity, same video",
-                                   "{:,} pairs in another video or otherwise ignored"),
-    "same identity, same view": ("same identity, other view", "{:,} same-view pairs ignored"),
-    "same identity, same video": ("same identity, other video", "{:,} same-video pairs ignored"),
-    "same identity, same frame": ("same identity, other frame", "{:,} same-frame pairs ignored"),
+                                   "pairs in another video or otherwise"),
+    "same identity, same view": ("same identity, other view", "same-view pairs"),
+    "same identity, same video": ("same identity, other video", "same-video pairs"),
+    "same identity, same frame": ("same identity, other frame", "same-frame pairs"),
     "same identity, near frame": ("same identity, no near frame of its video",
-                                  "{:,} pairs of near frames ignored"),
-    "same identity, same camera": ("same identity, other camera",
-                                   "{:,} same-camera pairs ignored"),
-    "label -1": ("same identity, any camera", "no other pairs ignored")}
+                                  "pairs of near frames"),
+    "same identity, same camera": ("same identity, other camera", "same-camera pairs"),
+    "label -1": ("same identity, any camera", None)}
 #: Identities that a table shows.
 SHOWN = 20
 
@@ -108,12 +102,14 @@ def facts(result: Result, source: str, sizes: str,
 def matches(result: Result) -> str:
     """Return the pairs that match, and those ignored for their query, in words."""
     counts, ignored = result.counts, result.convention.ignored
-    good, junk = next((words for rule, words in _MATCHES.items() if rule in ignored),
-                      ("same identity, any camera", "{:,} pairs ignored"))
+    good, which = next(words for rule, words in _MATCHES.items() if rule in ignored or (
+        rule == "label -1"))  # without a rule any camera, too
+    n = f"{counts.junk_same_camera:,}"
+    junk = ("no other pairs ignored" if which is None else f"{n} {which} ignored" if which else
+            f"{n} ignored (in its list of junk images)")
     if "cameras" in result.signature:  # none are known
         good = good.removesuffix(", any camera")
-    return f"{counts.good:,} ({good})" + (
-        f"; {junk.format(counts.junk_same_camera)}" if ignored else "")
+    return f"{counts.good:,} ({good})" + (f"; {junk}" if ignored else "")
 
 
 def statuses(counts: Counts) -> str:
@@ -277,18 +273,13 @@ def _pairs(pairs: PairMatrices) -> list[str]:
         [name, percent(value), repr(value)] for name, value in (
             ("mAP", pairs.mean["mAP"]), ("Rank-1", pairs.mean["Rank-1"]))],
         left=(0, 2), indent=30)]
-    blank = ", ".join(f"{n} in {name}" for name in ("mAP", "Rank-1")
-                      if (n := _without_score(pairs.matrix[name])))
+    blank = ", ".join(f"{n} in {name}" for name in ("mAP", "Rank-1") if (n := sum(
+        value != value for k, values in enumerate(pairs.matrix[name])
+        for value in (*values[:k], *values[k + 1:]))))
     if blank:
         text += ["", *row("no score", f"pairs of different cameras: {blank}; they are left out of "
                                       "the mean")]
     return [*text, "", *signature_rows(pairs.signature)]
-
-
-def _without_score(matrix: Sequence[Sequence[float]]) -> int:
-    """Return how many pairs of different cameras have no score."""
-    return sum(value != value for row_of, values in enumerate(matrix)
-               for column, value in enumerate(values) if row_of != column)
 
 
 def ranking(qrels: str, run: str, queries: int, lines: int) -> str:

@@ -1,31 +1,32 @@
 """Several runs, or splits: the numbers of each, their mean, its spread and its interval."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from reid_ref.console.confidence import drawn, interval_ends, sentence
-from reid_ref.result.runs import Runs
+from reid_ref.result.runs import Runs, runs_of, splits_of
 from reid_ref.text import percent, row, signature_lines
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
 
-class Words(NamedTuple):
-    """What each result is called, and what the spread and the interval say."""
+class Mean(NamedTuple):
+    """What sums up several results; what each is called, what spread and interval say."""
 
+    of: Callable[..., dict[str, Runs]]
     noun: str
     spread: str
     covers: str
 
 
 #: By the value of --mean.
-WORDS = {
-    "runs": Words(
-        "run", "how much the number changes when the method is trained again",
+MEANS = {
+    "runs": Mean(
+        runs_of, "run", "how much the number changes when the method is trained again",
         "how much the mean may change with other identities, from each query's mean over the "
         "runs"),
-    "splits": Words(
-        "split", "how much the number changes from one query set to another",
+    "splits": Mean(
+        splits_of, "split", "how much the number changes from one query set to another",
         "of the mean over the splits, each of which counts the same; queries of an identity are "
         "one unit, also where they are in several splits")}
 
@@ -38,7 +39,7 @@ class MeanAnswer(NamedTuple):
     signatures: dict[str, str]
 
 
-def as_text(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> str:
+def as_text(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Mean) -> str:
     """Return one line per file, then their mean, SD and interval, in percent."""
     columns = list(answer.values())
     first = columns[0]
@@ -55,7 +56,7 @@ def as_text(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Wo
     return "\n".join([*text, *signature_lines({name: signatures[name] for name in first.values})])
 
 
-def as_csv(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> str:
+def as_csv(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Mean) -> str:
     """Return one line per metric and file, in full precision, with the mean and its interval."""
     return csv_text(
         ["metric", words.noun, "value", "queries", "mean", "sd", "low", "high", "se", "units",
@@ -65,7 +66,7 @@ def as_csv(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Wor
          for name, metric in answer.items() for key, value in metric.values.items()])
 
 
-def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Words) -> Table:
+def as_table(answer: Mapping[str, Runs], signatures: Mapping[str, str], words: Mean) -> Table:
     """Return one row per file for a paper, then mean and interval, in percent."""
     columns = list(answer.values())
     interval = columns[0].interval

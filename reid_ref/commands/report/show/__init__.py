@@ -29,7 +29,7 @@ from reid_ref.console import confidence
 from reid_ref.console.answers import layout_and_sizes, dataset_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
 from reid_ref.drawing.results import caption_of, shared_axes
-from reid_ref.drawing.style import as_bytes, caption, draw_panels
+from reid_ref.drawing.style import caption, draw_panels
 from reid_ref.evaluation.causes import names_of
 from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
@@ -199,8 +199,8 @@ def _svg(draw: Callable[[Any, Any], object], value: Any, name: str) -> Any:
         figure = draw_panels(draw, {"": value}, WIDTH, HEIGHT, scaled=False)
         for part in (figure, *figure.axes):
             part.set_facecolor("none")
-        text = as_bytes(figure, ".svg", **{"svg.fonttype": "none", "svg.hashsalt": name}).decode()
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg"):], flags=re.DOTALL)
+        text = figures.svg(figure, name)
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<style[^>]*>.*?</style>", "", text, count=1, flags=re.DOTALL)
     head, _, body = text.partition(">")
     head = re.sub(r'\s(?:xmlns(?::\w+)?|version|width|height)="[^"]*"', "", head)

@@ -1,26 +1,36 @@
 """A published figure against a result file: what reproduces it, what comes closest."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation, Way
-from reid_ref.analysis.validate.search import AROUND, FoundWay, Search
-from reid_ref.commands.validate.show.search import as_search, in_words
+from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay, Search
 from reid_ref.console.answers import OfFiles
+from reid_ref.conventions import CONVENTIONS
 from reid_ref.datasets import Fingerprint
 from reid_ref.datasets.published import Figure, HitCounts, MapBounds, Published, nearest, unit_of
 from reid_ref.text import named_rows, row, with_reasons, wrap
-from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 5
 #: Columns of the names of rows.
 INDENT = 11
+#: How many variations the screen lists; JSON has all.
+MOST = 8
+#: What changes a number and is in no file of features, with sizes where a thread has one.
+NOT_IN_A_FILE = (
+    "MSMT17 V1 or V2, whose lists are the same but whose faces are blurred in V2 (1.7 points of "
+    "mAP: PASS-reID #1; also MMT #24, torchreid #349)",
+    "single or half precision and the GPU that the network was trained on (61 or 58 mAP: "
+    "TransReID #30)",
+    "features before or after the BN neck (reid-strong-baseline #165, fast-reid #231)",
+    "mirror images added to the features", "the size of the images (CLIP-ReID #10)",
+    "another checkpoint")
 
 
 class Printed(NamedTuple):
@@ -37,33 +47,11 @@ class Printed(NamedTuple):
     others: dict[str, Decimal]
 
 
-class CandidateRow(NamedTuple):
-    """Numbers that some ways agree on, and how far they are from the figure."""
-
-    match: str
-    difference: float
-    Rank_1: Share
-    mAP: Share
-    ways: tuple[Way, ...]
-    others: dict[str, float]
-
-
 class Possible(NamedTuple):
     """The hits that print as the Rank-1, and the bounds of mAP."""
 
     Rank_1: tuple[HitCounts, ...]
     mAP: tuple[MapBounds, ...]
-
-
-class SearchRow(NamedTuple):
-    """What a search found; `by_accident` is the share of figures that accident meets."""
-
-    tried: int
-    different: int
-    by_accident: Share
-    ways: tuple[FoundWay, ...]
-    left_out: dict[str, str]
-    not_tried: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -72,12 +60,12 @@ class Validated(OfFiles):
 
     published: Printed
     reproduced: bool
-    candidates: list[CandidateRow]
+    candidates: tuple[Candidate, ...]
     left_out: dict[str, str]
     possible: Possible
     swapped: bool
     closest: Closest | None
-    search: SearchRow | None
+    search: Search | None
 
 
 class FigureVerdict(NamedTuple):
@@ -90,7 +78,7 @@ class FigureVerdict(NamedTuple):
     possible: bool
     reproduced: bool
     verdict: str
-    search: SearchRow | None
+    search: Search | None
 
 
 class FigureVerdicts(NamedTuple):
@@ -103,13 +91,7 @@ def figure_verdict(answer: Validation, name: str, dataset: str | None) -> Figure
     """Return what is known of one of several figures."""
     figure = answer.figure
     return FigureVerdict(name, dataset, figure.rank1, figure.mAP, answer.possible,
-                         answer.reproduced, verdict_text(answer), search_row(answer.search))
-
-
-def search_row(search: Search | None) -> SearchRow | None:
-    """Return a search for JSON."""
-    return None if search is None else SearchRow(
-        *(getattr(search, name) for name in SearchRow._fields))
+                         answer.reproduced, verdict_text(answer), answer.search)
 
 
 def as_lines(pairs: Sequence[FigureVerdict]) -> str:
@@ -119,10 +101,6 @@ def as_lines(pairs: Sequence[FigureVerdict]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows)][:-1]
     return "\n".join("  ".join([f"{cell:{width}}" for cell, width in zip(row, widths) if width]
                                + row[-1:]) for row in rows)
-
-
-def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
-    return "/".join("" if value is None else str(value) for value in (rank1, mAP))
 
 
 def verdict_text(answer: Validation) -> str:
@@ -169,12 +147,10 @@ _POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits we
 
 
 def _closest(closest: Closest) -> str:
-    names = ", ".join(closest.conventions[:3])
-    more = len(closest.conventions) - 3
     of = "" if closest.features == ("distances",) else ", " + " or ".join(
         f"features {each}" if each == "normalised" else f"raw features, {each}"
         for each in closest.features)
-    return (f"{names}{f' and {more} more' * (more > 0)}{of} ({closest.difference:.2f}; the next "
+    return (f"{listed(closest.conventions, 3)}{of} ({closest.difference:.2f}; the next "
             f"{closest.next:.2f})")
 
 
@@ -186,11 +162,8 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
         for name in ("key", "protocol", "part", "evaluator", "label_minus_1", "note")}
     return Validated(
         files, layout, Printed(figure.rank1, figure.mAP, **of_paper, others=dict(figure.others)),
-        answer.reproduced,
-        [CandidateRow(candidate.match, candidate.difference, candidate.rank1, candidate.mAP,
-                      candidate.ways, candidate.others) for candidate in answer.candidates],
-        answer.left_out, Possible(answer.hit_counts, answer.bounds), answer.swapped,
-        answer.closest, search_row(answer.search))
+        answer.reproduced, answer.candidates, answer.left_out,
+        Possible(answer.hit_counts, answer.bounds), answer.swapped, answer.closest, answer.search)
 
 
 def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None,
@@ -311,7 +284,7 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
     ways: dict[str, dict[str, list[str]]] = {}
     for candidate in candidates:
         shown = "".join(f"{value:9.{places}f}" for value in (
-            100 * candidate.rank1, 100 * candidate.mAP, candidate.difference))
+            100 * candidate.Rank_1, 100 * candidate.mAP, candidate.difference))
         for ranking, name, _ in candidate.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
     lines = [f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"]
@@ -324,3 +297,92 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
                     rankings, [shown], wrap(text, width=WIDTH - 43), fillvalue=""):
                 lines.append(f"  {left:12}{digits:27}  {right}".rstrip())
     return lines
+
+
+# ---------------------------------------------------------------- what a search found
+
+def as_search(search: Search, figure: Figure, files: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of what was tried, what it is worth, and what prints the figure."""
+    yield ""
+    yield from wrap(f"Searched: {worth(search)}")
+    if search.not_tried:
+        yield from wrap(f"Interrupted; not tried: {listed(search.not_tried)}")
+    groups = [sorted(ways, key=_is_another_s) for _, ways in groupby(
+        search.ways, lambda way: way.variations)]
+    if not groups:
+        yield from wrap("None of these ways prints the figure.")
+    elif not search.tells:
+        yield from wrap(
+            f"So many would that no cause is named: above {ACCIDENTS:.0%} of accidents only a "
+            "list stands here. More decimals, or more numbers (--published "
+            "Rank-1=...,mAP=...,Rank-5=...), narrow it.")
+    for ways in groups[:MOST]:
+        yield from _of_variation(ways, figure, files, search.tells)
+    if len(groups) > MOST:
+        yield from wrap(f"and {len(groups) - MOST} more variations, which --json lists")
+    if len(groups) > 1:
+        yield ""
+        yield from wrap("Each of them prints the figure; none is known to be the cause.")
+    yield ""
+    if search.left_out:
+        yield from wrap(f"Not tried: {with_reasons(search.left_out)}")
+    yield from wrap(f"No file shows: {'; '.join(NOT_IN_A_FILE)}.")
+
+
+def _is_another_s(way: FoundWay) -> bool:
+    """Whether a way re-ranks as another toolbox than the one whose convention it has."""
+    record = CONVENTIONS.get(way.convention)
+    own = record.reranking if record else None
+    return own is None or f"reranked-{own.variant}" not in way.variations
+
+
+def worth(search: Search) -> str:
+    """Return how many ways were tried, and how often accident meets such a figure."""
+    share = 100 * search.by_accident
+    often = f"{share:.1f}" if share >= .1 or not share else "less than 0.1"
+    return (f"{search.tried:,} ways, {search.different:,} different results. Of figures with "
+            f"these decimals within {AROUND} points, {often} percent are printed by some way by "
+            "accident.")
+
+
+def in_words(way: FoundWay, figure: Figure) -> str:
+    """Return the sentence that a reader wants."""
+    return (f"{pair(figure)} is what {way.convention} prints of "
+            f"{'these distances' if way.features == 'distances' else 'these features'} "
+            f"{way.words}")
+
+
+def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
+    return "/".join("" if value is None else str(value) for value in (rank1, mAP))
+
+
+def pair(figure: Figure) -> str:
+    """Return a figure as it was printed."""
+    two = figure_text(figure.rank1, figure.mAP)
+    others = [f"{name} {value}" for name, value in figure.others]
+    return ", ".join(([] if two == "/" else [two]) + others)
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """Return the first names, and how many more there are."""
+    every = list(names)
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def _of_variation(ways: list[FoundWay], figure: Figure, files: Sequence[str],
+                  tells: bool) -> Iterator[str]:
+    first = ways[0]
+    title = in_words(first, figure) if tells else (
+        f"{'+'.join(first.variations)}: {first.convention}, {first.words}")
+    others = dict.fromkeys(way.convention for way in ways if way.convention != first.convention)
+    yield ""
+    yield from wrap(title + (f" (also: {listed(others)})" if others else "") + ".", rest="  ")
+    if first.features not in ("distances", "ranked lists"):
+        features = dict.fromkeys(way.features for way in ways)
+        yield from wrap(f"  ranked by: {', '.join(features)}", rest="    ")
+    yield from wrap(f"  seen in: {first.source}", rest="    ")
+    yield f"  signature: {first.signature}"
+    # Not folded, so that it can be copied.
+    command = first.options.replace("FILE", " ".join(files), 1)
+    yield f"  reid-ref {command}" if command else "  no option of reid-ref does this"

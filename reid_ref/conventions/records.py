@@ -1,13 +1,15 @@
 """The toolboxes and the conventions by name, also made from choices (``ap=step,top_k=100``).
 
-A toolbox is one record of its evaluators, their files, and the lines of its loader. A new one is
-one entry of `TOOLBOX_RECORDS`: names, bare functions and differences are derived. A toolbox with
-the code of another is a row of copies.csv.
+A toolbox is one table of its evaluators, their files, and the lines of its loader. A new one is
+one entry of toolboxes.toml: names, bare functions and differences are derived. A toolbox with the
+code of another is a row of copies.csv.
 """
 from __future__ import annotations
 
+import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
-from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, SAME_CAMERA, known_values
+from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, known_values
 from reid_ref.conventions.convention import Convention, Reranking
 from reid_ref.disk import rows_of_table
 from reid_ref.labels import JUNK, Labels
@@ -36,9 +38,9 @@ class DefaultMetric(NamedTuple):
     source: str
 
 
-_RAW, _UNIT, _COSINE, _DOT = FORMULAS
 #: What is given lists of images has no features.
-NO_FEATURES = DefaultMetric(_UNIT, "it is given no features; here they are normalised")
+NO_FEATURES = DefaultMetric(
+    "squared(unit(q), unit(g))", "it is given no features; here they are normalised")
 
 
 class Copy(NamedTuple):
@@ -117,149 +119,40 @@ class Toolbox:
     reranking: Reranking | None = None
 
 
-_ARGSORT = "The evaluator sorts with numpy's default, whose order of ties depends on the " \
-    "processor; here ties keep gallery order (ties='numpy' gives that order): either way"
-_DRAWS = "The evaluator draws 10 times, here is the expectation: either way"
-_INVERSE = "It ranks 1/(1+d), which in float32 can make ties that d does not have; here d " \
-    "itself: either way"
-
-#: torchreid's rank.py, and its many copies.
-_EVAL_MARKET1501 = {"ignored": SAME_CAMERA, "ap": "step", "unmatched": "drop", "cmc_length": 50}
-_OPEN_REID = {"ignored": SAME_CAMERA, "unmatched": "drop", "cmc_length": 100}
-_TRIPLET = {"unmatched": "drop-from-map"}
-_RANKING = "reid/evaluation_metrics/ranking.py"
+_TABLES = tomllib.loads(
+    (pkgutil.get_data("reid_ref.conventions", "toolboxes.toml") or b"").decode())
 
 
-def _by_scikit_learn(name: str, file: str, choices: Mapping[str, Any], oddities: tuple[str, ...],
-                     ) -> tuple[Procedure, Procedure]:
-    """Return an evaluator with the AP of scikit-learn since 0.19, and with that of 0.18."""
-    return (Procedure(name, f"{file}; scikit-learn >= 0.19", {**choices, "ap": "sklearn-0.19"},
-                      oddities),
-            Procedure(f"{name}-sklearn-0.18", f"{file}; scikit-learn 0.18",
-                      {**choices, "ap": "sklearn-0.18"}, oddities))
+def _procedures(table: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Procedure]:
+    """Yield an evaluator; by scikit-learn it is two, with the AP since 0.19 and that of 0.18."""
+    record = Procedure(
+        table["name"], table["file"], {**shared, **table.get("choices", {})},
+        tuple(_TABLES["oddities"].get(text, text) for text in table.get("oddities", ())))
+    if record.choices.get("ap") != "scikit-learn":
+        yield record
+        return
+    for suffix, version, ap in (("", ">= 0.19", "sklearn-0.19"),
+                                ("-sklearn-0.18", "0.18", "sklearn-0.18")):
+        yield Procedure(record.name + suffix, f"{record.file}; scikit-learn {version}",
+                        {**record.choices, "ap": ap}, record.oddities)
 
 
-_OF_TORCHREID = DefaultMetric(_RAW, "torchreid/engine/engine.py:124-125")
-_RERANKING_OF_TORCHREID = Reranking(
-    "torchreid", source="torchreid/engine/engine.py:400-404, torchreid/utils/rerank.py:31,43")
+def _toolbox(table: Mapping[str, Any]) -> Toolbox:
+    shared = table.get("choices", {})
+    return Toolbox(
+        table["repository"], tuple(
+            record for each in table["evaluators"] for record in _procedures(each, shared)),
+        table.get("loader", ""), tuple(table.get("loader_oddities", ())),
+        measure=(DefaultMetric(table["formula"], table["measure"]) if "formula" in table
+                 else NO_FEATURES),
+        reranking=Reranking(**table["reranking"]) if "reranking" in table else None)
 
-TOOLBOX_RECORDS = (
-    Toolbox("zhunzhong07/person-re-ranking 278f2c7", (
-        Procedure("matlab", "evaluation/utils/evaluation.m; the Market-1501 protocol (Zheng et "
-                            "al., ICCV 2015)"),),
-            measure=DefaultMetric(_UNIT, "evaluation/Market_1501_evaluation.m:41-59"),
-            reranking=Reranking(
-                "matlab", source="evaluation/Market_1501_evaluation.m:18-20,68, "
-                "evaluation/utils/re_ranking.m")),
-    Toolbox("liangzheng06/MARS-evaluation 3a91bbc", (
-        Procedure("mars", "utils/evaluation_mars.m", {"unmatched": "nan"}),),
-            measure=DefaultMetric(_UNIT, "utils/process_box_feat.m:12, test_mars.m:70")),
-    Toolbox("JDAI-CV/VeRidataset 09ccfce", (
-        Procedure("veri", "compute_AP.m with gt_index and jk_index",
-                  {"ignored": ("listed as junk",), "unmatched": "nan"}),),
-            measure=NO_FEATURES),
-    Toolbox("layumi/Person_reID_baseline_pytorch 82ff40f", (
-        Procedure("layumi", "evaluate.py and evaluate_gpu.py", {"ap": "trapezoid-layumi"}, (
-            "It sorts -distances with numpy's default and reverses; here ties keep gallery order "
-            "(ties='numpy-reversed' gives that order): either way",
-            "That order puts NaN first; here NaN is the farthest: either way",
-            "CMC is stored in float32, seven digits: last bits")),),
-            measure=DefaultMetric(_DOT, "test.py:237-238, evaluate_gpu.py:12"),
-            reranking=Reranking("layumi", source="evaluate_rerank.py:66-70, re_ranking.py:40")),
-    Toolbox(
-        "KaiyangZhou/deep-person-reid f8cd150", (
-            Procedure(
-                "torchreid", "torchreid/metrics/rank.py, eval_market1501",
-                _EVAL_MARKET1501, (_ARGSORT,)),
-            Procedure(
-                "torchreid-cython", "torchreid/metrics/rank_cylib/rank_cy.pyx",
-                {**_EVAL_MARKET1501, "arithmetic": "float32"}, (
-                    _ARGSORT,
-                    "Its CMC buffer is not cleared, which is not reproduced here: a query that "
-                    "keeps fewer than 50 images gets the end of the curve of the query before: "
-                    "CMC either way"))),
-        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID,
-        reranking=_RERANKING_OF_TORCHREID),
-    Toolbox(
-        "Cysu/open-reid 3293ca7", (
-            *_by_scikit_learn(
-                "open-reid", f"{_RANKING}, mean_ap and cmc with first_match_break (its "
-                "Market-1501 setting)", _OPEN_REID, (_ARGSORT,)),
-            *_by_scikit_learn(
-                "open-reid-allshots", f"{_RANKING}, mean_ap and cmc without first_match_break "
-                "(its default)", {**_OPEN_REID, "cmc": "all-shots"}, (_ARGSORT,)),
-            *_by_scikit_learn(
-                "open-reid-cuhk03", f"{_RANKING}, cmc with separate_camera_set and "
-                "single_gallery_shot (its CUHK03 setting)",
-                {**_OPEN_REID, "cmc": "single-gallery-shot-other-cameras"}, (_DRAWS, _ARGSORT))),
-        loader="reid/datasets/market1501.py:68",
-        loader_oddities=(
-            "open-reid's own loader takes every image of the test identities as query and as "
-            "gallery (Market-1501: 16,483 and 19,281; DukeMTMC-reID: 16,426 and 19,889); here "
-            "the file's own queries and gallery are ranked: either way",),
-        measure=DefaultMetric(_RAW, "reid/evaluators.py:62-64")),
-    Toolbox("VisualComputingInstitute/triplet-reid a538696", (
-        *_by_scikit_learn("triplet-reid", "evaluate.py", _TRIPLET, (_INVERSE,)),
-        Procedure("triplet-reid-market-ap", "evaluate.py --use_market_ap", _TRIPLET,
-                  (_INVERSE,))), measure=DefaultMetric(_RAW, "evaluate.py:43, README.md:252")),
-    Toolbox("wangguanan/light-reid 97c6b2d", (
-        Procedure("light-reid", "lightreid/evaluations/rank/rank.py, inter-camera",
-                  {"ap": "step", "junk_match": "never", "cmc_length": "shortest"}, (_ARGSORT,)),),
-            measure=DefaultMetric(_COSINE, "lightreid/build.py:38")),
-    Toolbox(
-        "KaiyangZhou/deep-person-reid f8cd150", (
-            Procedure(
-                "cuhk03-single-shot", "torchreid/metrics/rank.py, eval_cuhk03; the CUHK03 "
-                "protocol (Li et al., CVPR 2014)",
-                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot"}, (_DRAWS, _ARGSORT)),
-            Procedure(
-                "cuhk03-single-shot-draws", "torchreid/metrics/rank.py, eval_cuhk03 after "
-                "numpy.random.seed(0)",
-                {**_EVAL_MARKET1501, "cmc": "single-gallery-shot-draws"}, (_ARGSORT,))),
-        loader="torchreid/data/datasets/image/market1501.py:71,79", measure=_OF_TORCHREID,
-        reranking=_RERANKING_OF_TORCHREID),
-    Toolbox("wuancong/SYSU-MM01 0499112", (
-        Procedure("sysu-mm01", "evaluation/get_map_multi_cam.m, evaluation/get_cmc_multi_cam.m",
-                  {"ignored": ("same location",), "ap": "step", "unmatched": "drop",
-                   "cmc": "identities", "cmc_length": "identities"}),),
-            measure=DefaultMetric(_RAW, "evaluation/euclidean_dist.m:2")),
-    Toolbox("oddconcepts/oxford-benchmark f73b8cb", (
-        Procedure("oxford", "compute_ap.cpp by James Philbin (Oxford Buildings)",
-                  {"ignored": ("listed as junk",), "unmatched": "nan", "arithmetic": "float32"},
-                  ("Its good and its ok list are good together: the same where one list holds "
-                   "both",)),), measure=NO_FEATURES),
-    Toolbox("usnistgov/trec_eval f425365", (
-        Procedure("trec-eval", "-J -c map and success_k; the files are those of `reid-ref "
-                  "evaluate --save NAME.run`",
-                  {"ap": "step", "junk_match": "never", "unlisted": "wrong"}),),
-            measure=NO_FEATURES),
-    Toolbox("zjykzj/SimpleIR 9bc420d", (
-        Procedure("simpleir", "simpleir/metric/impl; the rule it documents",
-                  {"ignored": (), "ap": "step", "recall": "found"}),),
-            measure=DefaultMetric(_RAW, "simpleir/retrieval/helper.py:38")),
-    Toolbox("Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework 1941f9b", (
-        Procedure(
-            "cityflow", "Evaluation_CityFlow.py:32-69, for the lists of 100 images that the AI "
-            "City Challenge takes",
-            {"ignored": (), "ap": "step", "top_k": 100, "cmc_length": 100},
-            ("It adds precision times 1/n image by image, where here the sum of precisions is "
-             "divided by n: last bits",)),), measure=NO_FEATURES),
-)
+
+#: The toolboxes of toolboxes.toml.
+TOOLBOX_RECORDS = tuple(map(_toolbox, _TABLES["toolboxes"]))
 
 #: The cameras of SYSU-MM01's queries, infrared, and of its gallery.
 SYSU_CAMERAS = (3, 6), (1, 2, 4, 5)
-
-_SLOW = "slow on a large gallery; ask for it by name"
-_LISTS = "only with index lists"
-#: What `--convention all` leaves out, with the reason; and the bare functions.
-LEFT_OUT = {
-    "sysu-mm01": "its cameras are those of SYSU-MM01; ask for it by name",
-    "veri": _LISTS, "oxford": _LISTS,
-    "cityflow": "looks at the first 100 images alone; ask for it by name",
-    "cuhk03-single-shot": _SLOW,
-    "cuhk03-single-shot-draws": "random draws; ask for it by name",
-    "open-reid-cuhk03": _SLOW, "open-reid-cuhk03-sklearn-0.18": _SLOW,
-}
 
 
 def toolbox_conventions(toolbox: Toolbox) -> list[Convention]:
@@ -270,7 +163,7 @@ def toolbox_conventions(toolbox: Toolbox) -> list[Convention]:
     Examples
     --------
     >>> mine = Toolbox("me/toolbox 1234567", (Procedure("mine", "rank.py", {"ap": "step"}),),
-    ...                loader="data.py:7", measure=DefaultMetric(_RAW, "rank.py:5"))
+    ...                loader="data.py:7", measure=DefaultMetric("squared(q, g)", "rank.py:5"))
     >>> [(record.name, record.loads) for record in toolbox_conventions(mine)]
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
@@ -327,7 +220,7 @@ FUNCTIONS = MappingProxyType({
 TOOLBOXES = MappingProxyType({function: name for name, function in FUNCTIONS.items()})
 
 #: Conventions that `--convention all` leaves out, with the reason.
-NOT_IN_ALL = MappingProxyType({**LEFT_OUT, **{function: LEFT_OUT.get(
+NOT_IN_ALL = MappingProxyType({**_TABLES["left_out"], **{function: _TABLES["left_out"].get(
     name, "the evaluator without its toolbox's loader; ask for it by name")
     for name, function in FUNCTIONS.items()}})
 

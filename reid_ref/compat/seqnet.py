@@ -1,16 +1,16 @@
 """SeqNet's evaluators of person search (serend1p1ty/SeqNet edec285, eval_func.py)."""
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import InputError, Integers, optional_module
 from reid_ref.compat.cbgm import rows_of_images, with_context
 from reid_ref.compat.common import Array, NoMatch, Refused, keep
-from reid_ref.compat.cuhk_sysu import read_galleries
 from reid_ref.protocols import Boxes, evaluate_person_search
 from reid_ref.protocols.box_lists import boxes_of_lists
 from reid_ref.protocols.box_ranks import (
@@ -73,7 +73,7 @@ def eval_search_cuhk(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any
     (10, 3, 0.5, False, 100)
     """
     size = 50 if gallery_size == -1 else gallery_size
-    listed = read_galleries(gallery_dataset.root, f"TestG{size}")[:len(query_dataset)]
+    listed = _read_galleries(gallery_dataset.root, f"TestG{size}")[:len(query_dataset)]
     _check_lengths(gallery_dataset, query_dataset, gallery_dets, gallery_feats, query_box_feats)
     others = {str(each["img_name"]): each["boxes"] for each in gallery_dataset.annotations}
     shown: dict[str, dict[int, Array]] = {name: {} for name in (
@@ -165,6 +165,30 @@ def eval_search_prw(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any,
         "gallery": nearest}
         for query, nearest in zip(queries, search.nearest(range(len(queries))))]
     return _answer(gallery_dataset, entries, search)
+
+
+class Listed(NamedTuple):
+    """What CUHK-SYSU's file has for a query: image, box; names and boxes of its gallery."""
+
+    image: str
+    box: Array
+    gallery: list[tuple[str, Array]]
+
+
+def _read_galleries(root: Any, name: str) -> list[Listed]:
+    """Read a file such as TestG100.mat in the folder of CUHK-SYSU."""
+    path = os.path.join(root, "annotation/test/train_test", f"{name}.mat")
+    table = optional_module("CUHK-SYSU's galleries", "scipy.io").loadmat(path)[name].squeeze()
+    return [Listed(str(query["imname"][0, 0][0]), _corners(query["idlocate"][0, 0]),
+                   [(str(item[0][0]), _corners(item[1])) for item in gallery.reshape(-1)])
+            for query, gallery in zip(table["Query"], table["Gallery"])]
+
+
+def _corners(box: Array) -> Array:
+    """Return x1, y1, x2, y2 of x, y, width, height."""
+    corners = np.ravel(box).astype(np.int32)
+    corners[2:] += corners[:2]
+    return corners
 
 
 def _check_lengths(gallery: Any, query: Any, dets: Any, feats: Any, query_feats: Any) -> None:

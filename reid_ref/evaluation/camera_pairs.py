@@ -100,12 +100,6 @@ class CameraPairs(Value):
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, name, read_only(value))
 
-    def without_score(self) -> dict[str, int]:
-        """Return the number of pairs of different cameras without mAP, and without Rank-1."""
-        different = ~np.eye(len(self.cameras), dtype=bool)
-        return {name: int(np.count_nonzero(np.isnan(matrix[different])))
-                for name, matrix in (("mAP", self.ap_matrix), ("Rank-1", self.rank1_matrix))}
-
 
 @options_by_name
 def camera_pairs(distances: Any, query: Labels, gallery: Labels, *,

@@ -80,11 +80,10 @@ class Ranked(Value):
     """What is ranked, as far as results need it; subclasses have what else commands need.
 
     `noun` is what it is called, `if_reversed` what to check if far images come first,
-    `remark` what crosschecks add; with `has_products` distances are made by a product.
+    `remark` what crosschecks add.
     """
 
     noun = if_reversed = remark = ""
-    has_products = False
     #: The images that may be found for each query, if a file has them.
     candidates: Candidates | None = None
 
@@ -166,7 +165,6 @@ class Features(Ranked):
     gallery: Any
     candidates: Candidates | None = None
     noun = "features"
-    has_products = True
     if_reversed = "Check that features and labels are in the same order."
     remark = "; the distances of the features are double, in their exact order"
 

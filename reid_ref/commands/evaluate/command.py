@@ -248,7 +248,7 @@ def _print_mean(request: EvaluateRequest, plan: Plan, of: str,
                 results: Mapping[str, Result]) -> None:
     """Print the numbers of each result, and their mean, spread and interval."""
     measures = common.named(request) or (printed(request.ranks) if request.ranks else METRICS)
-    answer = MEANS[of](results, measures, **plan.intervals or {})
+    answer = MEANS[of](results, metrics=measures, **plan.intervals or {})
     signatures = {name: str(result.signature) for name, result in results.items()}
     shown = answer, signatures, means.WORDS[of]
     show_answer(request.format, json=lambda: means.MeanAnswer(request.files, answer, signatures),

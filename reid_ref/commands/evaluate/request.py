@@ -13,11 +13,11 @@ from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, option
 from reid_ref.disk import check_targets, is_direct, is_json, is_packed
 from reid_ref.evaluation.how import How
 from reid_ref.protocols import Protocol
-from reid_ref.result.runs import Runs, runs_of, splits_of
+from reid_ref.result.runs import Runs, runs, splits
 from reid_ref.text.numbers import numbers, whole
 
 #: What sums up several results, by the value of --mean.
-MEANS: Mapping[str, Callable[..., dict[str, Runs]]] = {"runs": runs_of, "splits": splits_of}
+MEANS: Mapping[str, Callable[..., dict[str, Runs]]] = {"runs": runs, "splits": splits}
 #: The formats that have room for details.
 _DETAILED = {"format": ("table", "json")}
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, optional_module
+from reid_ref.arrays import Array, InputError, Integers, optional_module
 from reid_ref.compat.cbgm import rows_of_images, with_context
-from reid_ref.compat.common import Array, NoMatch, Refused, keep
+from reid_ref.compat.common import NoMatch, Refused, keep
 from reid_ref.protocols import Boxes, evaluate_person_search
 from reid_ref.protocols.box_lists import boxes_of_lists
 from reid_ref.protocols.box_ranks import (

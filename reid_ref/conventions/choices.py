@@ -11,18 +11,15 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import extensions, metrics
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Array, Doubles, Integers, Mask
 from reid_ref.labels import JUNK
 from reid_ref.metrics import (
     DistanceRows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
 from reid_ref.ranking.good_ranks import (
     GoodRanks, beyond, forget_junk_matches, reverse_ties, truncate)
 
-Array = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
 
 #: The distances between features, each with its description.
 METRICS = MappingProxyType({

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, check_name
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, Mask, check_choice, check_count, check_name)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions.choices import (
-    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
-    TIES, UNMATCHED, Curve, Mask, choice_text, known_values)
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, Curve, IGNORED, JUNK_MATCH, LOADS, METRICS,
+    RECALL, TIES, UNMATCHED, choice_text, known_values)
 from reid_ref.labels import JUNK, Labels, cameras_of
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.ranking.roles import columns_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Integers, Mask
 from reid_ref.arrays.cores import using
 from reid_ref.conventions import Convention, find_conventions, only_ignored
 from reid_ref.evaluation.how import How
@@ -78,7 +78,7 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
     return results
 
 
-def _statuses(ranks: GoodRanks, loaded: npt.NDArray[np.bool_], query: Labels, gallery: Labels,
+def _statuses(ranks: GoodRanks, loaded: Mask, query: Labels, gallery: Labels,
               ignored: tuple[str, ...], can_rank: Callable[..., Integers] | None,
               ) -> npt.NDArray[np.str_]:
     """Return the status of every query."""

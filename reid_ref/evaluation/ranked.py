@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import distances as blas
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, blocks_of, check_real_distances, is_stored, stored_or_array)
+    Array, Doubles, InputError, Integers, Mask, blocks_of, check_real_distances, is_stored,
+    stored_or_array)
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.value import Value
@@ -27,14 +27,12 @@ from reid_ref.evaluation.ranks import (
 from reid_ref.labels import Candidates, Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import GalleryPart, matrix_part
 from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
-from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
     ListBlock, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
 from reid_ref.ranking.roles import find_all_roles
 
-Array = npt.NDArray[Any]
 Arrays = Iterator[Array]
 #: Bytes of a stored array that are read at a time, to take some of its rows.
 _BLOCK = 2**26

@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, NaNWarning, blocks_of, check_real_distances, warn
+from reid_ref.arrays import (
+    Array, Doubles, Integers, Mask, NaNWarning, blocks_of, check_real_distances, warn)
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.stored import in_rows, read_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
@@ -26,7 +26,6 @@ from reid_ref.labels import Labels, QueryLists
 from reid_ref.metrics import DistanceRows
 from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
-from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks, append, of_queries
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
@@ -47,11 +46,11 @@ class Curves:
                    if convention.curve.of_rows}
         self._loaded = {key: convention.loaded(gallery.identity)
                         for key, convention in of_rows.items()}
-        self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {key: [] for key in of_rows}
+        self._parts: dict[tuple[Any, ...], list[Array]] = {key: [] for key in of_rows}
         # One generator each, so that draws do not depend on the other conventions.
         self._random = {key: np.random.RandomState(0) for key in of_rows}
 
-    def add(self, distances: npt.NDArray[Any], query: Labels,
+    def add(self, distances: Array, query: Labels,
             lists: QueryLists | None = None) -> None:
         """Add the next block: distances of shape (n_block, n_gallery), its labels and lists."""
         for key, parts in self._parts.items():

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, LabelWarning, as_array, as_integers, as_names, as_vector, check_choice,
-    check_length, errors_at, warn)
+    Array, InputError, Integers, LabelWarning, as_array, as_integers, as_names, as_vector,
+    check_choice, check_length, errors_at, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.disk import PathLike, read_json
 from reid_ref.files.formats import read_contents
@@ -141,7 +140,7 @@ def _check_images(images: Integers, name: str, n_image: int) -> None:
                          "number the images from 0, in the order of `image`")
 
 
-def _numbers(value: Any, name: str, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
+def _numbers(value: Any, name: str, shape: tuple[int | None, ...]) -> Array:
     """Return finite numbers of that shape, in which None is any length."""
     array = as_vector(value, name) if len(shape) == 1 else as_array(value, name)
     fits = array.ndim == len(shape) and all(

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, as_array, blocks_of, check_count, ignored, optional_module, warnings_to)
+    Array, InputError, as_array, blocks_of, check_count, ignored, optional_module, warnings_to)
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_convention, find_conventions
 from reid_ref.distances import working_precision
@@ -38,7 +38,6 @@ from reid_ref.result import Result
 
 __all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
 
-Array = npt.NDArray[Any]
 
 #: Bytes of a block of rows by default.
 BLOCK_BYTES = 64 * 2**20

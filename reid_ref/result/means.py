@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, check_count, read_only
+from reid_ref.arrays import Doubles, InputError, Mask, check_count, read_only
 from reid_ref.conventions import Convention
 from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
@@ -141,7 +140,7 @@ def joined(fingerprints: Sequence[str]) -> str:
     return f"{zlib.crc32(' '.join(fingerprints).encode()):08x}" if all(fingerprints) else ""
 
 
-def pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+def pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, Mask]:
     """Return values, weights and counted flags of all queries; the weights of each set are one.
 
     A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
@@ -231,7 +230,7 @@ class Expectation(Result):
             "reciprocal": self.per_query.ap[self.per_query.matched], "weight": self.weight,
             "match": self.match.ravel(), "sd": self.draws})}
 
-    def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+    def _weighted(self, metric: str) -> tuple[Doubles, Doubles, Mask]:
         values, counted = self._of_query(measure(metric)), self.per_query.n_good > 0
         return np.where(counted, values, 0.0), for_all(self.weight, counted, 0.0), counted
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, read_only
+from reid_ref.arrays import Array, Doubles, Integers, Mask, read_only
 from reid_ref.arrays.value import Value
 from reid_ref.labels import Labels, fingerprint
 
@@ -76,7 +76,7 @@ class PerQuery(Value):
         return self.values["mINP"]
 
     @property
-    def matched(self) -> npt.NDArray[np.bool_]:
+    def matched(self) -> Mask:
         """bool, shape (n,): whether the query has a good image that can have a rank."""
         return np.asarray(self.status == "ok")
 
@@ -159,8 +159,8 @@ def fingerprint_of(labels: Labels) -> Checksums:
     return Checksums(fingerprint(labels.identity), fingerprint(labels.camera))
 
 
-def for_all(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
-            absent: Any) -> npt.NDArray[Any]:
+def for_all(values: Array, loaded: Mask,
+            absent: Any) -> Array:
     """Return one value per query, given those of the loaded queries."""
     if loaded.all():
         return values
@@ -206,4 +206,4 @@ class QueryValues(NamedTuple):
 
     mean: float
     values: Doubles
-    counted: npt.NDArray[np.bool_]
+    counted: Mask

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.arrays import Doubles, InputError, SavedWarning, check_choice, errors_at, warn
+from reid_ref.arrays import Doubles, InputError, Mask, SavedWarning, check_choice, errors_at, warn
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.texts import text_array
 from reid_ref.conventions import CHOICES, Convention
@@ -249,7 +248,7 @@ def _impossible(ranks: GoodRanks, asked: Asked, images: GalleryCounts, conventio
         yield f"gallery_distractors: expected at most {most}", np.array(images.distractors > most)
 
 
-def _may_be_junk(asked: Asked, convention: Convention) -> npt.NDArray[np.bool_]:
+def _may_be_junk(asked: Asked, convention: Convention) -> Mask:
     """Return which queries may have a first match that is ignored, and so has no rank."""
     if convention.junk_match == "never" or convention.cut != "after-ignoring":
         return np.zeros(len(asked.status), np.bool_)

@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_vector, each_warning_once
+from reid_ref.arrays import InputError, Mask, as_vector, each_warning_once
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress, in_queries, options_by_name
@@ -47,7 +47,6 @@ from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.labels import (
     JUNK, Labels, QueryLists, check_distances, check_feature_shapes, check_labels)
 from reid_ref.ranking.counting import TooFarOff, wrong_products
-from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.roles import Roles, find_roles
 from reid_ref.signature import fields_of, signature
 from reid_ref.statistics.interval import LEVEL, check_level

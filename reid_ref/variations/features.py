@@ -3,16 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import distances
+from reid_ref.arrays import Array
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.variations.labels import needs_features, sides_of
-
-Array = npt.NDArray[Any]
 
 
 def both(change: Callable[[Array], Array]) -> Callable[[ResultFile], ResultFile]:

@@ -6,14 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from reid_ref.arrays import Mask
 from reid_ref.arrays.stored import read_rows
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
-
-Mask = npt.NDArray[np.bool_]
 
 
 def images_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mask) -> ResultFile:

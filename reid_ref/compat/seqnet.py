@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import Array, InputError, Integers, optional_module
+from reid_ref.compat.box_lists import boxes_of_lists
 from reid_ref.compat.cbgm import rows_of_images, with_context
 from reid_ref.compat.common import NoMatch, Refused, keep
 from reid_ref.protocols import Boxes, evaluate_person_search
-from reid_ref.protocols.box_lists import boxes_of_lists
 from reid_ref.protocols.box_ranks import (
     Gallery, images_of_other_cameras, listed_images, other_images)
 from reid_ref.ranking.good_ranks import GoodRanks
@@ -88,7 +88,7 @@ def eval_search_cuhk(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any
           "boxes": [*people.values(), *others.get(name, ())]} for name, people in shown.items()],
         [{"img_name": query.image, "pids": [k]} for k, query in enumerate(listed, 1)],
         [*gallery_dets, *more], [*gallery_feats, *more], query_box_feats,
-        **{f"gallery_{size}": [[name for name, _ in query.gallery] for query in listed]})
+        {str(size): [[name for name, _ in query.gallery] for query in listed]})
     context = [query.box for query in listed], query_dets, query_feats, k1, k2
     search = _search("cuhk-sysu", "whole" if gallery_size == -1 else str(size), listed_images,
                      boxes, det_thresh, context if cbgm else ())
@@ -147,7 +147,7 @@ def eval_search_prw(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any,
     """
     annotations, queries = gallery_dataset.annotations, query_dataset.annotations
     _check_lengths(annotations, queries, gallery_dets, gallery_feats, query_box_feats)
-    boxes = _boxes(annotations, queries, gallery_dets, gallery_feats, query_box_feats)
+    boxes = _boxes(annotations, queries, gallery_dets, gallery_feats, query_box_feats, {})
     context = ([query["boxes"] for query in queries], query_dets, query_feats, k1, k2)
     search = _search(*(("prw", "all", other_images) if ignore_cam_id else
                        ("prw-multi-view", "all", images_of_other_cameras)),
@@ -198,9 +198,9 @@ def _check_lengths(gallery: Any, query: Any, dets: Any, feats: Any, query_feats:
             raise Refused(name, f"{len(expected)} entries, one for each image", len(values))
 
 
-def _boxes(*lists: Any, **galleries: Any) -> Boxes:
+def _boxes(*lists: Any) -> Boxes:
     try:
-        return boxes_of_lists(*lists, **galleries)
+        return boxes_of_lists(*lists)
     except InputError as error:
         if error.argument == "query_identity":
             raise NoMatch("gallery_dataset", _SHOWN, error.got) from None

@@ -153,21 +153,8 @@ def _none_where_empty(ranks: GoodRanks, length: Integers) -> GoodRanks:
                    n_kept=np.where(length > 0, ranks.n_kept, 0))
 
 
-def _in_list(n_good: Integers, in_list: Integers, top_k: int | None) -> Integers:
-    # A query whose good images are all after the cut has AP 0, not none.
-    return np.where(in_list > 0, in_list, n_good)
-
-
-def _at_most_top_k(n_good: Integers, in_list: Integers, top_k: int | None) -> Integers:
-    return n_good if top_k is None else np.minimum(n_good, top_k)
-
-
 def _in_first_places(ranks: GoodRanks, whole: Callable[[], GoodRanks], top_k: int) -> GoodRanks:
     return beyond(ranks, truncate(whole(), top_k))
-
-
-def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
-    return metrics.cumulative_matching(ranks.first_match, length, n_query)
 
 
 def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
@@ -187,10 +174,6 @@ def _fewest_kept(identity: Integers, n_kept: Integers | None) -> int:
     if n_kept is None:
         return len(identity)
     return max(1, int(n_kept.min(initial=len(identity))))
-
-
-def _in_float32(distances: Array) -> Array:
-    return distances.astype(np.float32)
 
 
 def _curve_in_float32(curve: Doubles, n_query: int) -> Doubles:
@@ -326,12 +309,13 @@ RECALL = MappingProxyType({
     "found": ChoiceValue(
         "the good images found in the list, or in its first K",
         "Recall is over the good images found in the list: higher where the list is cut",
-        _in_list),
+        # A query whose good images are all after the cut has AP 0, not none.
+        lambda n_good, in_list, top_k: np.where(in_list > 0, in_list, n_good)),
     "min(top_k, existing)": ChoiceValue(
         "the good images that exist, or K where more exist than the first K can hold",
         "Recall is over at most as many good images as the first K can hold: higher where more "
         "exist, the same where the list is not cut",
-        _at_most_top_k),
+        lambda n_good, in_list, top_k: n_good if top_k is None else np.minimum(n_good, top_k)),
 })
 
 #: Which images `top_k` counts. The function takes a query's ranks, those in the whole list (made
@@ -415,7 +399,8 @@ JUNK_MATCH = MappingProxyType({
 CMC = MappingProxyType({
     "first-match": Curve(
         "queries whose first good image has rank k or less", "first",
-        _first_matches, counts=True, of_query=metrics.accuracy_at),
+        lambda ranks, length, n_query: metrics.cumulative_matching(
+            ranks.first_match, length, n_query), counts=True, of_query=metrics.accuracy_at),
     "all-shots": Curve(
         "every good image, by the wrong images before it, with weight 1/good", "shots",
         metrics.cumulative_matching_all_shots,
@@ -464,8 +449,8 @@ CMC_LENGTH = MappingProxyType({
 ARITHMETIC = MappingProxyType({
     "double": Arithmetic("double", _same, metrics.mean_in_order, _same),
     "float32": Arithmetic(
-        "distances, sums of AP, CMC and their means in single precision", _in_float32,
-        metrics.mean_in_float32, _curve_in_float32,
+        "distances, sums of AP, CMC and their means in single precision",
+        lambda distances: distances.astype(np.float32), metrics.mean_in_float32, _curve_in_float32,
         "Distances, sums of AP, CMC and their means are float32: either way, about 1e-7 without "
         "new ties"),
 })

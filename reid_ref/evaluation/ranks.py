@@ -262,7 +262,8 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
             continue
         distances = block.astype(np.float32) if subset is in_float32 else block
         of_subset = {key[0]: roles[key[0]] for key in subset}
-        shared = rank(_source_of_matrix(distances, report), query, gallery, of_subset)
+        source = in_parts([partial(matrix_part, distances)], len(distances), report)
+        shared = rank(source, query, gallery, of_subset)
         report = None
         for key in subset:
             ranks[key] = shared[key[0]]
@@ -270,11 +271,6 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
                 loaded = loaded_images(gallery.identity, key[3])
                 ranks[key] = argsort_ranks(ranks[key], distances, roles[key[0]], key[1], loaded)
     return ranks
-
-
-def _source_of_matrix(distances: Any, report: Callable[[float], object] | None) -> Source:
-    part = matrix_part(distances)
-    return in_parts([lambda: part], len(distances), report)
 
 
 def _count_nan(block: Any) -> int:

@@ -213,7 +213,8 @@ class Expectation(Result):
 
     def _mean_of(self, which: Measure) -> float:
         values, weight, counted = self._weighted(which.name)
-        return weighted_mean(values[counted], weight[counted])
+        values, weight = values[counted], weight[counted]
+        return float(mean_in_order(values * weight) * len(values) / weight.sum())
 
     def _of_query(self, which: Measure) -> Doubles:
         if which.of_curve:
@@ -257,21 +258,10 @@ def of_chances(reciprocal: Doubles, weight: Doubles, match: Doubles, draws: Mapp
         values={each.name: for_all(each.expectation(reciprocal, match), matched, np.nan)
                 for each in COLUMNS},
         first_match=none, n_good=matched.astype(np.int64), n_junk=none, **asked._asdict())
-    n = len(weight)
+    n, hits = len(weight), match * weight[:, np.newaxis]
     status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(matched) - n}
     return Expectation(
-        cmc=weighted_curve(weight, match), per_query=per_query, signature=signature,
+        cmc=np.cumsum(hits, axis=0)[-1] / weight.sum(), per_query=per_query, signature=signature,
         counts=Counts(len(matched), n_identity, 0, 0, 0, n_identity, n, 0, 0, status),
         convention=convention, ranks=NO_RANKS, weight=weight, match=match, draws=draws,
         fingerprints=fingerprints)
-
-
-def weighted_mean(values: Doubles, weight: Doubles) -> float:
-    """Return the mean of the queries with a good image, each as often as it asks."""
-    return float(mean_in_order(values * weight) * len(values) / weight.sum())
-
-
-def weighted_curve(weight: Doubles, match: Doubles) -> Doubles:
-    """Return the CMC curve of the queries with a good image."""
-    curve: Doubles = np.cumsum(match * weight[:, np.newaxis], axis=0)[-1] / weight.sum()
-    return curve

@@ -38,16 +38,6 @@ def needs_parts(of: int, least: int = 2) -> Callable[[ResultFile], str]:
     return lacks
 
 
-def needs_quarters(data: ResultFile) -> str:
-    """Return why features have no quarters: fewer than four parts of 512 dimensions."""
-    return needs_parts(4, 2048)(data)
-
-
-def centred(data: ResultFile) -> ResultFile:
-    """Subtract the mean of each side."""
-    return both(lambda features: features - features.mean(axis=0))(data)
-
-
 def centred_together(data: ResultFile) -> ResultFile:
     """Subtract the mean of all images."""
     mean = _of_all(data).mean(axis=0)
@@ -62,6 +52,8 @@ def standardised(data: ResultFile) -> ResultFile:
     return both(lambda features: (features - mean) / scale)(data)
 
 
+#: The mean of each side is subtracted.
+centred = both(lambda features: features - features.mean(axis=0))
 square_rooted = both(lambda features: np.sign(features) * np.sqrt(np.abs(features)))
 
 

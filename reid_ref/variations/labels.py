@@ -99,9 +99,7 @@ def needs_both_labels(data: ResultFile) -> str:
 
 def needs_part(data: ResultFile) -> str:
     """Return why not, if a part of the images cannot be taken."""
-    if data.ranked is not None:
-        return "needs features or distances, got ranked lists"
-    return ""
+    return "" if data.ranked is None else "needs features or distances, got ranked lists"
 
 
 def needs_askers(data: ResultFile) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from reid_ref import extensions, metrics
 from reid_ref.arrays import Array, Doubles, Integers, Mask
+from reid_ref.disk import tables_of
 from reid_ref.labels import JUNK
 from reid_ref.metrics import (
     DistanceRows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
@@ -193,72 +194,8 @@ LOADS = MappingProxyType({
 })
 
 #: Which gallery images are ignored. The rest of the query's identity is good.
-IGNORED = MappingProxyType({
-    "label -1": ChoiceValue("images labelled -1"),
-    "same identity, same camera": ChoiceValue(
-        "the query's identity on the query's camera", short="same camera"),
-    "same camera": ChoiceValue(
-        "every image of the query's camera",
-        "Every image of the query's camera is ignored, not only those of its identity: higher",
-        short="same camera"),
-    "same location": ChoiceValue(
-        "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
-        "Every image of the query's location is ignored, not only those of its identity and "
-        "camera: either way",
-        short="same location"),
-    "same identity, same clothes": ChoiceValue(
-        "the query's identity in the query's clothes",
-        "Images of the query's identity in its own clothes are ignored: either way, mostly lower",
-        short="same clothes"),
-    "same identity, other clothes": ChoiceValue(
-        "the query's identity in other clothes",
-        "Images of the query's identity in other clothes are ignored: either way, mostly higher",
-        short="other clothes"),
-    "same identity, same view": ChoiceValue(
-        "the query's identity in the query's view",
-        "Images of the query's identity in its own view are ignored: either way, mostly lower",
-        short="same view"),
-    "same identity, other view": ChoiceValue(
-        "the query's identity in another view",
-        "Images of the query's identity in another view are ignored: either way, mostly higher",
-        short="other view"),
-    "same identity, same video": ChoiceValue(
-        "the query's identity in the query's video or tracklet",
-        "Images of the query's identity in its own video are ignored: either way, mostly lower",
-        short="same video"),
-    "same identity, other video": ChoiceValue(
-        "the query's identity in another video or tracklet",
-        "Images of the query's identity in another video are ignored: either way, mostly higher",
-        short="other video"),
-    "same identity, same frame": ChoiceValue(
-        "the query's identity in the query's frame, or the image that a caption describes",
-        "Images of the query's identity and frame are ignored: either way, mostly lower",
-        short="same frame"),
-    "same identity, near frame": ChoiceValue(
-        "the query's identity on the query's camera and video, at most three frames apart",
-        "Images of the query's identity at most three frames from it are ignored: either way",
-        short="near frame"),
-    "other camera": ChoiceValue(
-        "every image of other cameras than the query's",
-        "Only images of the query's own camera are ranked: either way, mostly higher",
-        short="other camera"),
-    "other video": ChoiceValue(
-        "every image of other videos than the query's",
-        "Only images of the query's own video are ranked: either way, mostly higher",
-        short="other video"),
-    "itself": ChoiceValue(
-        "the query itself, in a gallery that has it: the image of its name, or without names its "
-        "row of the one set that both sides are",
-        "The query itself is ignored: lower, as it would be first", short="itself"),
-    "not a candidate": ChoiceValue(
-        "every image that is no candidate of the query, as given for each query",
-        "Only the candidates that are given for each query are ranked: either way, mostly higher",
-        short="no candidate"),
-    "listed as junk": ChoiceValue(
-        "the query's junk list; good are those of its good list",
-        "Good and junk images come from lists, and label -1 matters only if listed: the same "
-        "where the lists follow matlab's rule"),
-})
+IGNORED = MappingProxyType({rule: ChoiceValue(**fields) for rule, fields in
+                            tables_of("conventions/ignored.toml").items()})
 
 #: What most Python evaluators ignore.
 SAME_CAMERA = ("same identity, same camera",)

@@ -6,9 +6,7 @@ code of another is a row of copies.csv.
 """
 from __future__ import annotations
 
-import pkgutil
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -20,7 +18,7 @@ from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, known_values
 from reid_ref.conventions.convention import Convention, Reranking
-from reid_ref.disk import rows_of_table
+from reid_ref.disk import rows_of_table, tables_of
 from reid_ref.labels import JUNK, Labels
 
 
@@ -119,8 +117,7 @@ class Toolbox:
     reranking: Reranking | None = None
 
 
-_TABLES = tomllib.loads(
-    (pkgutil.get_data("reid_ref.conventions", "toolboxes.toml") or b"").decode())
+_TABLES = tables_of("conventions/toolboxes.toml")
 
 
 def _procedures(table: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Procedure]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -29,16 +29,9 @@ FORMULAS = MappingProxyType({
     "1 - unit(q) @ unit(g).T": ("cosine", False), "-unit(q) @ unit(g).T": ("dot", True)})
 
 
-class DefaultMetric(NamedTuple):
-    """How a toolbox measures distances between features by default: a formula; file and line."""
-
-    formula: str
-    source: str
-
-
 #: What is given lists of images has no features.
-NO_FEATURES = DefaultMetric(
-    "squared(unit(q), unit(g))", "it is given no features; here they are normalised")
+NO_FEATURES = {"formula": "squared(unit(q), unit(g))",
+               "measure": "it is given no features; here they are normalised"}
 
 
 class Copy(NamedTuple):
@@ -50,7 +43,8 @@ class Copy(NamedTuple):
     evaluator: str
     names: tuple[str, ...]
     source: str
-    measure: DefaultMetric
+    formula: str
+    measure: str
     reranking: Reranking | None = None
     queries_first: bool = False
 
@@ -63,128 +57,78 @@ def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
 
 #: The rows of copies.csv.
 COPIES = [Copy(row["evaluator"], tuple(row["names"].split(";")), row["source"],
-               DefaultMetric(row["formula"], row["measure"]), _reranking_of(row),
+               row["formula"], row["measure"], _reranking_of(row),
                row["gallery"] == "queries first")
           for row in rows_of_table("conventions/copies.csv")]
 
 
-@dataclass(frozen=True)
-class Procedure:
-    """An evaluator, or a setting of it.
-
-    Parameters
-    ----------
-    name : str
-    file : str
-        File and function, after the toolbox's repository.
-    choices : mapping
-        Fields of `Convention` that are not `matlab`'s.
-    oddities : tuple of str
-        Its differences that no choice describes, with the direction.
-    """
+class Procedure(NamedTuple):
+    """An evaluator, or a setting of it; the file is after the toolbox's repository."""
 
     name: str
     file: str
-    choices: Mapping[str, Any] = field(default_factory=dict)
-    oddities: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Toolbox:
-    """A toolbox.
-
-    Parameters
-    ----------
-    repository : str
-        Owner, name and commit.
-    evaluators : tuple of Procedure
-    loader : str
-        File and line that leave out images labelled -1, which its evaluators alone would rank as
-        wrong answers. Empty: every image is loaded.
-    loader_oddities : tuple of str
-        Differences of the loader that are not reproduced here, with the direction.
-    measure : Measure
-        Its distances between features.
-    reranking : Reranking, optional
-        Its own re-ranking, if it has one.
-    """
-
-    repository: str
-    evaluators: tuple[Procedure, ...]
-    loader: str = ""
-    loader_oddities: tuple[str, ...] = ()
-    measure: DefaultMetric = field(kw_only=True)
-    reranking: Reranking | None = None
+    choices: Mapping[str, Any]
+    oddities: tuple[str, ...]
 
 
 _TABLES = tables_of("conventions/toolboxes.toml")
+#: The toolboxes, by the fields that toolboxes.toml describes.
+TOOLBOX_TABLES: list[dict[str, Any]] = _TABLES["toolboxes"]
 
 
-def _procedures(table: Mapping[str, Any], shared: Mapping[str, Any]) -> Iterator[Procedure]:
-    """Yield an evaluator; by scikit-learn it is two, with the AP since 0.19 and that of 0.18."""
-    record = Procedure(
-        table["name"], table["file"], {**shared, **table.get("choices", {})},
-        tuple(_TABLES["oddities"].get(text, text) for text in table.get("oddities", ())))
-    if record.choices.get("ap") != "scikit-learn":
-        yield record
-        return
-    for suffix, version, ap in (("", ">= 0.19", "sklearn-0.19"),
-                                ("-sklearn-0.18", "0.18", "sklearn-0.18")):
-        yield Procedure(record.name + suffix, f"{record.file}; scikit-learn {version}",
-                        {**record.choices, "ap": ap}, record.oddities)
+def procedures_of(toolbox: Mapping[str, Any]) -> Iterator[Procedure]:
+    """Yield the evaluators of a toolbox; by scikit-learn one is two, with the AP since 0.19 and
+    that of 0.18."""
+    for table in toolbox["evaluators"]:
+        choices = {**toolbox.get("choices", {}), **table.get("choices", {})}
+        oddities = tuple(_TABLES["oddities"].get(text, text) for text in table.get("oddities", ()))
+        if choices.get("ap") != "scikit-learn":
+            yield Procedure(table["name"], table["file"], choices, oddities)
+            continue
+        for suffix, version, ap in (("", ">= 0.19", "sklearn-0.19"),
+                                    ("-sklearn-0.18", "0.18", "sklearn-0.18")):
+            yield Procedure(table["name"] + suffix, f"{table['file']}; scikit-learn {version}",
+                            {**choices, "ap": ap}, oddities)
 
-
-def _toolbox(table: Mapping[str, Any]) -> Toolbox:
-    shared = table.get("choices", {})
-    return Toolbox(
-        table["repository"], tuple(
-            record for each in table["evaluators"] for record in _procedures(each, shared)),
-        table.get("loader", ""), tuple(table.get("loader_oddities", ())),
-        measure=(DefaultMetric(table["formula"], table["measure"]) if "formula" in table
-                 else NO_FEATURES),
-        reranking=Reranking(**table["reranking"]) if "reranking" in table else None)
-
-
-#: The toolboxes of toolboxes.toml.
-TOOLBOX_RECORDS = tuple(map(_toolbox, _TABLES["toolboxes"]))
 
 #: The cameras of SYSU-MM01's queries, infrared, and of its gallery.
 SYSU_CAMERAS = (3, 6), (1, 2, 4, 5)
 
 
-def toolbox_conventions(toolbox: Toolbox) -> list[Convention]:
+def toolbox_conventions(toolbox: Mapping[str, Any]) -> list[Convention]:
     """Return the conventions of a toolbox: evaluators after its loader, and the bare functions.
 
     Where every image is loaded the two are the same, and there is one.
 
     Examples
     --------
-    >>> mine = Toolbox("me/toolbox 1234567", (Procedure("mine", "rank.py", {"ap": "step"}),),
-    ...                loader="data.py:7", measure=DefaultMetric("squared(q, g)", "rank.py:5"))
+    >>> mine = {"repository": "me/toolbox 1234567", "loader": "data.py:7", "evaluators": [
+    ...     {"name": "mine", "file": "rank.py", "choices": {"ap": "step"}}]}
     >>> [(record.name, record.loads) for record in toolbox_conventions(mine)]
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
-    conventions = []
-    for evaluator in toolbox.evaluators:
+    conventions, repository, loader = [], toolbox["repository"], toolbox.get("loader")
+    distance = {**NO_FEATURES, **toolbox}
+    for evaluator in procedures_of(toolbox):
         fields: dict[str, Any] = dict(
-            evaluator.choices, source=f"{toolbox.repository}, {evaluator.file}",
+            evaluator.choices, source=f"{repository}, {evaluator.file}",
             also=tuple(f"{', '.join(copy.names)} ({copy.source})" for copy in COPIES
-                       if copy.evaluator == evaluator.name), **_fields_of(toolbox))
-        if toolbox.loader:
+                       if copy.evaluator == evaluator.name),
+            **_fields_of(distance["formula"], distance["measure"], toolbox.get("reranking")))
+        if loader:
             conventions.append(Convention(
                 evaluator.name, **fields, loads="without label -1",
-                loader=f"{toolbox.repository}, {toolbox.loader}",
-                oddities=(*evaluator.oddities, *toolbox.loader_oddities)))
+                loader=f"{repository}, {loader}",
+                oddities=(*evaluator.oddities, *toolbox.get("loader_oddities", ()))))
             del fields["also"]
-        name = f"{evaluator.name}-function" if toolbox.loader else evaluator.name
+        name = f"{evaluator.name}-function" if loader else evaluator.name
         conventions.append(Convention(name, **fields, oddities=evaluator.oddities))
     return conventions
 
 
-def _fields_of(toolbox: Toolbox | Copy) -> dict[str, Any]:
-    metric, normalize = FORMULAS[toolbox.measure.formula]
-    return dict(metric=metric, normalize=normalize, measure=toolbox.measure.source,
-                reranking=toolbox.reranking)
+def _fields_of(formula: str, measure: str, reranking: Any) -> dict[str, Any]:
+    metric, normalize = FORMULAS[formula]
+    return dict(metric=metric, normalize=normalize, measure=measure, reranking=reranking)
 
 
 class _Conventions(dict[str, Convention]):
@@ -200,18 +144,18 @@ class _Conventions(dict[str, Convention]):
             return record
         copy = _COPY_NAMED[name.removesuffix("-function")]
         return replace(self[NAMES[name]], name=name, queries_first=copy.queries_first,
-                       **_fields_of(copy))
+                       **_fields_of(copy.formula, copy.measure, copy.reranking))
 
 
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_Conventions(
-    (record.name, record) for toolbox in TOOLBOX_RECORDS
+    (record.name, record) for toolbox in TOOLBOX_TABLES
     for record in toolbox_conventions(toolbox)))
 
 #: Convention to its bare function: the evaluator without the loader, which ranks images labelled
 #: -1 as well.
 FUNCTIONS = MappingProxyType({
-    evaluator.name: f"{evaluator.name}-function" for toolbox in TOOLBOX_RECORDS
-    for evaluator in toolbox.evaluators if toolbox.loader})
+    evaluator.name: f"{evaluator.name}-function" for toolbox in TOOLBOX_TABLES
+    if "loader" in toolbox for evaluator in procedures_of(toolbox)})
 
 #: Bare function to its convention.
 TOOLBOXES = MappingProxyType({function: name for name, function in FUNCTIONS.items()})

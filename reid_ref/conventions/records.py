@@ -2,7 +2,7 @@
 
 A toolbox is one table of its evaluators, their files, and the lines of its loader. A new one is
 one entry of toolboxes.toml: names, bare functions and differences are derived. A toolbox with the
-code of another is a row of copies.csv.
+code of another is one of `copies` there.
 """
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import numpy as np
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.conventions.choices import CHOICES, CMC_LENGTH, IGNORED, known_values
-from reid_ref.conventions.convention import Convention, Reranking
-from reid_ref.disk import rows_of_table, tables_of
+from reid_ref.conventions.convention import Convention
+from reid_ref.disk import tables_of
 from reid_ref.labels import JUNK, Labels
 
 
@@ -34,34 +34,6 @@ NO_FEATURES = {"formula": "squared(unit(q), unit(g))",
                "measure": "it is given no features; here they are normalised"}
 
 
-class Copy(NamedTuple):
-    """Another toolbox with the code of an evaluator: repository, commit, evaluator and loader.
-
-    Its names are known in any case, with - or _. `queries_first`: it ranks the queries, too.
-    """
-
-    evaluator: str
-    names: tuple[str, ...]
-    source: str
-    formula: str
-    measure: str
-    reranking: Reranking | None = None
-    queries_first: bool = False
-
-
-def _reranking_of(row: Mapping[str, str]) -> Reranking | None:
-    """Return the re-ranking in a row of copies.csv; None if its columns are empty."""
-    return Reranking(row["variant"], int(row["k1"]), int(row["k2"]), float(row["lambda"]),
-                     row["reranking"]) if row["variant"] else None
-
-
-#: The rows of copies.csv.
-COPIES = [Copy(row["evaluator"], tuple(row["names"].split(";")), row["source"],
-               row["formula"], row["measure"], _reranking_of(row),
-               row["gallery"] == "queries first")
-          for row in rows_of_table("conventions/copies.csv")]
-
-
 class Procedure(NamedTuple):
     """An evaluator, or a setting of it; the file is after the toolbox's repository."""
 
@@ -74,6 +46,8 @@ class Procedure(NamedTuple):
 _TABLES = tables_of("conventions/toolboxes.toml")
 #: The toolboxes, by the fields that toolboxes.toml describes.
 TOOLBOX_TABLES: list[dict[str, Any]] = _TABLES["toolboxes"]
+#: Other toolboxes with the code of an evaluator, likewise.
+COPIES: list[dict[str, Any]] = _TABLES["copies"]
 
 
 def procedures_of(toolbox: Mapping[str, Any]) -> Iterator[Procedure]:
@@ -108,13 +82,11 @@ def toolbox_conventions(toolbox: Mapping[str, Any]) -> list[Convention]:
     [('mine', 'without label -1'), ('mine-function', 'all images')]
     """
     conventions, repository, loader = [], toolbox["repository"], toolbox.get("loader")
-    distance = {**NO_FEATURES, **toolbox}
     for evaluator in procedures_of(toolbox):
         fields: dict[str, Any] = dict(
             evaluator.choices, source=f"{repository}, {evaluator.file}",
-            also=tuple(f"{', '.join(copy.names)} ({copy.source})" for copy in COPIES
-                       if copy.evaluator == evaluator.name),
-            **_fields_of(distance["formula"], distance["measure"], toolbox.get("reranking")))
+            also=tuple(f"{', '.join(copy['names'])} ({copy['source']})" for copy in COPIES
+                       if copy["evaluator"] == evaluator.name), **_fields_of(toolbox))
         if loader:
             conventions.append(Convention(
                 evaluator.name, **fields, loads="without label -1",
@@ -126,9 +98,11 @@ def toolbox_conventions(toolbox: Mapping[str, Any]) -> list[Convention]:
     return conventions
 
 
-def _fields_of(formula: str, measure: str, reranking: Any) -> dict[str, Any]:
-    metric, normalize = FORMULAS[formula]
-    return dict(metric=metric, normalize=normalize, measure=measure, reranking=reranking)
+def _fields_of(toolbox: Mapping[str, Any]) -> dict[str, Any]:
+    distance = {**NO_FEATURES, **toolbox}
+    metric, normalize = FORMULAS[distance["formula"]]
+    return dict(metric=metric, normalize=normalize, measure=distance["measure"],
+                reranking=toolbox.get("reranking"))
 
 
 class _Conventions(dict[str, Convention]):
@@ -143,8 +117,8 @@ class _Conventions(dict[str, Convention]):
                 record := extensions.declared_record("convention", name, Convention)):
             return record
         copy = _COPY_NAMED[name.removesuffix("-function")]
-        return replace(self[NAMES[name]], name=name, queries_first=copy.queries_first,
-                       **_fields_of(copy.formula, copy.measure, copy.reranking))
+        return replace(self[NAMES[name]], name=name, **_fields_of(copy),
+                       queries_first=copy.get("queries_first", False))
 
 
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType(_Conventions(
@@ -204,9 +178,10 @@ def lacking_cameras(conventions: Iterable[Convention], query: Labels) -> dict[st
 
 
 #: Further names, and the record that each means.
-ALIASES = MappingProxyType({alias: copy.evaluator for copy in COPIES for alias in copy.names})
+ALIASES: Mapping[str, str] = MappingProxyType({
+    alias: copy["evaluator"] for copy in COPIES for alias in copy["names"]})
 
-_COPY_NAMED = {alias: copy for copy in COPIES for alias in copy.names}
+_COPY_NAMED = {alias: copy for copy in COPIES for alias in copy["names"]}
 
 #: Every name, those of bare functions too, and the record that it means.
 NAMES = MappingProxyType({

@@ -35,7 +35,7 @@ def squared(query, gallery):
 
 #: What the toolbox's code does with features, by name.
 FORMULAS = {name: formula for names, formula in (
-    *((copy.names, copy.formula) for copy in COPIES),
+    *((copy["names"], copy["formula"]) for copy in COPIES),
     *(([evaluator.name for evaluator in procedures_of(table)], table["formula"])
       for table in TOOLBOX_TABLES if "formula" in table)) for name in names}
 TOOLBOXES = sorted(FORMULAS)

@@ -228,11 +228,6 @@ class Convention:
         return "camera" in columns_of((*self.ignored, *self.curve.also_ignored))
 
     @property
-    def takes_lists(self) -> bool:
-        """Whether what is given for each query, lists or candidates, changes its numbers."""
-        return self.needs_lists or self.needs_candidates
-
-    @property
     def needs_candidates(self) -> bool:
         """Whether only the candidates of each query are ranked."""
         return "not a candidate" in self.ignored

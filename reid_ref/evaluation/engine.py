@@ -19,10 +19,9 @@ from reid_ref.labels import JUNK, Labels, check_labels, count_distractors
 from reid_ref.measures import COLUMNS
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import Result
-from reid_ref.result.parts import Fingerprints, fingerprint_of
+from reid_ref.result.parts import Fingerprints, fingerprint_of, statuses_of
 from reid_ref.result.formula import numbers
 from reid_ref.result.made import Asked, GalleryCounts, of_numbers
-from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import fields_of, measured_as, signature
 
 
@@ -69,7 +68,7 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
             matched=status[loaded] == "ok", whole=lambda: ranks.of(convention.of_whole_list))
         signed = signature(
             {**fields_of(convention), **ranks.provenance,
-             **(listed if convention.takes_lists else {})},
+             **(listed if convention.needs_lists or convention.needs_candidates else {})},
             *(side if mask.all() else side[mask]
               for side, mask in ((query, loaded), (gallery, in_gallery))))
         result = ranks.finish(of_numbers(

@@ -89,9 +89,9 @@ class Ranked(Value):
         """Rank the gallery for every query."""
         raise NotImplementedError
 
-    def in_file(self) -> dict[str, Any]:
-        """Return the fields of a `ResultFile` that hold it."""
-        raise NotImplementedError
+    def rankings(self) -> Mapping[str, dict[str, Any]]:
+        """Return the ways to rank that differ: by name, what changes in `How`; here one."""
+        return {self.noun: {}}
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Ranked:
         """Return what ranks some images for some queries; each side is "query" or "gallery"."""
@@ -330,10 +330,6 @@ class Distances(Ranked):
         return replace(self, matrix=chosen if _is_all(images, chosen.shape[1]) else
                        chosen[:, images], candidates=candidates)
 
-    def rankings(self) -> Mapping[str, dict[str, Any]]:
-        """There is one way to rank."""
-        return {"distances": {}}
-
     def check_sizes(self, query: Labels, gallery: Labels) -> None:
         """Refuse a matrix that does not fit the labels."""
         check_distances(self.matrix, query, gallery)
@@ -425,10 +421,6 @@ class Lists(Ranked):
                          "give the features or the distances that were ranked")
 
     rows = exact_blocks = by_product = sample = sample_bytes = exact_rows
-
-    def rankings(self) -> Mapping[str, dict[str, Any]]:
-        """There is one way to rank."""
-        return {"ranked lists": {}}
 
     def pairs(self, *_: Any) -> PairParts:
         """Ranked lists have no distances."""

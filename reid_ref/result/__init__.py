@@ -30,9 +30,8 @@ HEADLINE = tuple(printed(RANKS))
 
 def headline(result: Result, names: Iterable[str] = HEADLINE) -> dict[str, float]:
     """Return the numbers of these measures by name, Rank-k as far as the curve reaches."""
-    names = list(names)
-    return {name: value for name, value in zip(names, values_of(result, names))
-            if not _is_beyond(measure(name), result)}
+    return {each.name: result.value(each.name) for each in map(measure, names)
+            if not _is_beyond(each, result)}
 
 
 def sd_of(result: Result, names: Iterable[str]) -> dict[str, float]:

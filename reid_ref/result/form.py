@@ -18,7 +18,7 @@ from reid_ref.disk import (
     PathLike, check_json, is_packed, pack, path_of, text_of, unique, whole_files)
 from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.result.statuses import STATUSES
+from reid_ref.result.parts import STATUSES
 
 #: The version of the form; another one cannot be read.
 SAVED = 3

@@ -18,9 +18,8 @@ from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import Result
 from reid_ref.result.parts import (
-    AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, for_all)
+    STATUSES, AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, for_all)
 from reid_ref.result.made import Asked
-from reid_ref.result.statuses import STATUSES
 from reid_ref.signature import Signature
 from reid_ref.text.plain import json_values
 

@@ -16,12 +16,11 @@ from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
 from reid_ref.measures import COLUMNS, RANKS, printed
 from reid_ref.ranking.good_ranks import RAGGED, GoodRanks, first_ranks, of_queries
 from reid_ref.result import Result, form, headline
-from reid_ref.result.parts import Counts, Checksums, Fingerprints
+from reid_ref.result.parts import STATUSES, Counts, Checksums, Fingerprints
 from reid_ref.result.form import EXPECTED, Values
 from reid_ref.result.formula import numbers
 from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_numbers
 from reid_ref.result.means import AVERAGES, Expectation, of_chances, over_trials
-from reid_ref.result.statuses import STATUSES
 from reid_ref.result.systems import check_same_convention
 from reid_ref.signature import Signature, distance_of, fields_of, off_its_name, parse_signature
 from reid_ref.text.plain import json_values

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, Mask, check_choice, check_count, check_name)
-from reid_ref.arrays.value import Value
+    Doubles, InputError, Integers, Mask, Value, check_choice, check_count, check_name)
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, Curve, IGNORED, JUNK_MATCH, LOADS, METRICS,
     RECALL, TIES, UNMATCHED, choice_text, known_values)

@@ -14,8 +14,7 @@ import numpy as np
 
 from reid_ref.arrays import (
     Array, InputError, Integers, as_array, as_integers, check_choice, check_same_length, errors_at)
-from reid_ref.conventions import Convention, find_conventions
-from reid_ref.conventions import METRICS
+from reid_ref.conventions import METRICS, Convention, find_conventions
 from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import Labels, QueryLists

@@ -40,8 +40,8 @@ import numpy as np
 
 from reid_ref import metrics
 from reid_ref.arrays import (
-    CameraWarning, Doubles, InputError, Integers, check_choice, read_only, refuse_where, warn)
-from reid_ref.arrays.value import Value
+    CameraWarning, Doubles, InputError, Integers, Value, check_choice, read_only, refuse_where,
+    warn)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked

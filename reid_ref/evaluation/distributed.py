@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Array, Doubles, InputError, Integers, as_array, blocks_of, is_stored, optional_module)
-from reid_ref.arrays.memory import bytes_for, bytes_of
-from reid_ref.arrays.stored import (
-    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
+    Array, Doubles, InputError, Integers, as_array, blocks_of, bytes_for, bytes_of, is_stored,
+    optional_module, read_rows)
+from reid_ref.arrays.stored import as_rows, computed_rows, is_dask, is_lazy, joined_blocks
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries
 from reid_ref.evaluation.how import How, Progress, takes_conventions, in_queries

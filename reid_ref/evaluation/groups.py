@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, each_warning_once, read_only)
-from reid_ref.arrays.value import Value
+    Doubles, InputError, Integers, Value, check_choice, each_warning_once, read_only)
 from reid_ref.conventions import AP
 from reid_ref.labels import Labels, cameras_of
 from reid_ref.metrics import mean_in_order, precision_before

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Mask, blocks_of
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Doubles, Mask, blocks_of, read_rows
 from reid_ref.evaluation.how import NORMALISED, How
 from reid_ref.evaluation.result_file import ResultFile
 

@@ -15,11 +15,8 @@ import numpy as np
 
 from reid_ref import distances as blas
 from reid_ref.arrays import (
-    Array, Doubles, InputError, Integers, Mask, blocks_of, check_real_distances, is_stored,
-    stored_or_array)
-from reid_ref.arrays.memory import bytes_for, bytes_of
-from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays.value import Value
+    Array, Doubles, InputError, Integers, Mask, Value, blocks_of, bytes_for, bytes_of,
+    check_real_distances, is_stored, read_rows, stored_or_array)
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Array, Doubles, Integers, Mask, NaNWarning, blocks_of, check_real_distances, warn)
-from reid_ref.arrays.memory import bytes_for, bytes_of
-from reid_ref.arrays.stored import in_rows, read_rows
+    Array, Doubles, Integers, Mask, NaNWarning, blocks_of, bytes_for, bytes_of,
+    check_real_distances, read_rows, warn)
+from reid_ref.arrays.stored import in_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
 from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries

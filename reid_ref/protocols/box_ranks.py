@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, Mask
-from reid_ref.arrays.memory import bytes_for
+from reid_ref.arrays import Doubles, InputError, Integers, Mask, bytes_for
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, with_n_good
 from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Array, InputError, Integers, LabelWarning, as_array, as_integers, as_names, as_vector,
+    Array, InputError, Integers, LabelWarning, Value, as_array, as_integers, as_names, as_vector,
     check_choice, check_length, errors_at, warn)
-from reid_ref.arrays.value import Value
 from reid_ref.disk import PathLike, read_json
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredArray

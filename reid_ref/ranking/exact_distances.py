@@ -32,9 +32,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    Array, Doubles, InputError, Integers, Mask, NaNWarning, blocks_of, check_finite_rows, warn)
+    Array, Doubles, InputError, Integers, Mask, NaNWarning, blocks_of, check_finite_rows,
+    read_rows, warn)
 from reid_ref.arrays.cores import cores, in_threads
-from reid_ref.arrays.stored import in_rows, read_rows
+from reid_ref.arrays.stored import in_rows
 from reid_ref.ranking.counting import Band, Block, ExactTile, GalleryPart, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
 

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Array, Integers, Mask
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Array, Integers, Mask, Value
 
 
 @dataclass(frozen=True, eq=False)

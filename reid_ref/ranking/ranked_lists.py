@@ -11,9 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Array, InputError, Integers, blocks_of
-from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Array, InputError, Integers, Value, blocks_of, read_rows
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.ranking.rank import in_rank_order
 from reid_ref.ranking.roles import Roles

@@ -11,8 +11,7 @@ import numpy as np
 
 from reid_ref import metrics, statistics
 from reid_ref.arrays import (
-    Array, Doubles, InputError, Integers, Mask, check_choice, check_count, read_only)
-from reid_ref.arrays.value import Value
+    Array, Doubles, InputError, Integers, Mask, Value, check_choice, check_count, read_only)
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike
 from reid_ref.measures import MEASURES, PLACES, RANKS, Measure, measure, printed

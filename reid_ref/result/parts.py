@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Array, Doubles, Integers, Mask, read_only
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Array, Doubles, Integers, Mask, Value, read_only
 from reid_ref.conventions import only_ignored
 from reid_ref.labels import Labels, fingerprint
 

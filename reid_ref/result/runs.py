@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, each_warning_once
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import InputError, Integers, Value, each_warning_once
 from reid_ref.result import Result, unit_of_queries
 from reid_ref.result.parts import QueryValues
 from reid_ref.result.means import pooled

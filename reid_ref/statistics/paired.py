@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, as_vector
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Doubles, InputError, Value, as_vector
 from reid_ref.statistics.interval import LEVEL, check_level, standard_error
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, check_random, flipped_sums, unit_sums, warn_few,

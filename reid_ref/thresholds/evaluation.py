@@ -39,13 +39,12 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Mask, as_vector, each_warning_once
-from reid_ref.arrays.memory import bytes_of
+from reid_ref.arrays import InputError, Mask, as_vector, bytes_of, each_warning_once
 from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress, in_queries, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
-from reid_ref.labels import (
-    JUNK, Labels, QueryLists, check_distances, check_feature_shapes, check_labels)
+from reid_ref.evaluation.result_file import Input
+from reid_ref.labels import JUNK, Labels, QueryLists
 from reid_ref.ranking.counting import TooFarOff, wrong_products
 from reid_ref.ranking.roles import Roles, find_roles
 from reid_ref.signature import fields_of, signature
@@ -109,9 +108,8 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     array([0.586])
     """
     how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress)
-    check_labels(query, gallery)
-    features = check_feature_shapes(query_features, gallery_features, query, gallery)
-    return thresholds_of(Features(*features), query, gallery, how, far, _intervals(confidence))
+    return thresholds_of(Features(query_features, gallery_features), query, gallery, how, far,
+                         _intervals(confidence))
 
 
 @options_by_name
@@ -159,19 +157,17 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
     (True, 0.3, True)
     """
     how = How(tuple(find_conventions(convention)), None, None, lists, max_memory, progress)
-    check_labels(query, gallery)
-    matrix = check_distances(distances, query, gallery)
-    return thresholds_of(Distances(matrix), query, gallery, how, far, _intervals(confidence))
+    return thresholds_of(Distances(distances), query, gallery, how, far, _intervals(confidence))
 
 
-def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
+def thresholds_of(ranked: Input, query: Labels, gallery: Labels, how: How,
                   far: Iterable[float] = RATES,
                   confidence: Mapping[str, Any] | None = None) -> Thresholds:
     """Find thresholds of an input under the convention of `how`.
 
     `confidence` has the options of `statistics.mean_intervals`.
     """
-    check_labels(query, gallery)
+    ranked.check_sizes(query, gallery)
     rates = _checked_rates(far)
     how = ranked.among(how)
     (convention,) = how.conventions

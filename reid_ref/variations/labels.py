@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Mask
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Mask, read_rows
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, Labels

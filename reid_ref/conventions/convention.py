@@ -19,10 +19,6 @@ from reid_ref.labels import JUNK, Labels, cameras_of
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.ranking.roles import columns_of
 
-_JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
-    "has none"
-_SAME_CAMERA_GOOD = "Images of the query's identity on its own camera are good: either way, " \
-    "mostly higher"
 #: Rules that ignore images of the query's own camera.
 _OF_CAMERA = ("same identity, same camera", "same camera", "same location")
 
@@ -44,10 +40,12 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
             "norms differ"
     yield differs["loads"]
     if fields["loads"] == "all images" and not {"label -1", "listed as junk"} & set(ignored):
-        yield _JUNK_WRONG
+        yield "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
+            "has none"
     yield from (IGNORED[rule].differs for rule in ignored)
     if not {*_OF_CAMERA, "listed as junk"} & set(ignored):
-        yield _SAME_CAMERA_GOOD
+        yield "Images of the query's identity on its own camera are good: either way, mostly " \
+            "higher"
     yield from (differs[choice] for choice in ("unmatched", "ties", "junk_match", "cmc"))
     if not isinstance(length, str):
         yield f"CMC over the first {length} ranks: the same numbers, cut off"

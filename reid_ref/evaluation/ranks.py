@@ -20,7 +20,6 @@ from reid_ref.arrays import (
     check_real_distances, read_rows, warn)
 from reid_ref.arrays.stored import in_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
-from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
 from reid_ref.labels import Labels, QueryLists
 from reid_ref.metrics import DistanceRows
@@ -87,7 +86,7 @@ class Curves:
         return convention.curve_length(self._gallery.identity[loaded], n_kept)
 
 
-def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
+def row_blocks(distances: Any, max_memory: int) -> Iterator[Any]:
     """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes."""
     row_bytes = distances.shape[1] * distances.dtype.itemsize
     for rows in blocks_of(distances.shape[0], max_memory // row_bytes):

@@ -139,11 +139,6 @@ class Arithmetic(NamedTuple):
     differs: str = ""
 
 
-def _zero_without_match(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
-    # Not every NaN: INP is unknown where a cut list lacks a good image.
-    return np.where(matched, values, 0.0)
-
-
 def _with_good(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
     with_good: Doubles = values[n_good > 0]
     return with_good
@@ -280,7 +275,10 @@ UNLISTED = MappingProxyType({
 
 #: What a query without a good image counts as in the means.
 UNMATCHED = MappingProxyType({
-    "zero": Unmatched("AP 0, INP 0 and no match; counted", _zero_without_match),
+    "zero": Unmatched(
+        "AP 0, INP 0 and no match; counted",
+        # Not every NaN: INP is unknown where a cut list lacks a good image.
+        lambda values, n_good, matched: np.where(matched, values, 0.0)),
     "nan": Unmatched(
         "AP NaN, which makes mAP and mINP NaN; no match in CMC", _same,
         differs="A query without a good image makes mAP NaN, where matlab counts AP 0: CMC the "

@@ -27,10 +27,9 @@ from reid_ref.arrays import (
     optional_module, read_rows)
 from reid_ref.arrays.stored import as_rows, computed_rows, is_dask, is_lazy, joined_blocks
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import as_requested, summaries
+from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, takes_conventions, in_queries
 from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance, measured, rank_scalings
-from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import Labels, QueryLists, check_feature_shapes
 from reid_ref.ranking.counting import (
     Before, Counting, GalleryPart, Goods, TooFarOff, count_before, wrong_products)

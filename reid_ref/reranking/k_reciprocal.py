@@ -242,10 +242,6 @@ class _Job:
     settings: Settings
 
     @property
-    def variant(self) -> Variant:
-        return VARIANTS[self.settings.variant]
-
-    @property
     def shape(self) -> tuple[int, int]:
         return self.n_query, len(self.pairs) - self.n_query
 
@@ -275,8 +271,8 @@ def _checked(query_features: Any, gallery_features: Any, settings: Settings,
 def _blocks(job: _Job, block_size: int | None,
             kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
     """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
-    variant, n_query, dtype = job.variant, job.n_query, job.pairs.features.dtype
-    settings, lambda_ = job.settings, job.settings.lambda_
+    settings, n_query, dtype = job.settings, job.n_query, job.pairs.features.dtype
+    variant, lambda_ = VARIANTS[settings.variant], settings.lambda_
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them

@@ -141,7 +141,7 @@ class Part(NamedTuple):
 
 
 def _cargo_view(labels: Labels) -> Labels:
-    """Return the labels with the view, 0 aerial and 1 ground, made of the camera if they lack it."""
+    """Return the labels with the view, 0 aerial and 1 ground, made of the camera if need be."""
     if labels.view is not None:
         return labels
     camera = cameras_of(labels, "the view is made of it")

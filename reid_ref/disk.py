@@ -18,6 +18,7 @@ import json
 import os
 import pkgutil
 import stat
+import tomllib
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -219,6 +220,11 @@ def rows_of_table(name: str) -> list[dict[str, str]]:
     """Return the rows of a .csv file of this package, named below its folder."""
     content = pkgutil.get_data("reid_ref", name) or b""
     return list(csv.DictReader(content.decode().splitlines()))
+
+
+def tables_of(name: str) -> dict[str, Any]:
+    """Return the tables of a .toml file of this package, named below its folder."""
+    return tomllib.loads((pkgutil.get_data("reid_ref", name) or b"").decode())
 
 
 def check_different(paths: list[Path]) -> None:

@@ -19,12 +19,10 @@ Rounding choices, each with its reason:
 """
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from reid_ref.arrays import Array
+
 
 #: Relative difference within which two float32 distances of unit vectors count as equal. The
 #: rounding error of a sum of d products grows about as sqrt(d): 3e-6 for d = 2048.

@@ -14,10 +14,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import extensions, metrics
-from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.arrays import Doubles, InputError, Integers, Mask
 from reid_ref.conventions import Convention
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 
@@ -149,7 +148,7 @@ class Measure:
         return bool(self.places) and not self.of_curve and (
             self.is_whole or convention.unlisted == "unknown")
 
-    def in_mean(self, convention: Convention, n_good: Integers) -> npt.NDArray[np.bool_]:
+    def in_mean(self, convention: Convention, n_good: Integers) -> Mask:
         """Return which queries are in the mean, given the good images of each."""
         if self.of_curve:  # CMC divides by all, or by those with a good image
             return np.asarray((n_good > 0) | (convention.n_in_cmc(n_good) == len(n_good)))

@@ -33,11 +33,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, as_vector, blocks_of, check_choice, check_count,
-    check_finite_rows, check_length, optional_module, refuse_where)
+    Array, Doubles, InputError, Integers, Mask, as_array, as_integers, as_vector, blocks_of,
+    check_choice, check_count, check_finite_rows, check_length, optional_module, refuse_where)
 from reid_ref.distances import working_precision
 from reid_ref.labels import Labels, cameras_of
 
@@ -53,8 +52,6 @@ TOLERANCE = 1e-10
 
 #: Pairs of images that the drivers draw for KISSME.
 N_DRAWS = 150_000
-
-Array = npt.NDArray[Any]
 
 
 def checked_features(value: Any, name: str) -> Array:
@@ -207,7 +204,7 @@ def pca(features: Any, dimensions: int = N_COMPONENTS,
     return mean, components / np.sqrt(values) if driver == "mars" else components
 
 
-def kissme(features: Any, first: Any, second: Any, similar: Any) -> npt.NDArray[np.float64]:
+def kissme(features: Any, first: Any, second: Any, similar: Any) -> Doubles:
     """Learn a metric from similar and dissimilar pairs (keep it simple and straightforward).
 
     Parameters
@@ -259,7 +256,7 @@ def kissme(features: Any, first: Any, second: Any, similar: Any) -> npt.NDArray[
 
 
 def similar_pairs_metric(features: Any, first: Any, second: Any,
-                         similar: Any) -> npt.NDArray[np.float64]:
+                         similar: Any) -> Doubles:
     """Return the inverse covariance of the differences of similar pairs.
 
     The "Mahalanobis distance" that the MARS driver prints with KISSME. Arguments and errors are
@@ -475,7 +472,7 @@ def xqda_pairs(identity: Any, camera: Any, order: Any) -> tuple[Integers, Intege
 
 
 def kissme_pairs(identity: Any, camera: Any, draws: Any,
-                 every: int = 10) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
+                 every: int = 10) -> tuple[Integers, Integers, Mask]:
     """Return the drivers' training pairs for `kissme`.
 
     First all pairs of one person on two cameras, persons ascending; then as many drawn pairs of

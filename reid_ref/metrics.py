@@ -21,17 +21,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Array, Doubles, Integers, Mask
 from reid_ref.labels import Labels, QueryLists
 from reid_ref.ranking.good_ranks import GoodRanks, first_ranks, in_order
 from reid_ref.ranking.roles import query_roles
 
-Array = npt.NDArray[Any]
 #: Galleries that `single_gallery_shot_draws` draws.
 DRAWS = 10
 
 
-def per_query_share(sums: npt.NDArray[Any], n_query: int) -> Doubles:
+def per_query_share(sums: Array, n_query: int) -> Doubles:
     """Return sums over queries divided by `n_query`, in the precision of `sums`; NaN of none.
 
     Examples
@@ -548,7 +547,7 @@ def identity_ranks(rows: DistanceRows, *_: Any) -> Integers:
     return rank
 
 
-def _before_first(row: Array, good: Integers, kept: npt.NDArray[np.bool_], ties: str) -> Integers:
+def _before_first(row: Array, good: Integers, kept: Mask, ties: str) -> Integers:
     """Return the kept images before the first good one; a row is sorted only if that ties."""
     first = row[good].min()
     if np.count_nonzero(kept & (row == first)) == np.count_nonzero(row[good] == first) > 0:

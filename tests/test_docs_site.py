@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reid_ref.conventions.records import ALIASES, TOOLBOX_RECORDS
+from reid_ref.conventions.records import ALIASES, TOOLBOX_TABLES, procedures_of
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from tests.nightly import cases
 
@@ -49,7 +49,7 @@ def test_a_benchmark_is_found_by_its_names(search, name):
 
 
 @pytest.mark.parametrize("name", [*(
-    evaluator.name for toolbox in TOOLBOX_RECORDS for evaluator in toolbox.evaluators), *ALIASES])
+    evaluator.name for table in TOOLBOX_TABLES for evaluator in procedures_of(table)), *ALIASES])
 def test_a_toolbox_is_found_by_its_names(search, name):
     assert any(page.startswith("conventions/") for page in search(name))
 

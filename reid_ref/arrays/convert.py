@@ -11,8 +11,10 @@ import numpy.typing as npt
 from reid_ref.arrays.errors import InputError
 from reid_ref.arrays.texts import check_texts, check_width, text_array, texts_within
 
-Integers = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 
 def as_array(value: Any, name: str) -> npt.NDArray[Any]:

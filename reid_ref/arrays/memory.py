@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays.errors import InputError
 
 #: Bytes of working memory by default, if that much is free.
 DEFAULT = 256 * 2**20

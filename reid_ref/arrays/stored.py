@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, as_array, blocks_of, is_stored
+from reid_ref.arrays.convert import as_array, blocks_of, is_stored
 from reid_ref.arrays.cores import in_threads
+from reid_ref.arrays.errors import InputError
 
 
 def is_lazy(array: Any) -> bool:

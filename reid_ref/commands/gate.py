@@ -23,8 +23,7 @@ from reid_ref.measures import any_case, measure, measure_names
 from reid_ref.result import Result, query_values
 from reid_ref.result.saved import load
 from reid_ref.statistics import holm
-from reid_ref.statistics.paired import least_p
-from reid_ref.statistics.power import fewest_units, unit_weights
+from reid_ref.statistics.paired import fewest_units, least_p, unit_weights
 from reid_ref.text import signed_percent
 
 Findings = list[Finding]

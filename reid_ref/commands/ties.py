@@ -24,10 +24,9 @@ from reid_ref.console.answers import (
     NamedCurve, OfFiles, curves_of, input_of, show_answer, table_of_curves)
 from reid_ref.console.request import Request
 from reid_ref.conventions import TIES, Convention
-from reid_ref.evaluation.engine import summaries
+from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
-from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import Labels
 from reid_ref.measures import RANKS
 from reid_ref.ranking.good_ranks import GoodRanks, of_queries

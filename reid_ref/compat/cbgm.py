@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Integers, optional_module
-from reid_ref.compat.common import Array, Refused
+from reid_ref.arrays import Array, Integers, optional_module
+from reid_ref.compat.common import Refused
 from reid_ref.protocols import Boxes
 
 

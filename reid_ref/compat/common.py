@@ -11,10 +11,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, PackageError, RankedListWarning, as_integers, check_choice, check_count,
+    Array, InputError, PackageError, RankedListWarning, as_integers, check_choice, check_count,
     optional_module, warn)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.evaluation.functions import evaluate_distances
@@ -134,9 +133,6 @@ def class_of_module(module: str, name: str, classes: Mapping[str, type], library
     made = type(name, (classes[name], parent), {"__module__": module})
     made.__doc__ = inspect.getdoc(classes[name])
     return vars(sys.modules[module]).setdefault(name, made)
-
-
-Array = npt.NDArray[Any]
 
 
 def squared_distances(query: Any, gallery: Any) -> Array:

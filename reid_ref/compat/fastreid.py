@@ -6,9 +6,8 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import optional_module
+from reid_ref.arrays import Array, optional_module
 from reid_ref.compat import torchreid
 from reid_ref.compat.common import (
     Choice, answered, both_sides, cosine_distances, last_result, squared_distances)
@@ -68,7 +67,7 @@ def evaluate_rank(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camid
 
 
 def evaluate_roc(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any,
-                 use_cython: bool = True) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+                 use_cython: bool = True) -> tuple[Array, Array]:
     """Return what fast-reid's `evaluate_roc` returns: the distances of all pairs that count.
 
     Returns
@@ -171,7 +170,7 @@ class ReidEvaluator:
         parts = comm.gather(self._predictions, dst=0)
         return [batch for part in parts for batch in part] if comm.is_main_process() else None
 
-    def _distances(self, query: Any, gallery: Any) -> npt.NDArray[Any]:
+    def _distances(self, query: Any, gallery: Any) -> Array:
         test = self.cfg.TEST
         if test.AQE.ENABLED:
             expansion = optional_module("TEST.AQE", "fastreid.evaluation.query_expansion")

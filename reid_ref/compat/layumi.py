@@ -131,10 +131,7 @@ def main() -> int:
     return 0
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"reid-ref: warning: {message}", file=sys.stderr)
-
-
 if __name__ == "__main__":
-    warnings.showwarning = _show_warning
+    warnings.showwarning = lambda message, *_, **__: print(
+        f"reid-ref: warning: {message}", file=sys.stderr)
     sys.exit(main())

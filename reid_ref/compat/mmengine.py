@@ -11,9 +11,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import optional_module
+from reid_ref.arrays import Array, optional_module
 from reid_ref.compat.common import (
     Choice, Refused, class_of_module, evaluated, matched, squared_distances)
 from reid_ref.conventions import CONVENTIONS
@@ -94,7 +93,7 @@ class _ReIDMetrics:
         return {name: np.around(value, decimals=3) for name, value in numbers.items()}
 
 
-def _without_nearest(distances: npt.NDArray[Any], pids: npt.NDArray[Any]) -> IndexLists:
+def _without_nearest(distances: Array, pids: Array) -> IndexLists:
     """List the images of each identity as good, but for the nearest of the row, which is junk."""
     nearest = distances.argmin(axis=1)
     good = [np.flatnonzero(pids == pid) for pid in pids]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, as_array
-from reid_ref.compat.common import Array, Choice, Refused, evaluated, labels, matched
+from reid_ref.arrays import Array, Doubles, InputError, as_array
+from reid_ref.compat.common import Choice, Refused, evaluated, labels, matched
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import Labels
 

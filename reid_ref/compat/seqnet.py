@@ -1,18 +1,18 @@
 """SeqNet's evaluators of person search (serend1p1ty/SeqNet edec285, eval_func.py)."""
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import Array, InputError, Integers, optional_module
+from reid_ref.compat.box_lists import boxes_of_lists
 from reid_ref.compat.cbgm import rows_of_images, with_context
-from reid_ref.compat.common import Array, NoMatch, Refused, keep
-from reid_ref.compat.cuhk_sysu import read_galleries
+from reid_ref.compat.common import NoMatch, Refused, keep
 from reid_ref.protocols import Boxes, evaluate_person_search
-from reid_ref.protocols.box_lists import boxes_of_lists
 from reid_ref.protocols.box_ranks import (
     Gallery, images_of_other_cameras, listed_images, other_images)
 from reid_ref.ranking.good_ranks import GoodRanks
@@ -73,7 +73,7 @@ def eval_search_cuhk(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any
     (10, 3, 0.5, False, 100)
     """
     size = 50 if gallery_size == -1 else gallery_size
-    listed = read_galleries(gallery_dataset.root, f"TestG{size}")[:len(query_dataset)]
+    listed = _read_galleries(gallery_dataset.root, f"TestG{size}")[:len(query_dataset)]
     _check_lengths(gallery_dataset, query_dataset, gallery_dets, gallery_feats, query_box_feats)
     others = {str(each["img_name"]): each["boxes"] for each in gallery_dataset.annotations}
     shown: dict[str, dict[int, Array]] = {name: {} for name in (
@@ -88,7 +88,7 @@ def eval_search_cuhk(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any
           "boxes": [*people.values(), *others.get(name, ())]} for name, people in shown.items()],
         [{"img_name": query.image, "pids": [k]} for k, query in enumerate(listed, 1)],
         [*gallery_dets, *more], [*gallery_feats, *more], query_box_feats,
-        **{f"gallery_{size}": [[name for name, _ in query.gallery] for query in listed]})
+        {str(size): [[name for name, _ in query.gallery] for query in listed]})
     context = [query.box for query in listed], query_dets, query_feats, k1, k2
     search = _search("cuhk-sysu", "whole" if gallery_size == -1 else str(size), listed_images,
                      boxes, det_thresh, context if cbgm else ())
@@ -147,7 +147,7 @@ def eval_search_prw(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any,
     """
     annotations, queries = gallery_dataset.annotations, query_dataset.annotations
     _check_lengths(annotations, queries, gallery_dets, gallery_feats, query_box_feats)
-    boxes = _boxes(annotations, queries, gallery_dets, gallery_feats, query_box_feats)
+    boxes = _boxes(annotations, queries, gallery_dets, gallery_feats, query_box_feats, {})
     context = ([query["boxes"] for query in queries], query_dets, query_feats, k1, k2)
     search = _search(*(("prw", "all", other_images) if ignore_cam_id else
                        ("prw-multi-view", "all", images_of_other_cameras)),
@@ -167,6 +167,30 @@ def eval_search_prw(gallery_dataset: Any, query_dataset: Any, gallery_dets: Any,
     return _answer(gallery_dataset, entries, search)
 
 
+class Listed(NamedTuple):
+    """What CUHK-SYSU's file has for a query: image, box; names and boxes of its gallery."""
+
+    image: str
+    box: Array
+    gallery: list[tuple[str, Array]]
+
+
+def _read_galleries(root: Any, name: str) -> list[Listed]:
+    """Read a file such as TestG100.mat in the folder of CUHK-SYSU."""
+    path = os.path.join(root, "annotation/test/train_test", f"{name}.mat")
+    table = optional_module("CUHK-SYSU's galleries", "scipy.io").loadmat(path)[name].squeeze()
+    return [Listed(str(query["imname"][0, 0][0]), _corners(query["idlocate"][0, 0]),
+                   [(str(item[0][0]), _corners(item[1])) for item in gallery.reshape(-1)])
+            for query, gallery in zip(table["Query"], table["Gallery"])]
+
+
+def _corners(box: Array) -> Array:
+    """Return x1, y1, x2, y2 of x, y, width, height."""
+    corners = np.ravel(box).astype(np.int32)
+    corners[2:] += corners[:2]
+    return corners
+
+
 def _check_lengths(gallery: Any, query: Any, dets: Any, feats: Any, query_feats: Any) -> None:
     for name, values, expected in (("gallery_dets", dets, gallery), (
             "gallery_feats", feats, gallery), ("query_box_feats", query_feats, query)):
@@ -174,9 +198,9 @@ def _check_lengths(gallery: Any, query: Any, dets: Any, feats: Any, query_feats:
             raise Refused(name, f"{len(expected)} entries, one for each image", len(values))
 
 
-def _boxes(*lists: Any, **galleries: Any) -> Boxes:
+def _boxes(*lists: Any) -> Boxes:
     try:
-        return boxes_of_lists(*lists, **galleries)
+        return boxes_of_lists(*lists)
     except InputError as error:
         if error.argument == "query_identity":
             raise NoMatch("gallery_dataset", _SHOWN, error.got) from None

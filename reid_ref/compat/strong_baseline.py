@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import optional_module
-from reid_ref.compat.common import (
-    Array, Choice, answered, both_sides, class_of_module, squared_distances)
+from reid_ref.arrays import Array, optional_module
+from reid_ref.compat.common import Choice, answered, both_sides, class_of_module, squared_distances
 from reid_ref.reranking.k_reciprocal import rerank
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reid_ref.arrays import Array
 from reid_ref.compat.common import Choice, answered, both_sides
 from reid_ref.conventions import ARITHMETIC, CONVENTIONS, Convention
 from reid_ref.labels import Labels, check_distances
@@ -81,7 +82,7 @@ def single_gallery_shot(distmat: Any, sides: tuple[Labels, Labels], max_rank: in
     return cmc, float(mAP)
 
 
-def _curve_of_draws(distances: npt.NDArray[Any], sides: tuple[Labels, Labels],
+def _curve_of_draws(distances: Array, sides: tuple[Labels, Labels],
                     record: Convention, length: int) -> npt.NDArray[np.float32]:
     """Return the CMC curve with the float32 additions of the toolbox, in its order.
 

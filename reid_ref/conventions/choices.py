@@ -11,18 +11,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import extensions, metrics
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Array, Doubles, Integers, Mask
+from reid_ref.disk import tables_of
 from reid_ref.labels import JUNK
 from reid_ref.metrics import (
     DistanceRows, identity_ranks, single_gallery_shot, single_gallery_shot_draws)
 from reid_ref.ranking.good_ranks import (
     GoodRanks, beyond, forget_junk_matches, reverse_ties, truncate)
 
-Array = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
 
 #: The distances between features, each with its description.
 METRICS = MappingProxyType({
@@ -141,11 +139,6 @@ class Arithmetic(NamedTuple):
     differs: str = ""
 
 
-def _zero_without_match(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
-    # Not every NaN: INP is unknown where a cut list lacks a good image.
-    return np.where(matched, values, 0.0)
-
-
 def _with_good(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
     with_good: Doubles = values[n_good > 0]
     return with_good
@@ -156,21 +149,8 @@ def _none_where_empty(ranks: GoodRanks, length: Integers) -> GoodRanks:
                    n_kept=np.where(length > 0, ranks.n_kept, 0))
 
 
-def _in_list(n_good: Integers, in_list: Integers, top_k: int | None) -> Integers:
-    # A query whose good images are all after the cut has AP 0, not none.
-    return np.where(in_list > 0, in_list, n_good)
-
-
-def _at_most_top_k(n_good: Integers, in_list: Integers, top_k: int | None) -> Integers:
-    return n_good if top_k is None else np.minimum(n_good, top_k)
-
-
 def _in_first_places(ranks: GoodRanks, whole: Callable[[], GoodRanks], top_k: int) -> GoodRanks:
     return beyond(ranks, truncate(whole(), top_k))
-
-
-def _first_matches(ranks: GoodRanks, length: int, n_query: int) -> Doubles:
-    return metrics.cumulative_matching(ranks.first_match, length, n_query)
 
 
 def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
@@ -192,10 +172,6 @@ def _fewest_kept(identity: Integers, n_kept: Integers | None) -> int:
     return max(1, int(n_kept.min(initial=len(identity))))
 
 
-def _in_float32(distances: Array) -> Array:
-    return distances.astype(np.float32)
-
-
 def _curve_in_float32(curve: Doubles, n_query: int) -> Doubles:
     counts = (curve * n_query).round().astype(np.float32)
     return metrics.per_query_share(counts, n_query).astype(np.float64)
@@ -213,72 +189,8 @@ LOADS = MappingProxyType({
 })
 
 #: Which gallery images are ignored. The rest of the query's identity is good.
-IGNORED = MappingProxyType({
-    "label -1": ChoiceValue("images labelled -1"),
-    "same identity, same camera": ChoiceValue(
-        "the query's identity on the query's camera", short="same camera"),
-    "same camera": ChoiceValue(
-        "every image of the query's camera",
-        "Every image of the query's camera is ignored, not only those of its identity: higher",
-        short="same camera"),
-    "same location": ChoiceValue(
-        "every image of the query's location (SYSU-MM01: cameras 2 and 3 are one)",
-        "Every image of the query's location is ignored, not only those of its identity and "
-        "camera: either way",
-        short="same location"),
-    "same identity, same clothes": ChoiceValue(
-        "the query's identity in the query's clothes",
-        "Images of the query's identity in its own clothes are ignored: either way, mostly lower",
-        short="same clothes"),
-    "same identity, other clothes": ChoiceValue(
-        "the query's identity in other clothes",
-        "Images of the query's identity in other clothes are ignored: either way, mostly higher",
-        short="other clothes"),
-    "same identity, same view": ChoiceValue(
-        "the query's identity in the query's view",
-        "Images of the query's identity in its own view are ignored: either way, mostly lower",
-        short="same view"),
-    "same identity, other view": ChoiceValue(
-        "the query's identity in another view",
-        "Images of the query's identity in another view are ignored: either way, mostly higher",
-        short="other view"),
-    "same identity, same video": ChoiceValue(
-        "the query's identity in the query's video or tracklet",
-        "Images of the query's identity in its own video are ignored: either way, mostly lower",
-        short="same video"),
-    "same identity, other video": ChoiceValue(
-        "the query's identity in another video or tracklet",
-        "Images of the query's identity in another video are ignored: either way, mostly higher",
-        short="other video"),
-    "same identity, same frame": ChoiceValue(
-        "the query's identity in the query's frame, or the image that a caption describes",
-        "Images of the query's identity and frame are ignored: either way, mostly lower",
-        short="same frame"),
-    "same identity, near frame": ChoiceValue(
-        "the query's identity on the query's camera and video, at most three frames apart",
-        "Images of the query's identity at most three frames from it are ignored: either way",
-        short="near frame"),
-    "other camera": ChoiceValue(
-        "every image of other cameras than the query's",
-        "Only images of the query's own camera are ranked: either way, mostly higher",
-        short="other camera"),
-    "other video": ChoiceValue(
-        "every image of other videos than the query's",
-        "Only images of the query's own video are ranked: either way, mostly higher",
-        short="other video"),
-    "itself": ChoiceValue(
-        "the query itself, in a gallery that has it: the image of its name, or without names its "
-        "row of the one set that both sides are",
-        "The query itself is ignored: lower, as it would be first", short="itself"),
-    "not a candidate": ChoiceValue(
-        "every image that is no candidate of the query, as given for each query",
-        "Only the candidates that are given for each query are ranked: either way, mostly higher",
-        short="no candidate"),
-    "listed as junk": ChoiceValue(
-        "the query's junk list; good are those of its good list",
-        "Good and junk images come from lists, and label -1 matters only if listed: the same "
-        "where the lists follow matlab's rule"),
-})
+IGNORED = MappingProxyType({rule: ChoiceValue(**fields) for rule, fields in
+                            tables_of("conventions/ignored.toml").items()})
 
 #: What most Python evaluators ignore.
 SAME_CAMERA = ("same identity, same camera",)
@@ -329,12 +241,13 @@ RECALL = MappingProxyType({
     "found": ChoiceValue(
         "the good images found in the list, or in its first K",
         "Recall is over the good images found in the list: higher where the list is cut",
-        _in_list),
+        # A query whose good images are all after the cut has AP 0, not none.
+        lambda n_good, in_list, top_k: np.where(in_list > 0, in_list, n_good)),
     "min(top_k, existing)": ChoiceValue(
         "the good images that exist, or K where more exist than the first K can hold",
         "Recall is over at most as many good images as the first K can hold: higher where more "
         "exist, the same where the list is not cut",
-        _at_most_top_k),
+        lambda n_good, in_list, top_k: n_good if top_k is None else np.minimum(n_good, top_k)),
 })
 
 #: Which images `top_k` counts. The function takes a query's ranks, those in the whole list (made
@@ -362,7 +275,10 @@ UNLISTED = MappingProxyType({
 
 #: What a query without a good image counts as in the means.
 UNMATCHED = MappingProxyType({
-    "zero": Unmatched("AP 0, INP 0 and no match; counted", _zero_without_match),
+    "zero": Unmatched(
+        "AP 0, INP 0 and no match; counted",
+        # Not every NaN: INP is unknown where a cut list lacks a good image.
+        lambda values, n_good, matched: np.where(matched, values, 0.0)),
     "nan": Unmatched(
         "AP NaN, which makes mAP and mINP NaN; no match in CMC", _same,
         differs="A query without a good image makes mAP NaN, where matlab counts AP 0: CMC the "
@@ -418,7 +334,8 @@ JUNK_MATCH = MappingProxyType({
 CMC = MappingProxyType({
     "first-match": Curve(
         "queries whose first good image has rank k or less", "first",
-        _first_matches, counts=True, of_query=metrics.accuracy_at),
+        lambda ranks, length, n_query: metrics.cumulative_matching(
+            ranks.first_match, length, n_query), counts=True, of_query=metrics.accuracy_at),
     "all-shots": Curve(
         "every good image, by the wrong images before it, with weight 1/good", "shots",
         metrics.cumulative_matching_all_shots,
@@ -467,8 +384,8 @@ CMC_LENGTH = MappingProxyType({
 ARITHMETIC = MappingProxyType({
     "double": Arithmetic("double", _same, metrics.mean_in_order, _same),
     "float32": Arithmetic(
-        "distances, sums of AP, CMC and their means in single precision", _in_float32,
-        metrics.mean_in_float32, _curve_in_float32,
+        "distances, sums of AP, CMC and their means in single precision",
+        lambda distances: distances.astype(np.float32), metrics.mean_in_float32, _curve_in_float32,
         "Distances, sums of AP, CMC and their means are float32: either way, about 1e-7 without "
         "new ties"),
 })

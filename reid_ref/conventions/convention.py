@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, check_count, check_name
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import (
+    Doubles, InputError, Integers, Mask, Value, check_choice, check_count, check_name)
 from reid_ref.conventions.choices import (
-    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, IGNORED, JUNK_MATCH, LOADS, METRICS, RECALL,
-    TIES, UNMATCHED, Curve, Mask, choice_text, known_values)
+    AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, Curve, IGNORED, JUNK_MATCH, LOADS, METRICS,
+    RECALL, TIES, UNMATCHED, choice_text, known_values)
 from reid_ref.labels import JUNK, Labels, cameras_of
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.ranking.roles import columns_of
 
-_JUNK_WRONG = "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
-    "has none"
-_SAME_CAMERA_GOOD = "Images of the query's identity on its own camera are good: either way, " \
-    "mostly higher"
 #: Rules that ignore images of the query's own camera.
 _OF_CAMERA = ("same identity, same camera", "same camera", "same location")
 
@@ -44,10 +40,12 @@ def _differences(fields: Mapping[str, Any]) -> Iterator[str]:
             "norms differ"
     yield differs["loads"]
     if fields["loads"] == "all images" and not {"label -1", "listed as junk"} & set(ignored):
-        yield _JUNK_WRONG
+        yield "Label -1 is not ignored but an ordinary wrong answer: lower, unless the gallery " \
+            "has none"
     yield from (IGNORED[rule].differs for rule in ignored)
     if not {*_OF_CAMERA, "listed as junk"} & set(ignored):
-        yield _SAME_CAMERA_GOOD
+        yield "Images of the query's identity on its own camera are good: either way, mostly " \
+            "higher"
     yield from (differs[choice] for choice in ("unmatched", "ties", "junk_match", "cmc"))
     if not isinstance(length, str):
         yield f"CMC over the first {length} ranks: the same numbers, cut off"
@@ -225,11 +223,6 @@ class Convention:
     def needs_cameras(self) -> bool:
         """Whether images are ignored by their camera, or by their location."""
         return "camera" in columns_of((*self.ignored, *self.curve.also_ignored))
-
-    @property
-    def takes_lists(self) -> bool:
-        """Whether what is given for each query, lists or candidates, changes its numbers."""
-        return self.needs_lists or self.needs_candidates
 
     @property
     def needs_candidates(self) -> bool:

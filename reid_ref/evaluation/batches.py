@@ -11,12 +11,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, check_choice, check_same_length, errors_at)
-from reid_ref.conventions import Convention, find_conventions
-from reid_ref.conventions import METRICS
+    Array, InputError, Integers, as_array, as_integers, check_choice, check_same_length, errors_at)
+from reid_ref.conventions import METRICS, Convention, find_conventions
 from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.functions import evaluate
 from reid_ref.labels import Labels, QueryLists
@@ -33,7 +31,7 @@ else:
     Computed = TypeVar("Computed")
 
 #: What `Evaluator.state` returns.
-State = dict[str, npt.NDArray[Any]]
+State = dict[str, Array]
 
 SIDES = ("query", "gallery")
 SETTINGS = ("metric", "normalize", "convention")
@@ -43,14 +41,14 @@ SETTINGS = ("metric", "normalize", "convention")
 class _Batch:
     """Checked images of one side; its arrays are never written to."""
 
-    features: npt.NDArray[Any]
+    features: Array
     labels: Labels
     index: Integers | None
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def take(self, chosen: npt.NDArray[Any]) -> _Batch:
+    def take(self, chosen: Array) -> _Batch:
         """Return a copy of the images under a mask, or at an array of indices."""
         return _Batch(self.features[chosen], self.labels[chosen],
                       None if self.index is None else self.index[chosen])
@@ -338,7 +336,7 @@ class Evaluator(Generic[Computed]):
         for side in SIDES:
             self._batches[side] += added[side]
 
-    def _side(self, side: str) -> tuple[npt.NDArray[Any], Labels]:
+    def _side(self, side: str) -> tuple[Array, Labels]:
         """Return the joined features and labels of a side, in the order of index if any."""
         if not self._batches[side]:
             other, = set(SIDES) - {side}

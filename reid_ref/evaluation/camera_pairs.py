@@ -40,8 +40,8 @@ import numpy as np
 
 from reid_ref import metrics
 from reid_ref.arrays import (
-    CameraWarning, Doubles, InputError, Integers, check_choice, read_only, refuse_where, warn)
-from reid_ref.arrays.value import Value
+    CameraWarning, Doubles, InputError, Integers, Value, check_choice, read_only, refuse_where,
+    warn)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
@@ -99,12 +99,6 @@ class CameraPairs(Value):
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
                 object.__setattr__(self, name, read_only(value))
-
-    def without_score(self) -> dict[str, int]:
-        """Return the number of pairs of different cameras without mAP, and without Rank-1."""
-        different = ~np.eye(len(self.cameras), dtype=bool)
-        return {name: int(np.count_nonzero(np.isnan(matrix[different])))
-                for name, matrix in (("mAP", self.ap_matrix), ("Rank-1", self.rank1_matrix))}
 
 
 @options_by_name

@@ -23,18 +23,16 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, as_array, blocks_of, is_stored, optional_module)
-from reid_ref.arrays.memory import bytes_for, bytes_of
-from reid_ref.arrays.stored import (
-    as_rows, computed_rows, is_dask, is_lazy, joined_blocks, read_rows)
+    Array, Doubles, InputError, Integers, as_array, blocks_of, bytes_for, bytes_of, is_stored,
+    optional_module, read_rows)
+from reid_ref.arrays.stored import as_rows, computed_rows, is_dask, is_lazy, joined_blocks
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.engine import as_requested, summaries
+from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, takes_conventions, in_queries
 from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance, measured, rank_scalings
-from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import Labels, QueryLists, check_feature_shapes
 from reid_ref.ranking.counting import (
-    Array, Before, Counting, Goods, GalleryPart, TooFarOff, count_before, wrong_products)
+    Before, Counting, GalleryPart, Goods, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
     checked_query, checked_squares, feature_part, warn_of_zeros)
 from reid_ref.ranking.rank import Source

@@ -1,4 +1,4 @@
-"""What is ranked to results: rank once for all conventions, then summarise each."""
+"""What is ranked to results: rank once for all conventions, summarise each, warn once."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,21 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Integers, Mask, UnmatchedWarning, warn
 from reid_ref.arrays.cores import using
-from reid_ref.conventions import Convention, find_conventions, only_ignored
+from reid_ref.conventions import UNMATCHED, Convention, find_conventions, only_ignored
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.evaluation.ranks import Ranking
-from reid_ref.evaluation.unmatched import warn_unmatched
-from reid_ref.labels import JUNK, Labels, check_labels, count_distractors
+from reid_ref.labels import JUNK, Labels, check_labels, count_distractors, is_single_shot
 from reid_ref.measures import COLUMNS
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import Result
-from reid_ref.result.parts import Fingerprints, fingerprint_of
+from reid_ref.result.parts import Fingerprints, fingerprint_of, statuses_of
 from reid_ref.result.formula import numbers
 from reid_ref.result.made import Asked, GalleryCounts, of_numbers
-from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import fields_of, measured_as, signature
 
 
@@ -69,7 +67,7 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
             matched=status[loaded] == "ok", whole=lambda: ranks.of(convention.of_whole_list))
         signed = signature(
             {**fields_of(convention), **ranks.provenance,
-             **(listed if convention.takes_lists else {})},
+             **(listed if convention.needs_lists or convention.needs_candidates else {})},
             *(side if mask.all() else side[mask]
               for side, mask in ((query, loaded), (gallery, in_gallery))))
         result = ranks.finish(of_numbers(
@@ -78,7 +76,7 @@ def summaries(ranks: Ranking, query: Labels, gallery: Labels, how: How) -> list[
     return results
 
 
-def _statuses(ranks: GoodRanks, loaded: npt.NDArray[np.bool_], query: Labels, gallery: Labels,
+def _statuses(ranks: GoodRanks, loaded: Mask, query: Labels, gallery: Labels,
               ignored: tuple[str, ...], can_rank: Callable[..., Integers] | None,
               ) -> npt.NDArray[np.str_]:
     """Return the status of every query."""
@@ -94,3 +92,33 @@ def _statuses(ranks: GoodRanks, loaded: npt.NDArray[np.bool_], query: Labels, ga
     status[(ranks.n_kept == 0) & (absent | ~matched)] = "nothing kept"
     status[~loaded] = "not loaded"
     return status
+
+
+def warn_unmatched(result: Result, query: Labels, gallery: Labels) -> None:
+    """Warn of queries without a match: their number, the reasons, the first ones, the remedy."""
+    unmatched = np.flatnonzero(~np.isin(result.per_query.status, ("ok", "not loaded")))
+    if not unmatched.size:
+        return
+    cameras = [labels.camera for labels in (query, gallery) if labels.camera is not None]
+    if (result.counts.status.get("only same camera")
+            and len(np.unique(np.concatenate(cameras))) == 1):
+        remedy = ("all images are on one camera, and images of the query's own camera are "
+                  "ignored: " + ("" if is_single_shot(gallery) else "give each camera its own "
+                                 "number or, ") + "if the data has no cameras, as RegDB and "
+                  "VehicleID, evaluate with ignored=nothing (--set ignored=nothing)")
+    elif result.counts.status["nothing kept"] == unmatched.size:
+        remedy = "every gallery image is ignored for them, or their ranked lists are empty"
+    elif not cameras or not np.isin(cameras[0], cameras[1]).any():
+        remedy = "check that identities are numbered alike on both sides"
+    else:
+        remedy = "check that identities and cameras are numbered alike on both sides"
+    first = ", ".join(str(k) for k in unmatched[:5])
+    statuses = ", ".join(f"{count} {name}" for name, count in result.counts.status.items()
+                         if count and name not in ("ok", "not loaded"))
+    n_loaded = len(query) - result.counts.status["not loaded"]
+    counts_as = ("count as NaN" if result.counted and np.isnan(result.mAP) else
+                 "count as AP 0" if result.counted == n_loaded else
+                 "are left out of mAP and mINP, and are misses in CMC"
+                 if UNMATCHED[result.convention.unmatched].in_cmc else "are left out")
+    warn(f"{unmatched.size} of {n_loaded} queries have no good image ({statuses}; first: "
+         f"{first}): they {counts_as}; {remedy}", UnmatchedWarning)

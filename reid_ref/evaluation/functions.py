@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from reid_ref import metrics
-from reid_ref.arrays import as_integers, check_choice, check_distinct
+from reid_ref.arrays import Doubles, as_integers, check_choice, check_distinct
 from reid_ref.conventions import AP, Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, results_of
 from reid_ref.evaluation.how import How, Progress, takes_conventions
@@ -227,7 +224,7 @@ def evaluate_ranked_lists(ranked: Any, query: Labels, gallery: Labels, *,
 
 
 def evaluate_ranked_list(index: Sequence[int], good: Sequence[int], junk: Sequence[int] = (),
-                         ap: str = "trapezoid") -> tuple[float, npt.NDArray[np.float64]]:
+                         ap: str = "trapezoid") -> tuple[float, Doubles]:
     """Evaluate one ranked list of gallery indices, whole or truncated.
 
     The good images are given, not found by labels. For the lists of all queries, with labels,

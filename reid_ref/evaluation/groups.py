@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, each_warning_once, read_only)
-from reid_ref.arrays.value import Value
+    Doubles, InputError, Integers, Value, check_choice, each_warning_once, read_only)
 from reid_ref.conventions import AP
 from reid_ref.labels import Labels, cameras_of
 from reid_ref.metrics import mean_in_order, precision_before
@@ -148,8 +147,11 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
     ranks = result.convention.cut_off(of_queries(result.ranks, loaded))
     parts = list(split_queries(ranks, group[loaded], len(value)))
     for which in map(measure, dict.fromkeys((*BY_DEFAULT, *measures))):
-        if which.of_curve:
-            numbers = [_curve_at(which.k or 0, part, result) for part in parts]
+        if which.of_curve and result.convention.curve.of_rows is not None:
+            numbers = [float("nan")] * len(parts)
+        elif which.of_curve:
+            k = which.k or 0
+            numbers = [float(result.convention.curve_of_ranks(part, k)[k - 1]) for part in parts]
         else:
             values = result.of_query(which.name)
             numbers = [result.convention.mean(counted_values(result, values, each))
@@ -157,12 +159,6 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
         means[which.name] = np.array(numbers)
     counted = np.bincount(group[in_mean(result)], minlength=len(value))
     return Groups(value, np.bincount(group), counted, means)
-
-
-def _curve_at(k: int, ranks: GoodRanks, result: Result) -> float:
-    if result.convention.curve.of_rows is not None:
-        return float("nan")
-    return float(result.convention.curve_of_ranks(ranks, k)[k - 1])
 
 
 def mean_precision(result: Result) -> Doubles:

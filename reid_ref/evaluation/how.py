@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
-from reid_ref.arrays import InputError, LabelWarning, check_choice, warn
-from reid_ref.arrays.errors import check_count
-from reid_ref.conventions import CONVENTIONS, Convention
-from reid_ref.conventions import METRICS
+from reid_ref.arrays import InputError, LabelWarning, check_choice, check_count, warn
+from reid_ref.conventions import CONVENTIONS, METRICS, Convention
 from reid_ref.labels import (
     Candidates, Labels, QueryLists, check_labels, check_lists, named_by_row, named_otherwise)
 from reid_ref.result import Result

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, blocks_of
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Doubles, Mask, blocks_of, read_rows
 from reid_ref.evaluation.how import NORMALISED, How
 from reid_ref.evaluation.result_file import ResultFile
 
@@ -18,7 +17,7 @@ UNIT, UNIT_HALF = 1e-5, 2e-3
 _BLOCK = 2**22
 
 
-def is_unit(norms: Doubles, dtype: npt.DTypeLike) -> npt.NDArray[np.bool_]:
+def is_unit(norms: Doubles, dtype: npt.DTypeLike) -> Mask:
     """Return which norms of features of this dtype are 1."""
     return abs(norms - 1) <= (UNIT_HALF if dtype == np.float16 else UNIT)
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref import metrics
-from reid_ref.arrays import Integers, without_warnings
+from reid_ref.arrays import Array, Integers, Mask, without_warnings
 from reid_ref.conventions import CHOICES, Convention
 from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.result_file import ResultFile
@@ -74,7 +74,7 @@ class ListedImage:
     role: str
 
 
-def ranked_list(row: npt.NDArray[Any], query: Labels, gallery: Labels,
+def ranked_list(row: Array, query: Labels, gallery: Labels,
                 conventions: list[Convention], around: int = 1,
                 lists: QueryLists | None = None, distractors: bool = True) -> list[ListedImage]:
     """Return one query's ranked list around its good images, with every image's role.
@@ -310,7 +310,7 @@ def rank_lists(data: ResultFile, queries: Sequence[int], how: How,
             for query, (row, good, kept) in zip(chosen.tolist(), rows)]
 
 
-def rank_list(query: int, row: npt.NDArray[Any], good: Integers, kept: npt.NDArray[np.bool_],
+def rank_list(query: int, row: Array, good: Integers, kept: Mask,
               data: ResultFile, convention: Convention, top: int) -> RankList:
     """Return the ranked list of one query, of what `rows_with_roles` yields."""
     images = np.flatnonzero(convention.loaded(data.gallery.identity))

@@ -12,14 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import distances as blas
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, blocks_of, check_real_distances, is_stored, stored_or_array)
-from reid_ref.arrays.memory import bytes_for, bytes_of
-from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays.value import Value
+    Array, Doubles, InputError, Integers, Mask, Value, blocks_of, bytes_for, bytes_of,
+    check_real_distances, is_stored, read_rows, stored_or_array)
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
@@ -27,14 +24,12 @@ from reid_ref.evaluation.ranks import (
 from reid_ref.labels import Candidates, Labels, check_distances, check_feature_shapes, check_labels
 from reid_ref.ranking.counting import GalleryPart, matrix_part
 from reid_ref.ranking.exact_distances import feature_parts, feature_rows, squares
-from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.ranking.rank import Ignored
 from reid_ref.ranking.ranked_lists import (
     ListBlock, RankedLists, blocks as list_blocks, places_in_block, ranks_of_block)
 from reid_ref.ranking.roles import find_all_roles
 
-Array = npt.NDArray[Any]
 Arrays = Iterator[Array]
 #: Bytes of a stored array that are read at a time, to take some of its rows.
 _BLOCK = 2**26
@@ -80,11 +75,10 @@ class Ranked(Value):
     """What is ranked, as far as results need it; subclasses have what else commands need.
 
     `noun` is what it is called, `if_reversed` what to check if far images come first,
-    `remark` what crosschecks add; with `has_products` distances are made by a product.
+    `remark` what crosschecks add.
     """
 
     noun = if_reversed = remark = ""
-    has_products = False
     #: The images that may be found for each query, if a file has them.
     candidates: Candidates | None = None
 
@@ -92,9 +86,9 @@ class Ranked(Value):
         """Rank the gallery for every query."""
         raise NotImplementedError
 
-    def in_file(self) -> dict[str, Any]:
-        """Return the fields of a `ResultFile` that hold it."""
-        raise NotImplementedError
+    def rankings(self) -> Mapping[str, dict[str, Any]]:
+        """Return the ways to rank that differ: by name, what changes in `How`; here one."""
+        return {self.noun: {}}
 
     def between(self, asks: str, rows: Integers, answers: str, images: Integers) -> Ranked:
         """Return what ranks some images for some queries; each side is "query" or "gallery"."""
@@ -166,7 +160,6 @@ class Features(Ranked):
     gallery: Any
     candidates: Candidates | None = None
     noun = "features"
-    has_products = True
     if_reversed = "Check that features and labels are in the same order."
     remark = "; the distances of the features are double, in their exact order"
 
@@ -334,10 +327,6 @@ class Distances(Ranked):
         return replace(self, matrix=chosen if _is_all(images, chosen.shape[1]) else
                        chosen[:, images], candidates=candidates)
 
-    def rankings(self) -> Mapping[str, dict[str, Any]]:
-        """There is one way to rank."""
-        return {"distances": {}}
-
     def check_sizes(self, query: Labels, gallery: Labels) -> None:
         """Refuse a matrix that does not fit the labels."""
         check_distances(self.matrix, query, gallery)
@@ -429,10 +418,6 @@ class Lists(Ranked):
                          "give the features or the distances that were ranked")
 
     rows = exact_blocks = by_product = sample = sample_bytes = exact_rows
-
-    def rankings(self) -> Mapping[str, dict[str, Any]]:
-        """There is one way to rank."""
-        return {"ranked lists": {}}
 
     def pairs(self, *_: Any) -> PairParts:
         """Ranked lists have no distances."""

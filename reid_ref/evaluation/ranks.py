@@ -14,19 +14,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, NaNWarning, blocks_of, check_real_distances, warn
-from reid_ref.arrays.memory import bytes_for, bytes_of
-from reid_ref.arrays.stored import in_rows, read_rows
+from reid_ref.arrays import (
+    Array, Doubles, Integers, Mask, NaNWarning, blocks_of, bytes_for, bytes_of,
+    check_real_distances, read_rows, warn)
+from reid_ref.arrays.stored import in_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
-from reid_ref.distances import BLOCK_BYTES
 from reid_ref.evaluation.how import How, in_queries
 from reid_ref.labels import Labels, QueryLists
 from reid_ref.metrics import DistanceRows
 from reid_ref.ranking.counting import TooFarOff, matrix_part, wrong_products
 from reid_ref.ranking.exact_distances import feature_parts
-from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks, append, of_queries
 from reid_ref.ranking.rank import Ignored, Source, argsort_ranks, in_parts, rank
 from reid_ref.ranking.roles import find_all_roles
@@ -47,11 +45,11 @@ class Curves:
                    if convention.curve.of_rows}
         self._loaded = {key: convention.loaded(gallery.identity)
                         for key, convention in of_rows.items()}
-        self._parts: dict[tuple[Any, ...], list[npt.NDArray[Any]]] = {key: [] for key in of_rows}
+        self._parts: dict[tuple[Any, ...], list[Array]] = {key: [] for key in of_rows}
         # One generator each, so that draws do not depend on the other conventions.
         self._random = {key: np.random.RandomState(0) for key in of_rows}
 
-    def add(self, distances: npt.NDArray[Any], query: Labels,
+    def add(self, distances: Array, query: Labels,
             lists: QueryLists | None = None) -> None:
         """Add the next block: distances of shape (n_block, n_gallery), its labels and lists."""
         for key, parts in self._parts.items():
@@ -88,7 +86,7 @@ class Curves:
         return convention.curve_length(self._gallery.identity[loaded], n_kept)
 
 
-def row_blocks(distances: Any, max_memory: int = BLOCK_BYTES) -> Iterator[Any]:
+def row_blocks(distances: Any, max_memory: int) -> Iterator[Any]:
     """Yield the rows of a distance matrix in blocks of at most `max_memory` bytes."""
     row_bytes = distances.shape[1] * distances.dtype.itemsize
     for rows in blocks_of(distances.shape[0], max_memory // row_bytes):
@@ -263,7 +261,8 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
             continue
         distances = block.astype(np.float32) if subset is in_float32 else block
         of_subset = {key[0]: roles[key[0]] for key in subset}
-        shared = rank(_source_of_matrix(distances, report), query, gallery, of_subset)
+        source = in_parts([partial(matrix_part, distances)], len(distances), report)
+        shared = rank(source, query, gallery, of_subset)
         report = None
         for key in subset:
             ranks[key] = shared[key[0]]
@@ -271,11 +270,6 @@ def _rank_block(block: Any, query: Labels, gallery: Labels, keys: set[RankKey],
                 loaded = loaded_images(gallery.identity, key[3])
                 ranks[key] = argsort_ranks(ranks[key], distances, roles[key[0]], key[1], loaded)
     return ranks
-
-
-def _source_of_matrix(distances: Any, report: Callable[[float], object] | None) -> Source:
-    part = matrix_part(distances)
-    return in_parts([lambda: part], len(distances), report)
 
 
 def _count_nan(block: Any) -> int:

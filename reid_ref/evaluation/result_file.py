@@ -4,8 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from reid_ref.arrays import InputError
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import InputError, Value
 from reid_ref.evaluation.ranked import Distances, Features, Lists
 from reid_ref.labels import Candidates, Labels
 from reid_ref.ranking.ranked_lists import RankedLists

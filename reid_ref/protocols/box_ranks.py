@@ -13,15 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers
-from reid_ref.arrays.memory import bytes_for
+from reid_ref.arrays import Doubles, InputError, Integers, Mask, bytes_for
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, with_n_good
 from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
 from reid_ref.protocols.boxes import Boxes
 from reid_ref.ranking.exact_distances import feature_rows
-from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.ranking.roles import equal_pairs
 

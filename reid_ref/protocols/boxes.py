@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, LabelWarning, as_array, as_integers, as_names, as_vector, check_choice,
-    check_length, errors_at, warn)
-from reid_ref.arrays.value import Value
+    Array, InputError, Integers, LabelWarning, Value, as_array, as_integers, as_names, as_vector,
+    check_choice, check_length, errors_at, warn)
 from reid_ref.disk import PathLike, read_json
 from reid_ref.files.formats import read_contents
-from reid_ref.protocols.stored_boxes import SEQNET, arrays_of_lists
+from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.ranking.roles import equal_pairs
 
 #: The sizes of CUHK-SYSU's galleries.
 SIZES = ("50", "100", "500", "1000", "2000", "4000")
 _GALLERY = "gallery_"
+#: SeqNet's names to those of `Boxes`.
+SEQNET = {"gallery_dets": "detection_box", "gallery_feats": "detection_features",
+          "query_box_feats": "query_features"}
 _OPTIONAL = ("query_features", "detection_features", "similarity", "image_camera")
 
 
@@ -138,7 +139,7 @@ def _check_images(images: Integers, name: str, n_image: int) -> None:
                          "number the images from 0, in the order of `image`")
 
 
-def _numbers(value: Any, name: str, shape: tuple[int | None, ...]) -> npt.NDArray[Any]:
+def _numbers(value: Any, name: str, shape: tuple[int | None, ...]) -> Array:
     """Return finite numbers of that shape, in which None is any length."""
     array = as_vector(value, name) if len(shape) == 1 else as_array(value, name)
     fits = array.ndim == len(shape) and all(
@@ -251,8 +252,43 @@ def _from_json(path: PathLike) -> dict[str, Any]:
 def _from_arrays(path: PathLike) -> dict[str, Any]:
     contents = read_contents(Path(path))
     try:
-        return arrays_of_lists({
+        return _arrays_of_lists({
             SEQNET.get(name, name): stored for name, stored in contents.values.items()
             if name in {*Boxes.__dataclass_fields__, *SEQNET} or name.startswith(_GALLERY)})
     finally:
         contents.close()
+
+
+def _arrays_of_lists(stored: Mapping[str, StoredArray]) -> dict[str, Any]:
+    """Read arrays of boxes by name; of lists the images, scores and rows of features are known.
+
+    Such a list has an array for each image, as in the eval_cache.pth that serend1p1ty/SeqNet,
+    engine.py saves; the score is the fifth column of detections.
+    """
+    values: dict[str, Any] = {name: array.names() if array.text else array.load()
+                              for name, array in stored.items()}
+    for kind in ("truth", "detection"):
+        box = stored.get(f"{kind}_box")
+        if box is not None and box.parts:
+            values.setdefault(f"{kind}_image", np.repeat(np.arange(len(box.parts)), box.parts))
+    detections = values.get("detection_box")
+    if detections is not None and detections.ndim == 2 and detections.shape[1] == 5:
+        values.setdefault("detection_score", detections[:, 4])
+        values["detection_box"] = detections[:, :4]
+    for name in ("query_features", "detection_features"):
+        if name in stored and stored[name].parts and values[name].size:
+            n = len(stored[name].parts) if name == "query_features" else len(values[name])
+            values[name] = values[name].reshape(n, -1)
+    if "query_image" in stored and stored["query_image"].text and "image" in values:
+        values["query_image"] = _numbers_of_names(
+            values["query_image"], values["image"], stored["query_image"].where)
+    return values
+
+
+def _numbers_of_names(names: Any, images: Any, where: str) -> Any:
+    """Return the numbers of images by their names."""
+    number = {name: k for k, name in enumerate(np.asarray(images).tolist())}
+    missing = [name for name in names.tolist() if name not in number]
+    if missing:
+        raise InputError(where, "names of images of `image`", repr(missing[0]))
+    return np.array([number[name] for name in names.tolist()])

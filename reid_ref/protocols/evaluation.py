@@ -10,11 +10,10 @@ import numpy as np
 
 from reid_ref.arrays import (
     BenchmarkWarning, InputError, Integers, UnmatchedWarning, each_warning_once, warn)
-from reid_ref.evaluation.engine import summaries
+from reid_ref.evaluation.engine import summaries, warn_unmatched
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
-from reid_ref.evaluation.unmatched import warn_unmatched
 from reid_ref.labels import Labels, cells, check_labels
 from reid_ref.protocols.expectation import drawn_galleries, expectation
 from reid_ref.protocols.record import Exact, Given, Part, Protocol, Seeded, Sides, column_of

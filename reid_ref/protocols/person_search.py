@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from reid_ref.arrays import InputError, UnmatchedWarning, each_warning_once, warn
+from reid_ref.arrays import InputError, Mask, UnmatchedWarning, each_warning_once, warn
 from reid_ref.evaluation.engine import summaries
 from reid_ref.evaluation.how import How
 from reid_ref.protocols.box_ranks import BoxRule
@@ -15,7 +15,6 @@ from reid_ref.protocols.boxes import Boxes
 from reid_ref.protocols.record import Part, Protocol
 from reid_ref.protocols.records import PROTOCOLS, find_protocol
 from reid_ref.protocols.result import ProtocolResult, of_trials
-from reid_ref.ranking.gates import Mask
 from reid_ref.result import Result
 
 Scores = float | Sequence[float] | None

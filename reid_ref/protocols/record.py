@@ -141,20 +141,15 @@ class Part(NamedTuple):
 
 
 def _cargo_view(labels: Labels) -> Labels:
-    """Return the labels with the view, 0 aerial and 1 ground, made of the camera."""
+    """Return the labels with the view, 0 aerial and 1 ground, made of the camera if need be."""
+    if labels.view is not None:
+        return labels
     camera = cameras_of(labels, "the view is made of it")
     return Labels(**{**labels.columns(), "view": (camera > 5).astype(int)})
 
 
-class Made(NamedTuple):
-    """A column that a protocol makes of others, if the file lacks it."""
-
-    column: str
-    of: Callable[[Labels], Labels]
-
-
-#: Name to a column that is made.
-COLUMNS: Mapping[str, Made] = {"cargo view": Made("view", _cargo_view)}
+#: Name to what makes a column of others.
+COLUMNS: Mapping[str, Callable[[Labels], Labels]] = {"cargo view": _cargo_view}
 
 
 class Held(NamedTuple):
@@ -296,9 +291,8 @@ class Protocol:
             if not (fits := np.isin(camera, self.cameras)).all():
                 raise InputError(side, f"cameras {min(self.cameras)} to {max(self.cameras)}, as "
                                  f"{self.name} numbers them", camera[~fits].min())
-        made = COLUMNS.get(self.columns)
-        if made is not None and getattr(labels, made.column) is None:
-            labels = made.of(labels)
+        if self.columns in COLUMNS:
+            labels = COLUMNS[self.columns](labels)
         unit = self.trials.unit if isinstance(self.trials, Seeded) else ()
         for column in (*self.needs, *unit):
             column_of(labels, side, column)

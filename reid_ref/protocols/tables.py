@@ -50,8 +50,8 @@ def checked_table(value: Any, name: str, fields: Mapping[str, Any]) -> dict[str,
     return {key: tuple(each) if isinstance(each, list) else each for key, each in value.items()}
 
 
-def protocol_from(table: Any, benchmark: str = "", name: str = "the file") -> Protocol:
-    """Return the protocol of a table; `name` is what messages call the table.
+def protocol_from(table: Any, benchmark: str = "") -> Protocol:
+    """Return the protocol of a table.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def protocol_from(table: Any, benchmark: str = "", name: str = "the file") -> Pr
     >>> record.convention.name, record.convention.ap
     ('mine', 'step')
     """
-    values = checked_table(table, name, _PROTOCOL)
+    values = checked_table(table, "the file", _PROTOCOL)
     tables = values.get("parts", ())
     if len(tables) > MOST_PARTS:
         raise InputError("parts", f"at most {MOST_PARTS}", len(tables))
@@ -84,7 +84,8 @@ def protocol_from(table: Any, benchmark: str = "", name: str = "the file") -> Pr
         "sides": checked_table(values.get("sides", {}), "sides", _SIDES),
         "means": _means(values.get("means", {}), names),
         "boxes": _boxes(values["boxes"]) if "boxes" in values else None,
-        "later": _later(values["later"]) if "later" in values else None,
+        "later": Later(**{"protocol": "", "words": "", **checked_table(
+            values["later"], "later", _LATER)}) if "later" in values else None,
         "held": Held(**checked_table(values.get("held", {}), "held", _HELD))})
     for part in parts:
         protocol.convention_of(part)  # refuses an unknown rule
@@ -148,10 +149,6 @@ def _means(value: Any, parts: list[str]) -> dict[str, tuple[str, ...]]:
         for part in of_mean:
             check_choice(part, "means", parts)
     return means
-
-
-def _later(value: Any) -> Later:
-    return Later(**{**dict.fromkeys(_LATER, ""), **checked_table(value, "later", _LATER)})
 
 
 def _boxes(value: Any) -> BoxRule:

@@ -18,13 +18,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, blocks_of
+from reid_ref.arrays import Array, InputError, Integers, Mask, blocks_of
 from reid_ref.arrays.cores import blas_threads, cores, in_threads
 from reid_ref.arrays.scratch import scratch
-from reid_ref.ranking.gates import Gate, Mask, every_gate
+from reid_ref.ranking.gates import Gate, every_gate
 from reid_ref.ranking.ranges import among_good
 
-Array = npt.NDArray[Any]
 
 #: Distances in a tile at most, and the bytes that counting takes for each.
 TILE, TILE_BYTES = 1_000_000, 48
@@ -267,7 +266,7 @@ OPEN_AT_ONCE = 2**17
 SOME_OPEN, MOST_OPEN = 2**12, 1 / 16
 
 #: Counts, as `count_before` returns them: int64, shape (3, good pairs).
-Before = npt.NDArray[np.int64]
+Before = Integers
 
 #: The pairs that the error of a tile leaves open, each once: row in the tile, and image of the
 #: part. They may be good images.

@@ -32,12 +32,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, NaNWarning, blocks_of, check_finite_rows, warn)
+    Array, Doubles, InputError, Integers, Mask, NaNWarning, blocks_of, check_finite_rows,
+    read_rows, warn)
 from reid_ref.arrays.cores import cores, in_threads
-from reid_ref.arrays.stored import in_rows, read_rows
-from reid_ref.ranking.counting import Array, Band, Block, ExactTile, GalleryPart, Tile, tile_size
+from reid_ref.arrays.stored import in_rows
+from reid_ref.ranking.counting import Band, Block, ExactTile, GalleryPart, Tile, tile_size
 from reid_ref.ranking.rank import in_parts
-from reid_ref.ranking.gates import Mask
 
 #: Range of the squared norms of features (0 aside) in which no product overflows a double.
 SQUARES = 1e-280, 1e300
@@ -632,7 +632,7 @@ def _scaled(features: Array, rows: Integers, scales: Doubles, precision: Any) ->
     return scaled
 
 
-def divisor(dtype: npt.DTypeLike, scale: Doubles, precision: Any) -> npt.NDArray[Any]:
+def divisor(dtype: npt.DTypeLike, scale: Doubles, precision: Any) -> Array:
     """Return the scales of features in the precision in which these are divided by them."""
     dtype, size, limits = np.dtype(dtype), abs(scale), np.finfo(precision)
     is_narrow = dtype.kind == "f" and dtype.itemsize <= limits.dtype.itemsize

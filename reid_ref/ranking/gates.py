@@ -10,11 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Integers
-
-Mask = npt.NDArray[np.bool_]
+from reid_ref.arrays import Integers, Mask
 
 
 class Gate(Protocol):

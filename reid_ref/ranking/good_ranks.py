@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Integers
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Array, Integers, Mask, Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +176,7 @@ def in_blocks(ranks: GoodRanks) -> Iterator[GoodRanks]:
         yield _taken(ranks, slice(*entries), slice(first, last))
 
 
-def of_queries(ranks: GoodRanks, chosen: npt.NDArray[np.bool_]) -> GoodRanks:
+def of_queries(ranks: GoodRanks, chosen: Mask) -> GoodRanks:
     """Return the ranks of the queries under the mask `chosen`, shape (n,).
 
     Examples
@@ -214,7 +213,7 @@ def split_queries(ranks: GoodRanks, group: Integers, n_groups: int) -> Iterator[
         yield _taken(in_order, slice(*entries[k:k + 2]), slice(*queries[k:k + 2]))
 
 
-def spread_queries(ranks: GoodRanks, loaded: npt.NDArray[np.bool_]) -> GoodRanks:
+def spread_queries(ranks: GoodRanks, loaded: Mask) -> GoodRanks:
     """Undo `of_queries`: insert the queries outside the mask `loaded`, without any kept image.
 
     Examples
@@ -309,7 +308,7 @@ def reverse_ties(ranks: GoodRanks) -> GoodRanks:
     return replace(ranks, first_match=np.where(is_junk & ~before_junk, ranks.first_match, first))
 
 
-def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
+def in_order(row: Array, ties: str) -> Integers:
     """Return the gallery indices in order of distance, equal ones in the order `ties`; NaN last.
 
     Examples
@@ -327,7 +326,7 @@ def in_order(row: npt.NDArray[Any], ties: str) -> Integers:
     return stable_order(row)
 
 
-def _negative(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _negative(row: Array) -> Array:
     """Return numbers in the opposite order: -row, or ~row of whole numbers, which cannot overflow.
 
     Examples
@@ -340,14 +339,14 @@ def _negative(row: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return -row if row.dtype.kind == "f" else ~row
 
 
-def _nan_last(order: Integers, row: npt.NDArray[Any]) -> Integers:
+def _nan_last(order: Integers, row: Array) -> Integers:
     """Move NaN to the end, where each other order, and every count of nearer images, has it."""
     ordered = row[order]
     is_nan = ordered != ordered
     return np.concatenate([order[~is_nan], order[is_nan]]) if is_nan.any() else order
 
 
-def stable_order(values: npt.NDArray[Any]) -> Integers:
+def stable_order(values: Array) -> Integers:
     """Return ``np.argsort(values, kind="stable")``, in less time if few values are equal.
 
     numpy's default sort is several times faster, but leaves equal values in any order.

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Array, Integers
 from reid_ref.arrays.scratch import scratch
 
-Array = npt.NDArray[Any]
 
 #: Images of a row for each range on average; the ranges of a row at most, and for fewer than the
 #: least a sort takes no longer.

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Array, Integers, Mask
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.counting import (
-    Array, Before, Counting, Goods, GalleryPart, before_among, count_before)
-from reid_ref.ranking.gates import Mask, every_pair
+    Before, Counting, GalleryPart, Goods, before_among, count_before)
+from reid_ref.ranking.gates import every_pair
 from reid_ref.ranking.good_ranks import GoodRanks, in_order
 from reid_ref.ranking.roles import Roles
 

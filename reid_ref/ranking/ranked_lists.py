@@ -10,11 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers, blocks_of
-from reid_ref.arrays.stored import read_rows
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Array, InputError, Integers, Value, blocks_of, read_rows
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.ranking.rank import in_rank_order
 from reid_ref.ranking.roles import Roles
@@ -144,7 +141,7 @@ def ranks_of_block(block: ListBlock, roles: Roles) -> tuple[GoodRanks, Integers]
                    n_kept=so_far[block.start + block.length] - so_far[block.start]), n_ranked
 
 
-def places_in_block(block: ListBlock) -> npt.NDArray[Any]:
+def places_in_block(block: ListBlock) -> Array:
     """Return the place of every gallery image in every list, as distances; lists are complete."""
     places = np.empty((len(block.length), block.n_gallery))
     places.reshape(-1)[block.pair] = np.arange(len(block.image)) - np.repeat(

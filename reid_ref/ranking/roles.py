@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, Integers
+from reid_ref.arrays import InputError, Integers, Mask
 from reid_ref.labels import JUNK, Candidates, IndexLists, Labels, QueryLists, cameras_of
-from reid_ref.ranking.gates import Gate, Mask, Places, every_gate, every_pair
+from reid_ref.ranking.gates import Gate, Places, every_gate, every_pair
 
 #: How many frames apart two images of one video are at most to be near, in ATRW.
 NEAR_FRAMES = 3

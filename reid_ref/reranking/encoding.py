@@ -15,12 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import optional_module
+from reid_ref.arrays import Array, optional_module
 from reid_ref.reranking.neighbours import ImagePairs
-
-Array = npt.NDArray[Any]
 
 
 def half_away(k1: int) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, as_array, blocks_of, check_count, ignored, optional_module, warnings_to)
+    Array, InputError, as_array, blocks_of, check_count, ignored, optional_module, warnings_to)
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_convention, find_conventions
 from reid_ref.distances import working_precision
@@ -38,7 +38,6 @@ from reid_ref.result import Result
 
 __all__ = ["VARIANTS", "Variant", "evaluate_reranked", "rerank", "rerank_blocks"]
 
-Array = npt.NDArray[Any]
 
 #: Bytes of a block of rows by default.
 BLOCK_BYTES = 64 * 2**20
@@ -175,14 +174,14 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         how = How(tuple(measured_by(settings, record) for record in records),
                   normalize=settings.normalize, progress=report)
         with warnings_to(ignored) if k else contextlib.nullcontext():  # of the first alone
-            evaluated = _evaluated(query_features, gallery_features, query, gallery, settings,
-                                   mahalanobis, how)
-        results.update(zip(map(id, records), evaluated))
+            results.update(zip(map(id, records), evaluated(
+                query_features, gallery_features, query, gallery, settings, mahalanobis, how)))
     return as_requested([results[id(record)] for record in conventions], convention)
 
 
-def _evaluated(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-               settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
+def evaluated(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+              settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
+    """Re-rank by these settings, and evaluate under the conventions of `how`."""
     kept = gallery.identity != JUNK
     if settings.without_junk and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
@@ -243,10 +242,6 @@ class _Job:
     settings: Settings
 
     @property
-    def variant(self) -> Variant:
-        return VARIANTS[self.settings.variant]
-
-    @property
     def shape(self) -> tuple[int, int]:
         return self.n_query, len(self.pairs) - self.n_query
 
@@ -276,8 +271,8 @@ def _checked(query_features: Any, gallery_features: Any, settings: Settings,
 def _blocks(job: _Job, block_size: int | None,
             kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
     """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
-    variant, n_query, dtype = job.variant, job.n_query, job.pairs.features.dtype
-    settings, lambda_ = job.settings, job.settings.lambda_
+    settings, n_query, dtype = job.settings, job.n_query, job.pairs.features.dtype
+    variant, lambda_ = VARIANTS[settings.variant], settings.lambda_
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import InputError, blocks_of
+from reid_ref.arrays import Array, InputError, blocks_of
 from reid_ref.distances import row_norms
 
-Array = npt.NDArray[Any]
 
 #: Images on each side of a tile. Larger tiles: fewer merges, more memory.
 TILE = 4096

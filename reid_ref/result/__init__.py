@@ -8,12 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import metrics, statistics
 from reid_ref.arrays import (
-    Doubles, InputError, Integers, check_choice, check_count, read_only)
-from reid_ref.arrays.value import Value
+    Array, Doubles, InputError, Integers, Mask, Value, check_choice, check_count, read_only)
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike
 from reid_ref.measures import MEASURES, PLACES, RANKS, Measure, measure, printed
@@ -31,9 +29,8 @@ HEADLINE = tuple(printed(RANKS))
 
 def headline(result: Result, names: Iterable[str] = HEADLINE) -> dict[str, float]:
     """Return the numbers of these measures by name, Rank-k as far as the curve reaches."""
-    names = list(names)
-    return {name: value for name, value in zip(names, values_of(result, names))
-            if not _is_beyond(measure(name), result)}
+    return {each.name: result.value(each.name) for each in map(measure, names)
+            if not _is_beyond(each, result)}
 
 
 def sd_of(result: Result, names: Iterable[str]) -> dict[str, float]:
@@ -296,7 +293,7 @@ class Result(Value):
             matched=matched, known=known, n_gallery=None if is_complete else self.counts.loaded[1])
 
     @property
-    def _loaded(self) -> npt.NDArray[np.bool_]:
+    def _loaded(self) -> Mask:
         return np.asarray(self.per_query.status != "not loaded")
 
     def _for_all(self, values: Doubles) -> Doubles:
@@ -453,7 +450,7 @@ class Result(Value):
                                    for name in form.kinds_of_ranks(self.convention.cut)}}
 
 
-def in_mean(result: Result) -> npt.NDArray[np.bool_]:
+def in_mean(result: Result) -> Mask:
     """Return which queries are in the mean of mAP: bool, shape (n,)."""
     loaded = result.per_query.status != "not loaded"
     return for_all(MEASURES["mAP"].in_mean(result.convention, result.per_query.n_good[loaded]),
@@ -516,7 +513,7 @@ def sum_intervals(numbers: Iterable[SumsOfUnits], **options: Any) -> list[Interv
 
 
 def _no_interval(which: Measure, convention: str, values: Doubles,
-                 matched: npt.NDArray[np.bool_]) -> InputError:
+                 matched: Mask) -> InputError:
     """Return the reason why a number that is NaN has no interval, given what it is the mean of."""
     reason, remedy = ", for no query counts", "check the labels"
     if (np.isnan(values) & matched).any():
@@ -530,7 +527,7 @@ def _no_interval(which: Measure, convention: str, values: Doubles,
                       remedy=remedy)
 
 
-def unit_of_queries(identity: Integers, unit: Any) -> tuple[str, npt.NDArray[Any]]:
+def unit_of_queries(identity: Integers, unit: Any) -> tuple[str, Array]:
     """Return the name of a unit, and the unit of each query, given the identities."""
     if not isinstance(unit, str):
         return "group", np.asarray(unit)

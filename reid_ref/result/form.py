@@ -18,7 +18,7 @@ from reid_ref.disk import (
     PathLike, check_json, is_packed, pack, path_of, text_of, unique, whole_files)
 from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import GoodRanks
-from reid_ref.result.statuses import STATUSES
+from reid_ref.result.parts import STATUSES
 
 #: The version of the form; another one cannot be read.
 SAVED = 3
@@ -95,11 +95,6 @@ def write(path: PathLike, values: Mapping[str, Any]) -> None:
 
 def read_values(path: PathLike) -> Values:
     """Return the object of a file whose version is this one, its values not yet checked."""
-    return Values(_read_object(path), str(path), [])
-
-
-def _read_object(path: PathLike) -> dict[str, Any]:
-    """Return the object of a JSON file, whose version is this one."""
     text = text_of(path_of(path), EXPECTED)
     check_json(path, text)
     try:
@@ -125,7 +120,7 @@ def _read_object(path: PathLike) -> dict[str, Any]:
         raise InputError(f"{path}: schema", f"{SAVED}, {EXPECTED}",
                          "none" if schema is None else shown(schema),
                          "take a newer reid-ref" if newer else "save the result anew")
-    return value
+    return Values(value, str(path), [])
 
 
 def shown(value: Any) -> str:

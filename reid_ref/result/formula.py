@@ -11,14 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, Mask
 from reid_ref.conventions import Convention
 from reid_ref.measures import Measure
 from reid_ref.ranking.good_ranks import GoodRanks, in_blocks, of_queries
-
-Mask = npt.NDArray[np.bool_]
 
 
 class Numbers(NamedTuple):

@@ -12,9 +12,8 @@ from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.good_ranks import in_blocks, spread_queries
 from reid_ref.result import Result
-from reid_ref.result.parts import Counts, Fingerprints, PerQuery, for_all
+from reid_ref.result.parts import Counts, Fingerprints, PerQuery, for_all, statuses_of
 from reid_ref.result.formula import Numbers
-from reid_ref.result.statuses import statuses_of
 from reid_ref.signature import Signature
 
 

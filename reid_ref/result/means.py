@@ -10,18 +10,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, check_count, read_only
+from reid_ref.arrays import Doubles, InputError, Mask, check_count, read_only
 from reid_ref.conventions import Convention
 from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
 from reid_ref.result import Result
 from reid_ref.result.parts import (
-    AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, for_all)
+    STATUSES, AtK, Counts, Checksums, Fingerprints, PerQuery, QueryValues, for_all)
 from reid_ref.result.made import Asked
-from reid_ref.result.statuses import STATUSES
 from reid_ref.signature import Signature
 from reid_ref.text.plain import json_values
 
@@ -141,7 +139,7 @@ def joined(fingerprints: Sequence[str]) -> str:
     return f"{zlib.crc32(' '.join(fingerprints).encode()):08x}" if all(fingerprints) else ""
 
 
-def pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+def pooled(scores: list[QueryValues]) -> tuple[Doubles, Doubles, Mask]:
     """Return values, weights and counted flags of all queries; the weights of each set are one.
 
     A query weighs 1 over the queries of its set, but for a factor that makes the sum of all
@@ -214,7 +212,8 @@ class Expectation(Result):
 
     def _mean_of(self, which: Measure) -> float:
         values, weight, counted = self._weighted(which.name)
-        return weighted_mean(values[counted], weight[counted])
+        values, weight = values[counted], weight[counted]
+        return float(mean_in_order(values * weight) * len(values) / weight.sum())
 
     def _of_query(self, which: Measure) -> Doubles:
         if which.of_curve:
@@ -231,7 +230,7 @@ class Expectation(Result):
             "reciprocal": self.per_query.ap[self.per_query.matched], "weight": self.weight,
             "match": self.match.ravel(), "sd": self.draws})}
 
-    def _weighted(self, metric: str) -> tuple[Doubles, Doubles, npt.NDArray[np.bool_]]:
+    def _weighted(self, metric: str) -> tuple[Doubles, Doubles, Mask]:
         values, counted = self._of_query(measure(metric)), self.per_query.n_good > 0
         return np.where(counted, values, 0.0), for_all(self.weight, counted, 0.0), counted
 
@@ -258,21 +257,10 @@ def of_chances(reciprocal: Doubles, weight: Doubles, match: Doubles, draws: Mapp
         values={each.name: for_all(each.expectation(reciprocal, match), matched, np.nan)
                 for each in COLUMNS},
         first_match=none, n_good=matched.astype(np.int64), n_junk=none, **asked._asdict())
-    n = len(weight)
+    n, hits = len(weight), match * weight[:, np.newaxis]
     status = dict.fromkeys(STATUSES, 0) | {"ok": n, "identity absent": len(matched) - n}
     return Expectation(
-        cmc=weighted_curve(weight, match), per_query=per_query, signature=signature,
+        cmc=np.cumsum(hits, axis=0)[-1] / weight.sum(), per_query=per_query, signature=signature,
         counts=Counts(len(matched), n_identity, 0, 0, 0, n_identity, n, 0, 0, status),
         convention=convention, ranks=NO_RANKS, weight=weight, match=match, draws=draws,
         fingerprints=fingerprints)
-
-
-def weighted_mean(values: Doubles, weight: Doubles) -> float:
-    """Return the mean of the queries with a good image, each as often as it asks."""
-    return float(mean_in_order(values * weight) * len(values) / weight.sum())
-
-
-def weighted_curve(weight: Doubles, match: Doubles) -> Doubles:
-    """Return the CMC curve of the queries with a good image."""
-    curve: Doubles = np.cumsum(match * weight[:, np.newaxis], axis=0)[-1] / weight.sum()
-    return curve

@@ -1,16 +1,35 @@
-"""What a result is made of: numbers of queries, counts, and fingerprints of labels."""
+"""What a result is made of: numbers and statuses of queries, counts, fingerprints of labels."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers, read_only
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Array, Doubles, Integers, Mask, Value, read_only
+from reid_ref.conventions import only_ignored
 from reid_ref.labels import Labels, fingerprint
+
+#: What became of a query, in the order in which reports list them, with its meaning. If a
+#: convention ignores by more than camera or location, the status names that in the place of these:
+#: "only same camera or same clothes".
+STATUSES = {
+    "ok": "at least one good image",
+    "identity absent": "no gallery image has the query's identity",
+    "only same camera": "the query's identity is in the gallery, but only on its own camera",
+    "only same location": "the same, where a location is what is ignored",
+    "none listed": "the query's list of good images is empty",
+    "only junk": "the query is labelled -1, so all of its good images are junk too",
+    "nothing kept": "every gallery image is junk for this query, or every image of its ranked "
+                    "list, which may be empty",
+    "not loaded": "the query is labelled -1, which the toolbox's loader leaves out"}
+
+
+def statuses_of(ignored: Iterable[str]) -> list[str]:
+    """Return every status that a query can have where a convention ignores this."""
+    return [*dict.fromkeys(filter(None, (*STATUSES, only_ignored(ignored))))]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,7 +95,7 @@ class PerQuery(Value):
         return self.values["mINP"]
 
     @property
-    def matched(self) -> npt.NDArray[np.bool_]:
+    def matched(self) -> Mask:
         """bool, shape (n,): whether the query has a good image that can have a rank."""
         return np.asarray(self.status == "ok")
 
@@ -159,8 +178,8 @@ def fingerprint_of(labels: Labels) -> Checksums:
     return Checksums(fingerprint(labels.identity), fingerprint(labels.camera))
 
 
-def for_all(values: npt.NDArray[Any], loaded: npt.NDArray[np.bool_],
-            absent: Any) -> npt.NDArray[Any]:
+def for_all(values: Array, loaded: Mask,
+            absent: Any) -> Array:
     """Return one value per query, given those of the loaded queries."""
     if loaded.all():
         return values
@@ -206,4 +225,4 @@ class QueryValues(NamedTuple):
 
     mean: float
     values: Doubles
-    counted: npt.NDArray[np.bool_]
+    counted: Mask

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, each_warning_once
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import InputError, Integers, Value, each_warning_once
 from reid_ref.result import Result, unit_of_queries
 from reid_ref.result.parts import QueryValues
 from reid_ref.result.means import pooled
@@ -88,18 +87,13 @@ def runs(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[
     >>> round(found.interval.low, 2), round(found.interval.high, 2)
     (0.39, 0.73)
     """
-    return runs_of(results_by_name(results), metrics, unit, level=level, method=method,
-                   resamples=resamples, seed=seed)
-
-
-def runs_of(systems: Mapping[str, Result], metrics: Sequence[str], unit: Any,
-            **options: Any) -> dict[str, Runs]:
-    """As `runs`, of results or of files."""
+    systems = results_by_name(results)
     scores = scores_of_same_queries(systems, metrics)
     name, groups = unit_of_queries(next(iter(systems.values())).per_query.identity, unit)
     means = (mean_of_runs(list(of_metric.values())) for of_metric in scores.values())
     sums = [by_unit_and_query(mean.values, groups, mean.counted) for mean in means]
-    return spread_of(scores, sums, name, **options)
+    return spread_of(scores, sums, name, level=level, method=method, resamples=resamples,
+                     seed=seed)
 
 
 def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[str] = METRICS,
@@ -145,19 +139,14 @@ def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequenc
     >>> round(found.mean, 4), found.queries, found.interval.units, found.interval.queries
     (0.5667, {'first': 30, 'second': 30}, 30, 60)
     """
-    return splits_of(results_by_name(results), metrics, unit, level=level, method=method,
-                     resamples=resamples, seed=seed)
-
-
-def splits_of(systems: Mapping[str, Result], metrics: Sequence[str], unit: Any,
-              **options: Any) -> dict[str, Runs]:
-    """As `splits`, of results or of files."""
+    systems = results_by_name(results)
     if not isinstance(unit, str) or unit not in ("identity", "query"):
         raise InputError("unit", "identity or query, for splits have queries of their own",
                          repr(unit) if isinstance(unit, str) else "groups")
     check_same_convention(systems)
     identity = np.concatenate([system.per_query.identity for system in systems.values()])
-    return splits_of_scores(scores_of(systems, metrics), unit, identity, **options)
+    return splits_of_scores(scores_of(systems, metrics), unit, identity, level=level,
+                            method=method, resamples=resamples, seed=seed)
 
 
 def splits_of_scores(by_metric: Mapping[str, Mapping[str, QueryValues]], unit: str,

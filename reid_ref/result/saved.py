@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref._version import __version__
-from reid_ref.arrays import Doubles, InputError, SavedWarning, check_choice, errors_at, warn
+from reid_ref.arrays import Doubles, InputError, Mask, SavedWarning, check_choice, errors_at, warn
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.texts import text_array
 from reid_ref.conventions import CHOICES, Convention
@@ -17,12 +16,11 @@ from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
 from reid_ref.measures import COLUMNS, RANKS, printed
 from reid_ref.ranking.good_ranks import RAGGED, GoodRanks, first_ranks, of_queries
 from reid_ref.result import Result, form, headline
-from reid_ref.result.parts import Counts, Checksums, Fingerprints
+from reid_ref.result.parts import STATUSES, Counts, Checksums, Fingerprints
 from reid_ref.result.form import EXPECTED, Values
 from reid_ref.result.formula import numbers
 from reid_ref.result.made import Asked, GalleryCounts, not_loaded, of_numbers
 from reid_ref.result.means import AVERAGES, Expectation, of_chances, over_trials
-from reid_ref.result.statuses import STATUSES
 from reid_ref.result.systems import check_same_convention
 from reid_ref.signature import Signature, distance_of, fields_of, off_its_name, parse_signature
 from reid_ref.text.plain import json_values
@@ -249,7 +247,7 @@ def _impossible(ranks: GoodRanks, asked: Asked, images: GalleryCounts, conventio
         yield f"gallery_distractors: expected at most {most}", np.array(images.distractors > most)
 
 
-def _may_be_junk(asked: Asked, convention: Convention) -> npt.NDArray[np.bool_]:
+def _may_be_junk(asked: Asked, convention: Convention) -> Mask:
     """Return which queries may have a first match that is ignored, and so has no rank."""
     if convention.junk_match == "never" or convention.cut != "after-ignoring":
         return np.zeros(len(asked.status), np.bool_)

@@ -103,7 +103,8 @@ def scores_of(systems: Mapping[str, Result], metrics: Sequence[str]) -> Scores:
 
 def scores_of_same_queries(systems: Mapping[str, Result], metrics: Sequence[str]) -> Scores:
     """As `scores_of`, of systems that have the same queries and gallery, which is checked."""
-    check_same_queries(systems)
+    check_same_convention(systems)
+    check_same_labels(systems, _COLUMNS)
     scores, first = scores_of(systems, metrics), next(iter(systems))
     for metric, of_metric in scores.items():
         for name, scored in of_metric.items():
@@ -161,12 +162,6 @@ def check_same_convention(systems: Mapping[str, Result]) -> None:
 #: What queries are told apart by, in words.
 _COLUMNS = {"identity": "identity {} in {}", "camera": "camera {} in {}",
             "n_good": "{} good images in {}"}
-
-
-def check_same_queries(systems: Mapping[str, Result]) -> None:
-    """Refuse systems of other queries or of another gallery, naming the first difference."""
-    check_same_convention(systems)
-    check_same_labels(systems, _COLUMNS)
 
 
 def check_same_labels(systems: Mapping[str, Result],

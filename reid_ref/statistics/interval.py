@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Doubles, InputError, PackageError, PackageWarning, check_choice, optional_module, warn)
-from reid_ref.arrays.value import Value
+    Doubles, InputError, PackageError, PackageWarning, Value, check_choice, optional_module, warn)
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, by_unit_and_query, check_random, resampled_sums,
     warn_few)

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_vector
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import InputError, Value, as_vector
 from reid_ref.statistics.interval import LEVEL, check_level
 from reid_ref.statistics.paired import Difference
 from reid_ref.statistics.quantiles import chi_square_quantile, student_quantile, student_tail

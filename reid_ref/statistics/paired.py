@@ -4,13 +4,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import count
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, as_vector
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Doubles, InputError, Value, as_vector
 from reid_ref.statistics.interval import LEVEL, check_level, standard_error
 from reid_ref.statistics.units import (
     RESAMPLES, SEED, ZERO, UnitSums, add_up, check_random, flipped_sums, unit_sums, warn_few,
@@ -235,6 +235,22 @@ def least_p(weight: Doubles) -> float:
                         if before + lost <= most})
     of: int = 2**(len(weight) + 1)
     return (2 + choices.total()) / of
+
+
+def unit_weights(unit: Any, counted: Any) -> Doubles:
+    """Return the number of queries that count of each unit that has one."""
+    return np.unique(np.asarray(unit)[counted], return_counts=True)[1].astype(np.float64)
+
+
+def fewest_units(tests: int, alpha: float) -> int:
+    """Return how many units of one weight it takes for a p below alpha after Holm's method.
+
+    Examples
+    --------
+    >>> fewest_units(1, .05), fewest_units(2, .05), fewest_units(780, .05)
+    (7, 8, 18)
+    """
+    return next(n for n in count(2) if tests * least_p(np.ones(n)) < alpha)
 
 
 def holm(p: Sequence[float]) -> list[float]:

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    Doubles, InputError, IntervalWarning, as_vector, blocks_of, check_count, warn)
-from reid_ref.arrays.value import Value
+    Doubles, InputError, IntervalWarning, Value, as_vector, blocks_of, check_count, warn)
 
 #: With fewer units than these an interval is printed with a warning.
 FEW_UNITS = 20

@@ -32,24 +32,35 @@ Distances of features are exact: they follow from the products that `evaluate` r
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_vector, each_warning_once
+from reid_ref.arrays import InputError, Mask, as_vector, bytes_of, each_warning_once
 from reid_ref.conventions import Convention, find_conventions
-from reid_ref.evaluation.how import How, Progress, options_by_name
+from reid_ref.evaluation.how import How, Progress, in_queries, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
-from reid_ref.labels import Labels, QueryLists, check_distances, check_feature_shapes, check_labels
+from reid_ref.evaluation.result_file import Input
+from reid_ref.labels import JUNK, Labels, QueryLists
 from reid_ref.ranking.counting import TooFarOff, wrong_products
-from reid_ref.statistics.interval import check_level
-from reid_ref.thresholds.search import search
-from reid_ref.thresholds.values import Thresholds
+from reid_ref.ranking.roles import Roles, find_roles
+from reid_ref.signature import fields_of, signature
+from reid_ref.statistics.interval import LEVEL, check_level
+from reid_ref.statistics.units import RESAMPLES, SEED
+from reid_ref.thresholds import intervals
+from reid_ref.thresholds.impostors import Impostors
+from reid_ref.thresholds.open_set import open_set_of
+from reid_ref.thresholds.questions import (
+    Genuine, at_rate, crossing, equal_error, fastreid_rates, likely_ranges, rate_where_equal)
+from reid_ref.thresholds.values import Point, Thresholds
 
 #: False accept rates, if no others are given.
 RATES = 1e-2, 1e-3, 1e-4
+#: Bytes of memory to work in for each pair that is measured in one pass.
+_BYTES = 64
 
 
 @options_by_name
@@ -97,9 +108,8 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
     array([0.586])
     """
     how = How(tuple(find_conventions(convention)), metric, normalize, lists, max_memory, progress)
-    check_labels(query, gallery)
-    features = check_feature_shapes(query_features, gallery_features, query, gallery)
-    return thresholds_of(Features(*features), query, gallery, how, far, _intervals(confidence))
+    return thresholds_of(Features(query_features, gallery_features), query, gallery, how, far,
+                         _intervals(confidence))
 
 
 @options_by_name
@@ -147,19 +157,17 @@ def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels
     (True, 0.3, True)
     """
     how = How(tuple(find_conventions(convention)), None, None, lists, max_memory, progress)
-    check_labels(query, gallery)
-    matrix = check_distances(distances, query, gallery)
-    return thresholds_of(Distances(matrix), query, gallery, how, far, _intervals(confidence))
+    return thresholds_of(Distances(distances), query, gallery, how, far, _intervals(confidence))
 
 
-def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
+def thresholds_of(ranked: Input, query: Labels, gallery: Labels, how: How,
                   far: Iterable[float] = RATES,
                   confidence: Mapping[str, Any] | None = None) -> Thresholds:
     """Find thresholds of an input under the convention of `how`.
 
     `confidence` has the options of `statistics.mean_intervals`.
     """
-    check_labels(query, gallery)
+    ranked.check_sizes(query, gallery)
     rates = _checked_rates(far)
     how = ranked.among(how)
     (convention,) = how.conventions
@@ -172,7 +180,7 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
     with each_warning_once():
         for precision in (np.float32, np.float64):
             try:
-                return search(ranked, query, gallery, how, rates, confidence, precision)
+                return _search(ranked, query, gallery, how, rates, confidence, precision)
             except TooFarOff:
                 how = replace(how, progress=None)
     raise wrong_products()
@@ -191,3 +199,94 @@ def _checked_rates(far: Iterable[float]) -> list[float]:
             or not ((rates >= 0) & (rates <= 1)).all() or len(set(rates)) < len(rates)):
         raise InputError("far", "different rates from 0 to 1", rates.tolist())
     return [float(rate) for rate in rates.tolist()]
+
+
+def _search(ranked: Ranked, query: Labels, gallery: Labels, how: How, rates: Sequence[float],
+            confidence: Mapping[str, Any] | None, precision: Any) -> Thresholds:
+    """Find all thresholds, by products in this precision: every bin that they need is resolved.
+
+    Raises
+    ------
+    TooFarOff
+        The precision does not suffice.
+    """
+    convention = how.conventions[0]
+    roles = find_roles(query, gallery, convention.not_ranked, how.lists)
+    absent = _absent(query, gallery, roles)
+    memory = bytes_of(how.max_memory)
+    pairs = ranked.pairs(query, gallery, how)
+    impostors = Impostors(pairs, roles, len(query), len(gallery), absent, precision,
+                          memory // _BYTES, partial(likely_ranges, rates), memory // 2,
+                          in_queries(how.progress, len(query)))
+    genuine = Genuine.of(impostors.genuine)
+    *found, equal, crossed, fastreid = _settled(impostors, genuine, rates)
+    points: dict[Any, Point] = {
+        key: _point(impostors, genuine, value)
+        for key, value in zip([*rates, "equal", "crossing"], [*found, equal, crossed])}
+    if confidence is not None:
+        points = _with_intervals(points, query, gallery, roles, impostors, confidence)
+    open_set = open_set_of(ranked, query, gallery, how, impostors, absent, rates, confidence)
+    before = (int(impostors.below(equal, "left")[0]), int(genuine.below(equal, "left")))
+    at_equal = points["equal"]
+    fields = {**fields_of(convention), **ranked.provenance_of(how),
+              "far": ",".join(f"{rate:g}" for rate in rates), **how.signed_lists()}
+    made = signature(fields, query, gallery).changed(_interval_fields(confidence),
+                                                     before="reid-ref")
+    return Thresholds(
+        len(impostors.genuine), impostors.number, {rate: points[rate] for rate in rates},
+        rate_where_equal((at_equal.impostor, at_equal.genuine), before, impostors.number,
+                         len(impostors.genuine)),
+        at_equal, points["crossing"], fastreid, open_set, convention, made)
+
+
+def _interval_fields(confidence: Mapping[str, Any] | None) -> dict[str, object]:
+    """Return the signature's fields of intervals, as a result has them."""
+    if confidence is None:
+        return {}
+    method = confidence.get("method", "bootstrap-t")
+    drawn = {"n": confidence.get("resamples", RESAMPLES), "seed": confidence.get("seed", SEED)}
+    return {"ci": f"identity-{method}", "level": f"{confidence.get('level', LEVEL):g}",
+            **(drawn if method == "bootstrap-t" else {})}
+
+
+def _absent(query: Labels, gallery: Labels, roles: Roles) -> Mask:
+    """Return the queries whose identity the gallery lacks."""
+    absent: Mask = ~np.isin(query.identity, gallery.identity) & (query.identity != JUNK)
+    absent[roles.good_query] = False
+    return absent & (roles.n_kept(len(query)) > 0)
+
+
+def _settled(impostors: Impostors, genuine: Genuine, rates: Sequence[float]) -> list[Any]:
+    """Return the thresholds at the rates, of the EER and of the crossing; fast-reid's numbers."""
+    questions = [*(partial(at_rate, impostors, rate) for rate in rates),
+                 *(partial(question, impostors, genuine)
+                   for question in (equal_error, crossing, fastreid_rates))]
+    while True:
+        answers, needs = zip(*(question() for question in questions))
+        needed = np.logical_or.reduce(needs)
+        if not needed.any():
+            return list(answers)
+        impostors.resolve(needed)
+
+
+def _point(impostors: Impostors, genuine: Genuine, threshold: float) -> Point:
+    n_genuine, n_impostor = (int(genuine.below(threshold)), int(impostors.below(threshold)[0]))
+    return Point(threshold=threshold, genuine=n_genuine, impostor=n_impostor,
+                 tar=n_genuine / len(impostors.genuine), far=n_impostor / impostors.number)
+
+
+def _with_intervals(points: Mapping[Any, Point], query: Labels, gallery: Labels, roles: Roles,
+                    impostors: Impostors, options: Mapping[str, Any]) -> dict[Any, Point]:
+    """Return the points with the intervals of TAR and FAR."""
+    n, row = len(query), impostors.row
+    every = np.bincount(row, minlength=n)
+    shares = {key: (np.bincount(row[impostors.genuine <= point.threshold], minlength=n)
+                    / np.maximum(every, 1), every) for key, point in points.items()}
+    of_tar = intervals.of_shares(query, shares, **options)
+    pairs = intervals.impostors_of(roles, row, impostors.image, n)
+    accepted = impostors.accepted(np.array([point.threshold for point in points.values()]))
+    of_far = {key: intervals.of_false_accepts(query, gallery, sides, pairs,
+                                              options.get("level", LEVEL))
+              for key, sides in zip(points, zip(*accepted))}
+    return {key: replace(point, tar_interval=of_tar[key], far_interval=of_far[key])
+            for key, point in points.items()}

@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, InputError, Integers
+from reid_ref.arrays import Array, Doubles, InputError, Integers, Mask
 from reid_ref.arrays.cores import blas_threads, in_threads
 from reid_ref.evaluation.ranked import PairParts
 from reid_ref.evaluation.ranks import warn_of_nan
-from reid_ref.ranking.counting import Array, Band, Block, Counting, GalleryPart, Tile, TooFarOff
-from reid_ref.ranking.gates import Mask
+from reid_ref.ranking.counting import Band, Block, Counting, GalleryPart, Tile, TooFarOff
 from reid_ref.ranking.roles import Roles
 
 #: Bins of equal width; the first and the last have no outer end. Pairs that are no impostors are

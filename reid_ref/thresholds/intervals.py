@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from reid_ref import statistics
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Doubles, Integers, Mask
 from reid_ref.labels import DISTRACTOR, Labels
-from reid_ref.ranking.gates import Mask
 from reid_ref.ranking.roles import Roles
 from reid_ref.statistics import Interval, UnitSums
 from reid_ref.statistics.interval import check_level, logistic, student_or_nan

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Doubles, Mask
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Ranked
 from reid_ref.labels import Labels
-from reid_ref.ranking.gates import Mask
 from reid_ref.thresholds import intervals
 from reid_ref.thresholds.impostors import Impostors
 from reid_ref.thresholds.questions import most_accepted

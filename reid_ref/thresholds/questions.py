@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Doubles, Integers
-from reid_ref.ranking.gates import Mask
+from reid_ref.arrays import Array, Doubles, Integers, Mask
 from reid_ref.thresholds.impostors import BINS, Impostors
 
 #: No bin.
@@ -109,7 +108,7 @@ def _distance(impostors: Impostors, place: int) -> tuple[float, Mask]:
     return value, impostors.overlap(below, value)
 
 
-def _times(counts: Integers, number: int) -> npt.NDArray[Any]:
+def _times(counts: Integers, number: int) -> Array:
     """Return products of two numbers of pairs, as Python's integers if 64 bits may be too few."""
     fits = int(counts.max(initial=0)) * number < 2**63
     return (counts if fits else counts.astype(object)) * number

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reid_ref.arrays import Doubles
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Doubles, Value
 from reid_ref.conventions import Convention
 from reid_ref.signature import Signature
 from reid_ref.statistics import Interval

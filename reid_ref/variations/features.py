@@ -3,16 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import distances
+from reid_ref.arrays import Array
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.variations.labels import needs_features, sides_of
-
-Array = npt.NDArray[Any]
 
 
 def both(change: Callable[[Array], Array]) -> Callable[[ResultFile], ResultFile]:
@@ -42,16 +38,6 @@ def needs_parts(of: int, least: int = 2) -> Callable[[ResultFile], str]:
     return lacks
 
 
-def needs_quarters(data: ResultFile) -> str:
-    """Return why features have no quarters: fewer than four parts of 512 dimensions."""
-    return needs_parts(4, 2048)(data)
-
-
-def centred(data: ResultFile) -> ResultFile:
-    """Subtract the mean of each side."""
-    return both(lambda features: features - features.mean(axis=0))(data)
-
-
 def centred_together(data: ResultFile) -> ResultFile:
     """Subtract the mean of all images."""
     mean = _of_all(data).mean(axis=0)
@@ -66,6 +52,8 @@ def standardised(data: ResultFile) -> ResultFile:
     return both(lambda features: (features - mean) / scale)(data)
 
 
+#: The mean of each side is subtracted.
+centred = both(lambda features: features - features.mean(axis=0))
 square_rooted = both(lambda features: np.sign(features) * np.sqrt(np.abs(features)))
 
 

@@ -6,14 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays.stored import read_rows
+from reid_ref.arrays import Mask, read_rows
 from reid_ref.datasets.pooling import pool_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK, Labels
-
-Mask = npt.NDArray[np.bool_]
 
 
 def images_of(data: ResultFile, asks: str, rows: Mask, answers: str, images: Mask) -> ResultFile:
@@ -101,9 +98,7 @@ def needs_both_labels(data: ResultFile) -> str:
 
 def needs_part(data: ResultFile) -> str:
     """Return why not, if a part of the images cannot be taken."""
-    if data.ranked is not None:
-        return "needs features or distances, got ranked lists"
-    return ""
+    return "" if data.ranked is None else "needs features or distances, got ranked lists"
 
 
 def needs_askers(data: ResultFile) -> str:

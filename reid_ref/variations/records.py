@@ -29,15 +29,6 @@ def _without_junk(convention: Convention) -> Mapping[str, Any]:
         rule for rule in convention.ignored if rule != "label -1")}
 
 
-def _junk_wrong(convention: Convention) -> Mapping[str, Any]:
-    return {"loads": "all images", "ignored": tuple(
-        rule for rule in convention.ignored if rule != "label -1")}
-
-
-def _same_camera_kept(convention: Convention) -> Mapping[str, Any]:
-    return {"ignored": convention.without_cameras().ignored}
-
-
 def _other_cameras(convention: Convention) -> Mapping[str, Any] | None:
     if SAME_CAMERA[0] not in convention.ignored:
         return None
@@ -65,7 +56,7 @@ _RECORDS = [
         "same-camera-kept", "with images of the query's identity on its own camera as good ones",
         "LA-Transformer #3; VERI-Wild #7; fast-reid #257; reid-strong-baseline #159; "
         "jiyanggao Video-Person-ReID #4", 5, "cameras", labels.needs_cameras,
-        choices=_same_camera_kept),
+        choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
     Variation(
         "queries-in-gallery", "with the queries in the gallery as well",
         "TKP #6; AP3D #2; MARS-evaluation #4; torchreid #59, #77; TF-CLIP's class: "
@@ -94,7 +85,8 @@ _RECORDS = [
         choices=_without_junk, pairs=True),
     Variation(
         "junk-wrong", "with images labelled -1 as wrong answers",
-        "huanghoujing triplet-loss-baseline #5, #13", 2, "labels", _JUNK, choices=_junk_wrong,
+        "huanghoujing triplet-loss-baseline #5, #13", 2, "labels", _JUNK,
+        choices=lambda convention: {**_without_junk(convention), "loads": "all images"},
         pairs=True),
     Variation(
         "without-distractors", "without the distractors (label 0)",
@@ -114,7 +106,7 @@ _RECORDS = [
         data=features.part(k, 3)) for k in range(3)),
     *(Variation(
         f"quarter-{k + 1}-of-4", f"of part {k + 1} of 4 of the features alone",
-        "layumi #29; AlignedReID #25; SPReID #12", 3, lacks=features.needs_quarters,
+        "layumi #29; AlignedReID #25; SPReID #12", 3, lacks=features.needs_parts(4, 2048),
         data=features.part(k, 4)) for k in range(4)),
     *(Variation(
         f"cut-{length}", f"of lists cut after {length} images",
@@ -172,7 +164,7 @@ def every_variation() -> dict[str, Variation]:
     return {**VARIATIONS, **extensions.installed("variation", Variation, VARIATIONS)}
 
 
-def find_variation(name: str, argument: str = "variation") -> Variation:
+def find_variation(name: str) -> Variation:
     """Return the record of a name, in any case, with - or _.
 
     Raises
@@ -190,8 +182,8 @@ def find_variation(name: str, argument: str = "variation") -> Variation:
         return VARIATIONS[name]
     record = extensions.declared_record("variation", name, Variation)
     if record is None:
-        check_choice(name, argument, [*VARIATIONS, *extensions.declared_names("variation")])
-        raise InputError(argument, got=repr(name))
+        check_choice(name, "variation", [*VARIATIONS, *extensions.declared_names("variation")])
+        raise InputError("variation", got=repr(name))
     return record
 
 

@@ -5,13 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from reid_ref.conventions import CONVENTIONS, NAMES, Convention
-from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
-from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.labels import JUNK
-from reid_ref.reranking.k_reciprocal import rerank_blocks
-from reid_ref.reranking.settings import Settings, settings_of, signed_reranking
+from reid_ref.reranking.k_reciprocal import evaluated
+from reid_ref.reranking.settings import Settings, settings_of
 from reid_ref.result import Result
 from reid_ref.variations.labels import needs_features, sides_of
 from reid_ref.variations.variation import Variation
@@ -81,14 +78,5 @@ def _needs_images(settings: Settings) -> Callable[[ResultFile], str]:
 def _ranks(settings: Settings) -> Callable[[ResultFile, How], list[Result]]:
     """Return what re-ranks a file by these settings, and evaluates it."""
     def results(data: ResultFile, how: How) -> list[Result]:
-        gallery, (query_features, features) = data.gallery, sides_of(data)
-        if settings.without_junk:
-            kept = gallery.identity != JUNK
-            gallery, features = gallery[kept], features[kept]
-        blocks = rerank_blocks(query_features, features, settings.k1, settings.k2,
-                               settings.lambda_, settings.variant, normalize=settings.normalize)
-        measured = data.input.provenance_of(how)
-        provenance = signed_reranking(settings) | {
-            key: measured[key] for key in ("normalize", "features")}
-        return results_of(Blocks(blocks, provenance), data.query, gallery, how)
+        return evaluated(*sides_of(data), data.query, data.gallery, settings, None, how)
     return results

@@ -72,7 +72,8 @@ class IdentityMean(Result):
         counted = in_mean(self)
         values = self._of_query(which)[counted]
         matched = self.per_query.matched[counted]
-        return _over(self.per_query.identity[counted], np.where(matched, values, 0.0))
+        weights = _weights(self.per_query.identity[counted])
+        return float(np.sum(weights * np.where(matched, values, 0.0))) if len(values) else np.nan
 
 
 def over_identities(result: Result) -> Result:
@@ -88,10 +89,6 @@ def over_identities(result: Result) -> Result:
         cmc = read_only(np.minimum(np.cumsum(hits), 1))
     fields = {name: getattr(result, name) for name in Result.__dataclass_fields__}
     return IdentityMean(**{**fields, "cmc": cmc})
-
-
-def _over(identity: Integers, values: Doubles) -> float:
-    return float(np.sum(_weights(identity) * values)) if len(values) else float("nan")
 
 
 def _weights(identity: Integers) -> Doubles:

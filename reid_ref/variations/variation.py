@@ -15,11 +15,6 @@ from reid_ref.result import Result
 Choices: TypeAlias = Callable[[Convention], Mapping[str, Any] | None]
 
 
-def everything(data: ResultFile) -> str:
-    """Return why a variation does not apply to a file: never."""
-    return ""
-
-
 @dataclass(frozen=True, eq=False)
 class Variation:
     """One change, besides the choice of an evaluator.
@@ -74,7 +69,7 @@ class Variation:
     source: str
     threads: int = 0
     kind: str = "features"
-    lacks: Callable[[ResultFile], str] = everything
+    lacks: Callable[[ResultFile], str] = lambda data: ""
     data: Callable[[ResultFile], ResultFile] | None = None
     choices: Choices | None = None
     rank: Callable[[ResultFile, How], list[Result]] | None = None

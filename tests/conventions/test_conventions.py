@@ -7,7 +7,7 @@ import pytest
 
 from reid_ref import Labels, conventions as tables
 from reid_ref.conventions import CONVENTIONS, NO_CHOICES, Convention
-from reid_ref.conventions.records import DefaultMetric, Procedure, Toolbox, toolbox_conventions
+from reid_ref.conventions.records import toolbox_conventions
 from reid_ref.evaluation.functions import evaluate_distances
 from tests.refusals import refused
 
@@ -128,11 +128,11 @@ def test_every_alias_is_one_records_alone_and_shown_there():
 
 def test_a_toolbox_is_one_entry():
     """What one entry says is evaluated behind its loader and alone, and tells its differences."""
-    toolbox = Toolbox("me/toolbox 1234567", (
-        Procedure("mine", "rank.py", {"ap": "step", "cmc_length": 2},
-                  ("It rounds to one digit: either way",)),),
-        loader="data.py:7", measure=DefaultMetric("squared(unit(q), unit(g))", "rank.py:5"))
-    mine, function = toolbox_conventions(toolbox)
+    mine, function = toolbox_conventions({
+        "repository": "me/toolbox 1234567", "loader": "data.py:7",
+        "formula": "squared(unit(q), unit(g))", "measure": "rank.py:5", "evaluators": [
+            {"name": "mine", "file": "rank.py", "choices": {"ap": "step", "cmc_length": 2},
+             "oddities": ["It rounds to one digit: either way"]}]})
     assert mine.source == "me/toolbox 1234567, rank.py"
     assert mine.loader == "me/toolbox 1234567, data.py:7" and mine.also == ()
     problem = np.array([[.1, .2, .3, .4]]), Labels([7], [1]), Labels([-1, 8, 7, 7], [2, 2, 2, 3])

@@ -1,7 +1,8 @@
 """Under a toolbox's name stands what its own Evaluator class or test function prints.
 
-fixtures/copies has a recording of each name of copies.csv, from features whose norms vary by a
-third: what its code returned and printed of them, the distance and the gallery being its own.
+fixtures/copies has a recording of each of `copies` in toolboxes.toml, from features whose norms
+vary by a third: what its code returned and printed of them, the distance and the gallery being its
+own.
 """
 import json
 
@@ -63,16 +64,16 @@ def test_what_was_printed_is_what_was_returned(name):
 
 
 def test_every_name_is_recorded():
-    """One recording for each row of copies.csv, of the commit that the row names."""
-    assert sorted(RECORDED) == sorted(copy.names[0] for copy in COPIES)
+    """One recording for each of `copies` in toolboxes.toml, of the commit that it names."""
+    assert sorted(RECORDED) == sorted(copy["names"][0] for copy in COPIES)
     for copy in COPIES:
-        recorded = RECORDED[copy.names[0]]
-        repository, commit = copy.source.partition(",")[0].split(" ")
-        assert recorded["convention"] == copy.names[0]
+        recorded = RECORDED[copy["names"][0]]
+        repository, commit = copy["source"].partition(",")[0].split(" ")
+        assert recorded["convention"] == copy["names"][0]
         assert recorded["repository"] == repository and recorded["commit"].startswith(commit)
         assert recorded["run"] and recorded["printed"] and recorded["versions"]
-        for name in copy.names:
-            assert CONVENTIONS[name].metric == CONVENTIONS[copy.names[0]].metric
+        for name in copy["names"]:
+            assert CONVENTIONS[name].metric == CONVENTIONS[copy["names"][0]].metric
 
 
 def test_norms_vary_by_a_third():

@@ -13,7 +13,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.conventions import ALIASES, CONVENTIONS, FUNCTIONS
-from reid_ref.conventions.records import COPIES, NO_FEATURES, TOOLBOX_RECORDS
+from reid_ref.conventions.records import COPIES, TOOLBOX_TABLES, procedures_of
 from reid_ref.variations.labels import joined
 from tests.compat.test_live import load
 from tests.installed import version_of
@@ -34,10 +34,10 @@ def squared(query, gallery):
 
 
 #: What the toolbox's code does with features, by name.
-FORMULAS = {name: measure.formula for names, measure in (
-    *((copy.names, copy.measure) for copy in COPIES),
-    *(([evaluator.name for evaluator in toolbox.evaluators], toolbox.measure)
-      for toolbox in TOOLBOX_RECORDS)) for name in names if measure is not NO_FEATURES}
+FORMULAS = {name: formula for names, formula in (
+    *((copy["names"], copy["formula"]) for copy in COPIES),
+    *(([evaluator.name for evaluator in procedures_of(table)], table["formula"])
+      for table in TOOLBOX_TABLES if "formula" in table)) for name in names}
 TOOLBOXES = sorted(FORMULAS)
 
 

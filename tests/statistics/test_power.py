@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from reid_ref.statistics import paired, power, units
+from reid_ref.statistics import paired, units
 
 STEPS = -1, -.5, 0, .25, 1
 
@@ -21,7 +21,7 @@ def test_no_gains_have_a_smaller_p(weight):
 
 @pytest.mark.parametrize("tests", [1, 2, 10, 45])
 def test_the_fewest_units_are_those_of_the_test(tests):
-    fewest = power.fewest_units(tests, .05)
+    fewest = paired.fewest_units(tests, .05)
     p = {n: paired.sign_flips(units.UnitSums(np.ones(n), np.ones(n)), .05, 2**(n + 2), 1)[2]
          for n in (fewest - 1, fewest)}
     assert tests * p[fewest] < .05 <= tests * p[fewest - 1]
@@ -30,9 +30,9 @@ def test_the_fewest_units_are_those_of_the_test(tests):
 def test_a_unit_with_most_of_the_queries_decides_alone():
     assert paired.least_p(np.array([1000.] + [1] * 19)) == (2 + 2**19) / 2**21
     assert 0 <= paired.least_p(np.ones(2000)) < 1e-300
-    assert paired.least_p(np.ones(1)) == power.least_p(np.ones(0)) == 1
+    assert paired.least_p(np.ones(1)) == paired.least_p(np.ones(0)) == 1
 
 
 def test_units_are_weighted_by_the_queries_that_count():
     counted = np.array([True, True, False, True, False])
-    np.testing.assert_array_equal(power.unit_weights(list("babac"), counted), [2, 1])
+    np.testing.assert_array_equal(paired.unit_weights(list("babac"), counted), [2, 1])

@@ -12,7 +12,7 @@ from reid_ref.evaluation.ranked import Distances
 from reid_ref.ranking import exact_distances
 from reid_ref.ranking.exact_distances import pair_products
 from reid_ref.ranking.roles import find_roles
-from reid_ref.thresholds import impostors, search
+from reid_ref.thresholds import evaluation, impostors
 from reid_ref.thresholds.questions import Genuine, crossing, equal_error, likely_ranges
 from tests import nightly
 from tests.cases import market_like, special
@@ -247,10 +247,10 @@ def test_precision_memory_and_parts_change_nothing(monkeypatch, tmp_path):
             assert evaluate_thresholds(*stored, *arrays[2:], far=FAR,
                                        max_memory=memory) == expected
     precisions = []
-    whole = search.search
-    monkeypatch.setattr("reid_ref.thresholds.evaluation.search", lambda *arguments: (
+    whole = evaluation._search
+    monkeypatch.setattr("reid_ref.thresholds.evaluation._search", lambda *arguments: (
         precisions.append(arguments[-1]), whole(*arguments))[1])
-    monkeypatch.setattr(search, "_BYTES", bytes_of("1T"))  # no pair may be measured in single
+    monkeypatch.setattr(evaluation, "_BYTES", bytes_of("1T"))  # no pair may be measured in single
     assert evaluate_thresholds(*arrays, far=FAR) == expected
     assert precisions == [np.float32, np.float64]
 
@@ -277,7 +277,7 @@ def test_a_wrong_guess_costs_time_alone(monkeypatch, binned, guess):
     arrays = market()
     expected = evaluate_thresholds(*arrays, far=FAR, confidence=90)
     once = sum(binned)
-    monkeypatch.setattr(search, "likely_ranges", lambda *_: np.reshape(guess, (-1, 2)))
+    monkeypatch.setattr(evaluation, "likely_ranges", lambda *_: np.reshape(guess, (-1, 2)))
     assert evaluate_thresholds(*arrays, far=FAR, confidence=90) == expected
     assert sum(binned) == 3 * once
 
@@ -298,7 +298,7 @@ def test_a_guess_without_the_nearest_pairs(monkeypatch, binned, confidence):
         ranges[0, 0] = values[0]
         return np.append(ranges, np.transpose([values, further]), axis=0)
 
-    monkeypatch.setattr(search, "likely_ranges", guess)
+    monkeypatch.setattr(evaluation, "likely_ranges", guess)
     assert evaluate_thresholds(*arrays, far=FAR[:-1], confidence=confidence) == expected
     assert sum(binned) == (3 if confidence is None else 4) * once
 

@@ -15,8 +15,7 @@ from reid_ref.result.systems import (
     METRICS, are_copies, results_by_name, runs_by_name, scores_of_runs, warn_copies)
 from reid_ref.statistics import Difference, between_methods, differences, holm, spread
 from reid_ref.statistics.interval import LEVEL
-from reid_ref.statistics.paired import least_p
-from reid_ref.statistics.power import fewest_units, unit_weights
+from reid_ref.statistics.paired import fewest_units, least_p, unit_weights
 from reid_ref.statistics.recount import flips_for, recounted
 from reid_ref.statistics.units import RESAMPLES, SEED
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reid_ref.arrays.value import Value
+from reid_ref.arrays import Value
 from reid_ref.statistics import MethodsDifference, Spread
 from reid_ref.text import signed_percent
 from reid_ref.text.table import Table, as_html

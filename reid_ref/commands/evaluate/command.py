@@ -319,7 +319,7 @@ def _print_mean(request: EvaluateRequest, plan: Plan, of: str,
     """Print the numbers of each result, and their mean, spread and interval."""
     measures = plan.named or (printed(request.ranks) if request.ranks else METRICS)
     mean = means.MEANS[of]
-    answer = mean.of(results, measures, **plan.intervals or {})
+    answer = mean.of(results, metrics=measures, **plan.intervals or {})
     signatures = {name: str(result.signature) for name, result in results.items()}
     shown = answer, signatures, mean
     show_answer(request.format, json=lambda: means.MeanAnswer(request.files, answer, signatures),

@@ -28,7 +28,7 @@ from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_wit
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import count_distractors
 from reid_ref.result import Result, headline
-from reid_ref.result.runs import runs_of
+from reid_ref.result.runs import runs as over_runs
 from reid_ref.result.systems import METRICS
 from reid_ref.statistics import Interval, Spread, spread
 
@@ -223,8 +223,7 @@ def _intervals_of_runs(runs: Sequence[Result],
     intervals = dict[str, Interval | None].fromkeys(metrics)
     for metric in intervals:
         with contextlib.suppress(InputError):
-            named = {f"seed {k + 1}": run for k, run in enumerate(runs)}
-            intervals[metric] = runs_of(named, [metric], "identity")[metric].interval
+            intervals[metric] = over_runs(runs, metrics=[metric])[metric].interval
     return intervals
 
 

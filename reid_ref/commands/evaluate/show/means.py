@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from reid_ref.console.confidence import drawn, interval_ends, sentence
-from reid_ref.result.runs import Runs, runs_of, splits_of
+from reid_ref.result.runs import Runs, runs, splits
 from reid_ref.text import percent, row, signature_lines
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
 
@@ -22,11 +22,11 @@ class Mean(NamedTuple):
 #: By the value of --mean.
 MEANS = {
     "runs": Mean(
-        runs_of, "run", "how much the number changes when the method is trained again",
+        runs, "run", "how much the number changes when the method is trained again",
         "how much the mean may change with other identities, from each query's mean over the "
         "runs"),
     "splits": Mean(
-        splits_of, "split", "how much the number changes from one query set to another",
+        splits, "split", "how much the number changes from one query set to another",
         "of the mean over the splits, each of which counts the same; queries of an identity are "
         "one unit, also where they are in several splits")}
 

@@ -21,12 +21,6 @@ Accepts = ParamSpec("Accepts")
 Returned = TypeVar("Returned")
 
 
-def among_candidates(convention: Convention) -> Convention:
-    """Return the convention with a ranking of the candidates of each query alone."""
-    return convention if convention.needs_candidates else convention.replace(
-        ignored=(*convention.ignored, "not a candidate"))
-
-
 class Evaluates(Protocol[Accepts]):
     """A function that returns one result, or for several conventions a dict of results."""
 
@@ -91,7 +85,9 @@ class How:
         if self.metric is not None:
             check_choice(self.metric, "metric", METRICS)
         if isinstance(self.lists, Candidates):
-            object.__setattr__(self, "conventions", tuple(map(among_candidates, self.conventions)))
+            object.__setattr__(self, "conventions", tuple(
+                record if record.needs_candidates else record.replace(
+                    ignored=(*record.ignored, "not a candidate")) for record in self.conventions))
 
     def distance(self, convention: Convention | None = None) -> tuple[str, bool]:
         """Return the metric, and whether features are normalised: as given, or by default.

@@ -11,6 +11,7 @@ import sys
 
 TYPE_CHECKING = False  # `typing` itself would be loaded; mypy takes this name as it takes that one
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 CLOSED_PIPE = 141
 #: Signals that asked the process to end.
 _SIGNALS: list[int] = []
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal that asks the process to end is handled as Ctrl-C is."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -30,13 +35,18 @@ def main(argv: list[str] | None = None) -> int:
     if argv is not None:
         return _run(argv)
     try:
-        _handle_signals()
+        _handle_signals(_raise)
+        sys.unraisablehook = _print_others
         _print_warnings()
         status = _run(None)
     except BaseException:  # of a signal a class body makes RuntimeError, numpy ImportError
         if not _SIGNALS:
             raise
-    return _stopped(_SIGNALS[0]) if _SIGNALS else status
+    finally:  # all is written; while Python ends, it would die of a signal that it still takes
+        _handle_signals(None)
+    if _SIGNALS:  # Python's own end may crash if an import in C was interrupted
+        os._exit(_stopped(_SIGNALS[0]))
+    return status
 
 
 def _run(argv: list[str] | None) -> int:
@@ -120,18 +130,24 @@ def _drop_output() -> None:
 
 # ---------------------------------------------------------------- signals
 
-def _handle_signals() -> None:
-    """Let requests to end come as Ctrl-C does; those that the process ignores stay so."""
+def _handle_signals(stop: Callable[[int, object], object] | None) -> None:
+    """Let Ctrl-C and requests to end come to `stop`, or ignore them; ignored ones stay so."""
     import signal
 
     for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _raise)
+            signal.signal(number, signal.SIG_IGN if stop is None else stop)
 
 
 def _raise(number: int, _: object) -> None:
     _SIGNALS.append(number)
-    raise KeyboardInterrupt
+    raise Terminated(number)
+
+
+def _print_others(exception: Any) -> None:
+    """Print what is raised where nobody can catch it, as in callbacks of C, but for signals."""
+    if not issubclass(exception.exc_type, Terminated):
+        sys.__unraisablehook__(exception)
 
 
 def _stopped(number: int) -> int:

@@ -351,6 +351,21 @@ def test_a_signal_that_is_ignored_stays_so():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize(("end", "expected"), [
+    (f"atexit.register(os.kill, os.getpid(), {int(signal.SIGINT)})", (0, b"")),
+    (f"atexit.register(print, 'the end'); conventions.run = lambda _: os.kill(os.getpid(), "
+     f"{int(signal.SIGINT)})", (130, b"reid-ref: interrupted\n"))])
+def test_a_signal_at_the_end_of_python(end, expected):
+    """After the answer it changes nothing; after a signal Python's own end is left out, which can
+    crash where an import in C was interrupted.
+    """
+    code = ("import atexit, os, sys\nfrom reid_ref import cli\n"
+            f"from reid_ref.commands import conventions\n{end}\nsys.exit(cli.main())")
+    done = subprocess.run([sys.executable, "-c", code, "conventions"], capture_output=True)
+    assert (done.returncode, done.stderr) == expected
+    assert b"the end" not in done.stdout
+
+
 def test_a_call_changes_nothing_of_the_process(capsys):
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     streams = sys.stdout, sys.stderr

@@ -23,8 +23,9 @@ from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark
 from reid_ref.datasets.printed import (
     SEVERAL, UNKNOWN, Curve, Number, PrintedRow, printed_curves, forms_of, is_table_of_results,
     printed_rows)
+from reid_ref.datasets.map_bounds import RULES
 from reid_ref.datasets.published import (
-    RULES, Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
+    Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
 from reid_ref.disk import path_of, read_lines
 from reid_ref.signature import convention_of, off_its_name, parse_signature
 from reid_ref.text.pages import Grid, markdown_plain, tables_of
@@ -162,20 +163,27 @@ def _of_number(number: Number, over: Counted) -> tuple[list[str], list[str]]:
 
 
 def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
-    """Yield each mAP that no ranking has with its Rank-1.
+    """Yield each mAP that no ranking has with its Rank-1, or with all numbers of its result.
 
     Where some curve of a benchmark lacks one of the two, it is not clear which go together.
     """
     if not all("Rank-1" in curve and "mAP" in curve for curve in curves):
         return
-    for rank1, mAP in ((curve["Rank-1"], curve["mAP"]) for curve in curves):
-        figure = Figure(rank1.percent if over[1] else None, mAP.percent)
-        bounds = possible_on(figure, *over)[1]
-        if out_of_reach(bounds) and not figure.over and not (rank1.is_mean or mAP.is_mean):
-            reach = ", ".join(f"{100 * bound.low:.2f} to {100 * bound.high:.2f} ({bound.ap})"
-                              for bound in bounds)
-            yield (f"mAP {mAP.printed} is out of reach with Rank-1 {rank1.printed}, which leaves "
-                   f"{reach}")
+    for curve in curves:
+        mAP, ranks = curve["mAP"], ["Rank-1"] if over[1] else []
+        others = [name for name in curve if name != "mAP" and (over[1] or name == "mINP")]
+        if any(number.is_mean or number.percent > 100 for number in curve.values()):
+            continue
+        for names in (ranks, others):
+            figure = Figure(None, mAP.percent, tuple((name, curve[name].percent)
+                                                     for name in names))
+            bounds = possible_on(figure, *over)[1]
+            if out_of_reach(bounds):
+                reach = ", ".join(f"{100 * bound.low:.2f} to {100 * bound.high:.2f} ({bound.ap})"
+                                  for bound in bounds)
+                given = ", ".join(f"{name} {curve[name].printed}" for name in names)
+                yield (f"mAP {mAP.printed} is out of reach with {given}, which leaves {reach}")
+                break
 
 
 def _by_benchmark(curves: Sequence[Curve]) -> list[tuple[str | None, list[Curve]]]:

@@ -12,7 +12,8 @@ from reid_ref.analysis.validate.search import AROUND, FoundWay, Search
 from reid_ref.commands.validate.show.search import as_search, in_words
 from reid_ref.console.answers import OfFiles
 from reid_ref.datasets import Fingerprint
-from reid_ref.datasets.published import Figure, HitCounts, MapBounds, Published, nearest, unit_of
+from reid_ref.datasets.published import (
+    IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
 from reid_ref.text import named_rows, row, with_reasons, wrap
 from reid_ref.text.plain import Share
 from reid_ref.text.table import WIDTH
@@ -147,7 +148,8 @@ def verdict_text(answer: Validation) -> str:
         counted = " or ".join(f"k/{counts.n_query}" for counts in answer.hit_counts)
         how = f"impossible: no {counted} gives this Rank-1"
     else:
-        how = "impossible: " + (answer.no_bounds or "mAP is out of reach with this Rank-1")
+        names = " and ".join(name for name in answer.figure.numbers() if name != "mAP")
+        how = answer.no_bounds or f"impossible: mAP is out of reach with this {names}"
     return how + ("; probably swapped" if answer.swapped else "") + _found(answer)
 
 
@@ -239,8 +241,10 @@ def _possible(answer: Validation) -> list[str]:
     lines += [line for counts in answer.hit_counts if "Rank-1" not in over
               for line in _row("Rank-1", _hits(counts, figure))]
     if not answer.bounds:
-        return [*lines, *_row("mAP", f"no bounds: {answer.no_bounds}")]
-    given = "with that Rank-1, " if figure.rank1 is not None else ""
+        known = "" if answer.no_bounds.startswith(IMPOSSIBLE) else "no bounds: "
+        return [*lines, *_row("mAP", known + answer.no_bounds)]
+    given = " and ".join(name for name in figure.numbers() if name != "mAP")
+    given = f"with that {given}, " if given else ""
     lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in answer.bounds:
         lines += _row("", _bounds(bounds))

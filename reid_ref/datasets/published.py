@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
@@ -32,7 +32,7 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
 from reid_ref.datasets.benchmarks import (
-    BENCHMARKS, Benchmark, benchmark_named, counted_benchmark, folded)
+    BENCHMARKS, Benchmark, benchmark_named, folded, known_benchmark)
 from reid_ref.datasets.fingerprints import FINGERPRINTS, good_and_same_camera, good_and_wrong
 from reid_ref.disk import read_lines, rows_of_table
 from reid_ref.datasets.map_bounds import RULES, map_bounds
@@ -138,8 +138,8 @@ def is_figure(text: str) -> bool:
 def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str, Figure]]:
     """Read a table of figures: the name, the key of the benchmark and the figure of each row.
 
-    Its columns are name, dataset, Rank-1 and mAP, in any order and case; name may be missing, and
-    dataset if it is handed over; a cell of Rank-1 or mAP may be empty.
+    Its columns are name, dataset, Rank-1 and mAP, in any order and case, and further Rank-k and
+    mINP; name may be missing, and dataset if it is handed over; a cell of numbers may be empty.
 
     Raises
     ------
@@ -159,11 +159,19 @@ def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str,
         cells = {name: (row[column] or "").strip() for name, column in columns.items()}
         with errors_at(f"{path}: line {rows.line_num}"):
             figures.append((cells.get("name", ""),
-                            counted_benchmark(cells.get("dataset") or dataset or ""),
-                            parse_figure(f"{cells['rank1']}/{cells['map']}")))
+                            known_benchmark(cells.get("dataset") or dataset or ""),
+                            _figure_of(cells, columns)))
     if not figures:
         raise InputError(path, "a row for each figure", "none")
     return figures
+
+
+def _figure_of(cells: Mapping[str, str], columns: Mapping[str, str]) -> Figure:
+    """Return the figure of a row: Rank-1 and mAP, and the other measures that columns name."""
+    pair = parse_figure(f"{cells['rank1']}/{cells['map']}")
+    others = [f"{columns[name]}={cell}" for name, cell in cells.items()
+              if cell and re.fullmatch("rank[1-9][0-9]*|minp", name) and name != "rank1"]
+    return replace(pair, others=parse_figure(",".join(others)).others) if others else pair
 
 
 def parse_percent(text: str, name: str = "published") -> Decimal:
@@ -317,12 +325,12 @@ def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers) -> Po
             if ends is not None:
                 bounds.append(MapBounds(rule, n_rank1, n_map, *hits.get(1, (0, n_all)), *ends,
                                         _within(figure.mAP, *ends)))
-    return _hits(figure, n_good), tuple(bounds), "" if bounds else _no_ranking(figure)
+    return _hits(figure, n_good), tuple(bounds), "" if bounds else (
+        f"{_no_ranking(figure)}, if good is the query's identity on another camera")
 
 
 def _no_ranking(figure: Figure) -> str:
-    names = " and ".join(f"Rank-{k}" for k in figure.ranks())
-    return f"{IMPOSSIBLE}{names}, if good is the query's identity on another camera"
+    return IMPOSSIBLE + " and ".join(f"Rank-{k}" for k in figure.ranks())
 
 
 def _most_inp(figure: Figure, n_query: int) -> float | None:

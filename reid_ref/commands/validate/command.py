@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.validate import (
-    Validation, check_same_images, quick_conventions, search_file, validate_dataset,
+    Validation, check_same_images, queries_of, quick_conventions, search_file, validate_dataset,
     validate_file, validate_protocol, warn_other_queries, with_search)
 from reid_ref.analysis.validate.figures import Figures, check_all
 from reid_ref.analysis.validate.search import Trials, n_passes
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, errors_at
 from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
     FigureVerdict, FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
@@ -23,7 +23,7 @@ from reid_ref.console.request import NO_FILES, Request, option
 from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.benchmarks import counted_benchmark
+from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark, known_benchmark
 from reid_ref.datasets.pooling import read_multi_query
 from reid_ref.datasets.printed import results_on
 from reid_ref.datasets.published import (
@@ -31,7 +31,7 @@ from reid_ref.datasets.published import (
 from reid_ref.disk import read_lines
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS
-from reid_ref.text.numbers import whole
+from reid_ref.text.numbers import natural, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,9 @@ class ValidateRequest(Request):
         help="instead of a file: is the figure possible on this benchmark, such as Market-1501? "
              "Without a figure: list those published of it, percent, as printed, and mark the "
              "impossible")
+    queries: int | None = option(
+        "--queries", needs=("--dataset",), metavar="N", type=natural,
+        help="how many queries Rank-k counts on the benchmark, where that is not on record")
     published: list[str] | None = option(
         "--published", metavar="RANK1/MAP", nargs="+", action="extend",
         help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ or /67.6; several "
@@ -75,8 +78,8 @@ def add(command: argparse.ArgumentParser) -> None:
     holds for all.
     """
     common.add_files(command, nargs="*")
-    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--table", "--search",
-                        "--search-depth", "--convention", "--set", "--max-memory",
+    ValidateRequest.add(command, "--dataset", "--queries", "--published", "--paper", "--table",
+                        "--search", "--search-depth", "--convention", "--set", "--max-memory",
                         formats=("table", "json"),
                         conventions="all that are quick")
 
@@ -150,9 +153,11 @@ def _table(asked: Question) -> Shown:
                          ", ".join(asked.files))
     _refuse_options_of_files(request)
     pairs = []
-    for name, dataset, figure in read_figures(Path(asked.figures[0]), request.dataset):
-        answer = validate_dataset(dataset, figure)
-        pairs.append(figure_verdict(answer, name, FINGERPRINTS[dataset].name))
+    path = asked.figures[0]
+    for k, (name, dataset, figure) in enumerate(read_figures(Path(path), request.dataset), 1):
+        with errors_at(f"{path}: row {k}"):
+            answer = validate_dataset(dataset, figure, request.queries)
+        pairs.append(figure_verdict(answer, name, BENCHMARKS[dataset].name))
     return _lines(pairs, all(pair.possible for pair in pairs))
 
 
@@ -188,14 +193,14 @@ def _file(asked: Question) -> Shown:
 
 def _benchmark(asked: Question) -> Shown:
     """Test whether figures are possible on a benchmark, by its counts alone."""
-    paper, figures = _figures(asked)
-    dataset = counted_benchmark(str(asked.request.dataset), "--dataset")
-    _refuse_options_of_files(asked.request)
+    (paper, figures), request = _figures(asked), asked.request
+    dataset, n_query = known_benchmark(str(asked.request.dataset), "--dataset"), request.queries
+    _refuse_options_of_files(request)
     if paper is not None:
-        check_same_images(paper, dataset)
-    answers = [validate_dataset(dataset, figure) for figure in figures]
-    counts = known_counts(FINGERPRINTS[dataset])
-    return _verdicts(asked, answers, paper, FINGERPRINTS[dataset].name, [("input", counts)],
+        check_same_images(paper, counted_benchmark(dataset, "--dataset"))
+    answers = [validate_dataset(dataset, figure, n_query) for figure in figures]
+    name, counts = BENCHMARKS[dataset].name, known_counts(dataset, queries_of(dataset, n_query))
+    return _verdicts(asked, answers, paper, name, [("input", counts)],
                      counts, all(answer.possible for answer in answers))
 
 

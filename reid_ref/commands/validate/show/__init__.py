@@ -11,7 +11,8 @@ from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation, Wa
 from reid_ref.analysis.validate.search import AROUND, FoundWay, Search
 from reid_ref.commands.validate.show.search import as_search, in_words
 from reid_ref.console.answers import OfFiles
-from reid_ref.datasets import Fingerprint
+from reid_ref.datasets import FINGERPRINTS
+from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import (
     IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
 from reid_ref.text import named_rows, row, with_reasons, wrap
@@ -224,11 +225,12 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
     return "\n".join(lines)
 
 
-def known_counts(benchmark: Fingerprint) -> str:
+def known_counts(key: str, queries: Sequence[int]) -> str:
     """Return what is known of a benchmark, in the place of a file."""
-    counts = benchmark.counts
-    return (f"no file; {counts.query:,} queries and {counts.gallery:,} gallery images of "
-            f"{benchmark.name}, by their known counts")
+    of_gallery = "queries" if key not in FINGERPRINTS else (
+        f"queries and {FINGERPRINTS[key].counts.gallery:,} gallery images")
+    n_query = " or ".join(f"{n:,}" for n in queries)
+    return f"no file; {n_query} {of_gallery} of {BENCHMARKS[key].name}, by their known counts"
 
 
 def _row(name: str, text: str) -> list[str]:

@@ -235,14 +235,13 @@ def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
         if any(number.runs != 1 or number.percent > 100 for number in curve.values()):
             continue
         for names in (ranks, others):
-            figure = Figure(None, mAP.percent, tuple((name, curve[name].percent)
-                                                     for name in names))
-            bounds = possible_on(figure, *over)[1]
+            given = tuple((name, curve[name].percent) for name in names)
+            bounds = possible_on(Figure(None, mAP.percent, given), *over)[1]
             if out_of_reach(bounds):
                 reach = ", ".join(f"{100 * bound.low:.2f} to {100 * bound.high:.2f} ({bound.ap})"
                                   for bound in bounds)
-                given = ", ".join(f"{name} {curve[name].printed}" for name in names)
-                yield (f"mAP {mAP.printed} is out of reach with {given}, which leaves {reach}")
+                printed = ", ".join(f"{name} {curve[name].printed}" for name in names)
+                yield f"mAP {mAP.printed} is out of reach with {printed}, which leaves {reach}"
                 break
 
 

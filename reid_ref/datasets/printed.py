@@ -22,7 +22,8 @@ from typing import NamedTuple, TypeAlias
 from reid_ref.datasets.benchmarks import (
     BENCHMARKS, benchmark_named, benchmarks_in, folded, without_names)
 from reid_ref.datasets.published import unit_of
-from reid_ref.text.pages import Grid, tables_of
+from reid_ref.datasets.printed_text import text_tables
+from reid_ref.text.pages import Grid, separated_table, tables_of
 
 #: In the place of a benchmark: several of them, or one that is not among `BENCHMARKS`.
 SEVERAL, UNKNOWN = "several", "unknown"
@@ -479,9 +480,18 @@ def printed_curves(numbers: Sequence[Number]) -> list[Curve]:
 
 def rows_on(page: Sequence[str],
             columns: Sequence[str] = ()) -> Iterator[tuple[Grid, list[PrintedRow]]]:
-    """Yield each table of a page with its rows, as `printed_rows` reads them."""
+    """Yield each table of a page with its rows, as `printed_rows` reads them.
+
+    Where no table is marked as such, the page is CSV if its first line is a header, or plain text.
+    """
     forms = [(0, list[str]()), *forms_of(page)]
-    for grid in tables_of(page):
+    grids = tables_of(page)
+    if not any(map(is_table_of_results, grids)):
+        table = separated_table(page)
+        is_csv = table is not None and any(map(metrics_in, table.rows[0][1]))
+        grids = ([table] if table and is_csv else
+                 [*text_tables(page, _METRIC, lambda text: bool(benchmark_in(text)))] or grids)
+    for grid in grids:
         form = forms[bisect_left(forms, (grid.rows[0][0],)) - 1][1]
         yield grid, printed_rows(grid, form, columns)
 

@@ -5,6 +5,7 @@ hostile page takes time in proportion to its length.
 """
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -72,6 +73,22 @@ def tables_of(page: Sequence[str]) -> list[Grid]:
     grids.sort(key=lambda grid: grid.rows[0][0])
     _add_what_is_above(grids, lines)
     return grids
+
+
+def separated_table(page: Sequence[str]) -> Grid | None:
+    """Return a page as one table of cells between commas or tabs; None if it has none.
+
+    Examples
+    --------
+    >>> separated_table(["name,mAP", '"a, b",84.1']).rows
+    [(1, ['name', 'mAP']), (2, ['a, b', '84.1'])]
+    """
+    lines = csv.reader(page, delimiter="\t" if "\t" in "".join(page[:1]) else ",")
+    with suppress(csv.Error):
+        rows = [(lines.line_num, [cell.strip() for cell in cells[:_WIDEST]]) for cells in lines
+                if any(cells)]
+        return Grid(rows) if rows and len(rows[0][1]) > 1 else None
+    return None
 
 
 def markdown_plain(text: str) -> str:

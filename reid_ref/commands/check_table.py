@@ -34,7 +34,7 @@ from reid_ref.text.pages import Grid, markdown_plain
 
 
 class CheckedRow(NamedTuple):
-    """A row, its signature, the numbers whose count k/N was checked, and what is impossible.
+    """A row, its signature, and what is impossible.
 
     `doubts`: what is possible only if digits were cut off, or zeros added. `unjudged`: the reason
     for each of its results that was not judged.
@@ -42,7 +42,6 @@ class CheckedRow(NamedTuple):
 
     row: PrintedRow
     signature: str | None
-    counted: tuple[Number, ...]
     faults: tuple[str, ...]
     doubts: tuple[str, ...]
     unjudged: tuple[str, ...]
@@ -100,16 +99,14 @@ def check_page(page: Sequence[str],
 
 
 def _exchanged(rows: list[CheckedRow]) -> list[CheckedRow]:
-    """Return rows of a table, with a doubt where mAP is above Rank-5 or more in most of them."""
-    above = [max((name for name, number in curve.items() if name.startswith("Rank-")
-                  and name != "Rank-1" and number.percent < curve["mAP"].percent),
-                 key=len, default="") if "mAP" in curve else ""
-             for row in rows for curve in printed_curves(row.row.numbers)]
-    n_above = sum(map(bool, above))
-    if n_above < 2 or 2 * n_above <= len(above):
+    """Return rows of a table, with a doubt where mAP is above Rank-5 in most of its results."""
+    pairs = [(curve["mAP"].percent, curve["Rank-5"].percent) for row in rows
+             for curve in printed_curves(row.row.numbers) if {"mAP", "Rank-5"} <= curve.keys()]
+    n_above = sum(mAP > rank5 for mAP, rank5 in pairs)
+    if n_above < 2 or 2 * n_above <= len(pairs):
         return rows
-    doubt = (f"mAP is above {next(filter(None, above))} in {n_above} of {len(above)} results: the "
-             "columns are probably exchanged")
+    doubt = (f"mAP is above Rank-5 in {n_above} of {len(pairs)} results: the columns are probably "
+             "exchanged")
     return [rows[0]._replace(doubts=(*rows[0].doubts, doubt)), *rows[1:]]
 
 
@@ -136,7 +133,7 @@ def check_row(row: PrintedRow, signature: str | None, told: Told) -> CheckedRow:
             faults, signed = off_its_name(fields), _signed(fields)
         except InputError as error:
             faults = [str(error)]
-    counted, doubts, unjudged = list[Number](), list[str](), list[str]()
+    doubts, unjudged = list[str](), list[str]()
     curves = printed_curves(row.numbers)
     for key, curves_of_key in _by_benchmark(curves):
         over = signed if signature is not None else _unsigned(key or told.dataset, told.queries)
@@ -144,12 +141,10 @@ def check_row(row: PrintedRow, signature: str | None, told: Told) -> CheckedRow:
             fault, doubt = _of_number(number, over)
             faults += fault
             doubts += doubt
-            if over[1] and _is_count(number):
-                counted.append(number)
         faults += _out_of_reach(curves_of_key, over)
         unjudged += [] if signature is not None else filter(
             None, (_why_not(curve, over) for curve in curves_of_key))
-    return CheckedRow(row, signature, tuple(counted), (*faults, *_falling(curves)), tuple(doubts),
+    return CheckedRow(row, signature, (*faults, *_falling(curves)), tuple(doubts),
                       tuple(unjudged), len(curves))
 
 
@@ -346,29 +341,27 @@ def run(request: CheckTableRequest) -> int:
     told = _told(request)
     every: list[CheckedRow] = []
     lines: list[str] = []
-    refused: list[InputError] = []
-    tables: list[str] = []
+    unread: list[str] = []
+    heads: list[str] = []
     for path in request.files:
-        rows, unread = check_page(_page(path), told)
+        rows, tables = check_page(_page(path), told)
         lines += [line for row in rows for line in _lines_of(row, path)]
         every += rows
-        refused += _refused(path, rows, unread)
-        tables += [f"{path}:{grid.rows[0][0]}" for grid in unread]
-    if any(checked.row.numbers for checked in every):
-        if tables:
-            lines.append(f"unread: tables of which no number was read, at {', '.join(tables)}")
-        show("\n".join([*lines, summary(every)]))
-    elif not every:
-        show(f"Nothing was read. A table to fill in:\n{EXAMPLE}")
-        refused = refused or [_without_results(request.files[0], [])]
-    is_impossible = any(checked.faults for checked in every)
-    if not (refused or is_impossible or any(checked.is_judged for checked in every)):
-        refused = [InputError(
-            request.files[0], "a number to judge", "none that was",
-            ", ".join(dict.fromkeys(why for checked in every for why in checked.unjudged)))]
-    if refused:
-        raise refused[0]
-    return int(is_impossible or request.strict and any(
+        unread += [f"{path}:{grid.rows[0][0]}" for grid in tables]
+        heads += [cell for grid in tables for cell in grid.rows[0][1] if cell]
+    if unread:
+        lines.append(f"unread: tables of which no number was read, at {', '.join(unread)}")
+    show("\n".join([*lines, summary(every)] if every else [
+        *lines, f"Nothing was read. A table to fill in:\n{EXAMPLE}"]))
+    if any(checked.faults for checked in every):
+        return 1
+    if not any(checked.is_judged for checked in every):
+        why = dict.fromkeys(why for checked in every for why in checked.unjudged)
+        raise InputError(
+            request.files[0], "a table with Rank-k, mAP or mINP in its header, and a benchmark",
+            f"the columns {', '.join(list(dict.fromkeys(heads))[:12])}" if heads and not every
+            else "no number that could be judged" if every else "none", "; ".join(why))
+    return int(request.strict and any(
         checked.unjudged or checked.row.unread for checked in every))
 
 
@@ -404,23 +397,3 @@ def _lines_of(checked: CheckedRow, path: str) -> Iterator[str]:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length - 3]}..."
-
-
-def _refused(path: str, checked: Sequence[CheckedRow],
-             unread: Sequence[Grid]) -> Iterator[InputError]:
-    """Yield why a page is not accepted, though nothing on it may be impossible."""
-    cells = {row.line: row.unread[0] for row, *_ in checked if row.unread}
-    for line in (line for grid in unread for line, _ in grid.rows if line in cells):
-        metrics, cell = cells[line]
-        yield InputError(f"{path}: line {line}", f"a number for {metrics}, such as 89.9",
-                         f"{_cut(cell, 40)!r}, and no number in the table",
-                         "write it in digits 0 to 9, with a decimal point")
-    if unread and not checked:
-        yield _without_results(path, unread)
-
-
-def _without_results(path: str, grids: Sequence[Grid]) -> InputError:
-    heads = dict.fromkeys(cell for grid in grids[:3] for cell in grid.rows[0][1] if cell)
-    return InputError(path, "a table with Rank-k, mAP or mINP in its header",
-                      f"the columns {', '.join(list(heads)[:12])}" if heads else "none",
-                      "--columns Rank-1,mAP names them" if heads else "")

@@ -24,7 +24,7 @@ Source: derived here; `tests/datasets/test_map_bounds.py` compares with all rank
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
@@ -36,8 +36,8 @@ from reid_ref.ranking.good_ranks import from_lists
 
 #: AP rule to the AP of each query.
 RULES = {"trapezoid": average_precision_trapezoid, "step": average_precision_step}
-#: A gain that is no rounding of the sums.
-_GAIN = 1e-12
+#: A gain that is no rounding of the sums, and the loss by what cannot be.
+_GAIN, _NEVER = 1e-12, 1e9
 #: The greatest multiplier of mINP that is tried, and how often its range is halved.
 _MULTIPLIERS, _HALVINGS = 4.0, 24
 
@@ -79,30 +79,26 @@ def map_bounds(n_good: Integers, n_kept: Integers, hits: Mapping[int, tuple[int,
     """
     is_matched = n_good > 0
     divisor = int(np.count_nonzero(is_matched)) if drop else len(n_good)
-    if divisor == 0:
-        return None
     edges = tuple(sorted(hits))
-    bounds = np.array([hits[k] for k in edges], dtype=np.int64).reshape(-1, 2).T
-    good, wrong = n_good[is_matched], (n_kept - n_good)[is_matched]
-    pairs, size = _groups(good.tobytes(), wrong.tobytes())
-    worst = _extreme(-_average_precision(pairs, edges, rule)[1], size, *bounds, earliest=False)
+    fewest, most = np.array([hits[k] for k in edges], dtype=np.int64).reshape(-1, 2).T
+    if not is_matched.any():
+        return None if divisor == 0 or fewest.max(initial=0) else (0.0, 0.0)
+    good, wrong = n_good[is_matched].tobytes(), (n_kept - n_good)[is_matched]
+    pairs, size = _groups(good, wrong.tobytes())
+    worst = _greatest(-_average_precision(pairs, edges, rule)[0][1], size, fewest, most)
     if worst is None:
         return None
-    if most_inp is None:  # other wrong images than those before the last class change no best AP
-        pairs, size = _groups(good.tobytes(), np.minimum(wrong, max(edges, default=0)).tobytes())
-    best, _, later, inp = _average_precision(pairs, edges, rule)
+    if most_inp is None:  # wrong images beyond the last class's first rank change no best AP
+        pairs, size = _groups(good, np.minimum(wrong, max(edges, default=0)).tobytes())
+    (best, _, later), inp = _average_precision(pairs, edges, rule)
     high, multiplier, step = np.inf, 0.0, _MULTIPLIERS
     for _ in range(1 if most_inp is None else _HALVINGS):
-        cost = multiplier * inp
-        value = np.maximum(best - cost[0], later - cost[1])
-        found = _extreme(value, size, *bounds, earliest=True)
-        assert found is not None  # as of the least
-        total, counts = found
+        first, second = best - multiplier * inp[0], later - multiplier * inp[2]
+        total, counts = _greatest(np.maximum(first, second), size, fewest, most) or (np.inf, 0)
         high = min(high, total + multiplier * (most_inp or 0))
-        taken = np.where(best - cost[0] >= later - cost[1], *inp)
+        is_over = np.nansum(counts * np.where(first >= second, inp[0], inp[2])) > (most_inp or 0)
         step /= 2
-        multiplier += step if (counts * taken).sum() > (most_inp or 0) else -step
-        multiplier = max(multiplier, 0.0)
+        multiplier = max(0.0, multiplier + (step if is_over else -step))
     return float(-worst[0] / divisor), float(high / divisor)
 
 
@@ -116,77 +112,66 @@ def _groups(n_good: bytes, n_wrong: bytes) -> tuple[tuple[tuple[int, int], ...],
 
 @lru_cache(maxsize=32)
 def _average_precision(pairs: tuple[tuple[int, int], ...], edges: tuple[int, ...],
-                       rule: str) -> tuple[Doubles, Doubles, Doubles, Doubles]:
-    """Return APs of each group in each class, -inf where it cannot be (worst: +inf).
+                       rule: str) -> tuple[Doubles, Doubles]:
+    """Return AP and INP of each group in each class, shape (3, groups, classes).
 
-    The best; the worst; the best with the last good image at the end; and the INP of the first and
-    the third, shape (2, groups, classes).
+    The best; the worst; and the best with the last good image at the end. NaN if it cannot be.
     """
-    classes = [*pairwise([0, *edges]), (max(edges, default=0), 10 ** 9)]
-    lists: dict[tuple[int, ...], int] = {}
-
-    def at(ranks: Sequence[int]) -> tuple[int, float]:
-        return lists.setdefault(tuple(ranks), len(lists)), len(ranks) / ranks[-1]
-
-    cells = [[(at(range(before + 1, before + n + 1)), at([last := min(end, w + 1), *range(
-        w + 2, w + n + 1)]), at([*range(before + 1, before + n), w + n if n > 1 else last]))
-        if before <= w else None for before, end in classes] for n, w in pairs]
-    ap = RULES[rule](from_lists(list(lists))) if lists else np.zeros(0)
-    shape = len(pairs), len(classes)
-    out = (np.full(shape, -np.inf), np.full(shape, np.inf), np.full(shape, -np.inf))
-    inp = np.zeros((2, *shape))
-    for place in np.ndindex(shape):
-        cell = cells[place[0]][place[1]]
-        for values, (index, _) in zip(out, cell or ()):
-            values[place] = ap[index]
-        if cell:
-            inp[:, place[0], place[1]] = cell[0][1], cell[2][1]
-    return (*out, inp)
+    ends = [*pairwise([0, *edges]), (max(edges, default=0), 10 ** 9)]
+    lists: list[list[int]] = []
+    for n, w in pairs:
+        for before, end in ends:
+            if before <= w:
+                last = min(end, w + 1)
+                lists += [[*range(before + 1, before + n + 1)], [last, *range(w + 2, w + n + 1)],
+                          [*range(before + 1, before + n), w + n if n > 1 else last]]
+    values = np.full((2, 3, len(pairs), len(ends)), np.nan)
+    is_open = np.array([before for before, _ in ends]) <= np.array(pairs)[:, 1:]
+    values[0][:, is_open] = RULES[rule](from_lists(lists)).reshape(-1, 3).T
+    values[1][:, is_open] = np.array([len(ranks) / ranks[-1] for ranks in lists]).reshape(-1, 3).T
+    return values[0], values[1]
 
 
-def _extreme(value: Doubles, size: Integers, fewest: Integers, most: Integers, *,
-             earliest: bool) -> tuple[float, Integers] | None:
+def _greatest(value: Doubles, size: Integers, fewest: Integers,
+              most: Integers) -> tuple[float, Integers] | None:
     """Return the greatest sum of values over all ways to spread groups on classes, and such a way.
 
-    From a way that the bounds allow, with as many or as few queries in the first classes as they
-    allow, queries are moved round cycles of classes as long as that adds to the sum.
+    From a way that the bounds allow, queries are moved round cycles of classes as long as that
+    adds to the sum.
 
     Parameters
     ----------
     value : float64, shape (groups, classes)
-        -inf where a group cannot be; a group can be in the first classes, up to one.
+        NaN where a group cannot be; a group can be in the first classes, up to one.
     size : int64, shape (groups,)
     fewest, most : int64, shape (classes - 1,)
         Queries in each class and those before it, together.
-    earliest : bool
     """
-    n_classes, is_open = value.shape[1], np.isfinite(value)
+    n_classes, is_open = value.shape[1], ~np.isnan(value)
     last, total = is_open.sum(axis=1) - 1, int(size.sum())
     forced = np.array([size[last <= k].sum() for k in range(n_classes - 1)], dtype=np.int64)
     low = np.maximum.accumulate(np.maximum(fewest, forced))
     high = np.minimum.accumulate(np.minimum(most, total)[::-1])[::-1]
     if (low > high).any():
         return None
-    until = (high if earliest else low).copy()
+    value = np.where(is_open, value, -_NEVER)
     # Groups that must be early come first, then those that gain most by the first class.
-    gain = value[:, 0] - value[:, 1] if n_classes > 1 and len(value) else np.zeros(len(value))
+    gain = value[:, 0] - value[:, min(1, n_classes - 1)]
+    until = (high if gain.max() > 0 else low).copy()
     order = np.lexsort([-gain, last])
-    ends, edges = np.cumsum(size[order]), np.array([0, *until, total])
-    starts = ends - size[order]
+    ends, edges = np.cumsum(size[order])[:, None], np.array([0, *until, total])
     counts = np.zeros(value.shape, dtype=np.int64)
-    counts[order] = np.maximum(0, np.minimum(ends[:, None], edges[1:])
-                               - np.maximum(starts[:, None], edges[:-1]))
-    value = np.where(is_open, value, -np.inf)
+    counts[order] = np.maximum(0, np.minimum(ends, edges[1:]) - np.maximum(
+        ends - size[order][:, None], edges[:-1]))
     while cycle := _cycle(value, counts, until - low, high - until):
-        room = [int(counts[group, a].item()) if group >= 0 else
+        room = [int(counts[group, a]) if group >= 0 else
                 int((until - low)[b] if b < a else (high - until)[a]) for a, b, group in cycle]
-        moved = min(room)
         for a, b, group in cycle:
             if group >= 0:
-                counts[group, [a, b]] += [-moved, moved]
+                counts[group, [a, b]] += [-min(room), min(room)]
             else:
-                until[min(a, b)] += moved if a < b else -moved
-    return float(np.where(counts > 0, value, 0).ravel() @ counts.ravel()), counts
+                until[min(a, b)] += min(room) if a < b else -min(room)
+    return float((value * counts).sum()), counts
 
 
 def _cycle(value: Doubles, counts: Integers, below: Integers,
@@ -195,33 +180,24 @@ def _cycle(value: Doubles, counts: Integers, below: Integers,
 
     Group -1 is the bounds' own room: one query more, or fewer, in the first classes.
     """
-    n_classes = value.shape[1]
-    gain = np.full((n_classes, n_classes), -np.inf)
-    group = np.full((n_classes, n_classes), -1)
-    for a in range(n_classes):
-        there = np.flatnonzero(counts[:, a])
-        if len(there):
-            change = value[there] - value[there, a][:, None]
-            best = change.argmax(axis=0)
-            gain[a], group[a] = change[best, np.arange(n_classes)], there[best]
-    np.fill_diagonal(gain, -np.inf)
-    for k, (less, more) in enumerate(zip(below, above)):
-        for a, b, room in ((k + 1, k, less), (k, k + 1, more)):
+    change = np.where(counts[:, :, None] > 0, value[:, None] - value[:, :, None], -_NEVER)
+    gain, group = change.max(axis=0), change.argmax(axis=0)
+    np.fill_diagonal(gain, -_NEVER)
+    for k, rooms in enumerate(zip(below, above)):
+        for a, b, room in zip((k + 1, k), (k, k + 1), rooms):
             if room > 0 and gain[a, b] < 0:
                 gain[a, b], group[a, b] = 0, -1
-    reached, before = np.zeros(n_classes), np.zeros(n_classes, dtype=np.int64)
-    for _ in range(n_classes):
+    reached, before = np.zeros(len(gain)), np.zeros(len(gain), dtype=np.int64)
+    for _ in gain:
         ways = reached[:, None] + gain
         better = ways.max(axis=0) > reached + _GAIN
         if not better.any():
             return []
         before[better], reached[better] = ways.argmax(axis=0)[better], ways.max(axis=0)[better]
-    place = int(np.flatnonzero(better)[0])
-    for _ in range(n_classes):
+    place = int(better.argmax())
+    for _ in gain:
         place = int(before[place])
-    moves, b = list[tuple[int, int, int]](), place
-    while not moves or b != place:
-        a = int(before[b])
-        moves.append((a, b, int(group[a, b])))
-        b = a
-    return moves
+    classes = [place]
+    while len(classes) == 1 or classes[-1] != place:
+        classes.append(int(before[classes[-1]]))
+    return [(a, b, int(group[a, b])) for b, a in pairwise(classes)]

@@ -52,12 +52,10 @@ _HYPHENED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-‐–][^\W_]+)+")
 _LIKE_A_NAME = re.compile(r"\b(?![Rr][Ee]-?[Ii][Dd])(?=[\w-]{4})[a-z]*[A-Z][a-z]*-?[A-Z0-9]",
                           re.ASCII)
 #: What says that numbers are means, and of how many runs; other means are of the field.
-_WORDS_OF_NUMBERS = "two three four five six seven eight nine ten".split()
 _MEAN = re.compile(
     r"\b(?:(?:mean|averaged?|avg)\b"
     r"(?!\W{0,3}(?:average|precision|ap\b|inverse|reciprocal|teach|pool|shift))"
-    rf"|(?:([0-9]{{1,3}}|{'|'.join(_WORDS_OF_NUMBERS)})(?: (?:random|different|independent))? )?"
-    r"(?:runs|seeds|trials|folds|splits)\b)", re.IGNORECASE)
+    r"|(?:([0-9]{1,3})(?: \w+)? )?(?:runs|seeds|trials|folds|splits)\b)", re.IGNORECASE)
 #: Rows that are no result of a system.
 _DEVIATIONS = {"std", "sd", "stdev", "std dev", "standard deviation", "gain", "improvement"}
 _DATASETS = {"dataset", "datasets", "benchmark", "target", "test", "testing"}
@@ -178,9 +176,7 @@ def runs_in(text: str) -> int:
     (3, 0, 1)
     """
     said = [match[1] for match in _MEAN.finditer(text)]
-    number = next(filter(None, said), "0").casefold()
-    return (_WORDS_OF_NUMBERS.index(number) + 2 if number in _WORDS_OF_NUMBERS else int(number)
-            ) if said else 1
+    return int(next(filter(None, said), 0)) if said else 1
 
 
 @lru_cache(maxsize=1024)
@@ -266,16 +262,10 @@ def printed_rows(grid: Grid, form: Sequence[str] = (),
     """
     rows = list(_rows(grid, columns or form, columns))
     is_percent = any(number.percent > 1 for row in rows for number in row.numbers)
-    return [row if is_percent and not _are_shares(row) else replace(row, numbers=tuple(
-        replace(number, percent=number.percent.scaleb(2)) for number in row.numbers))
-        for row in rows]
-
-
-def _are_shares(row: PrintedRow) -> bool:
-    """Return whether all numbers of a row of percentages are fractions by their decimals."""
-    return bool(row.numbers) and all(
-        number.percent <= 1 and unit_of(number.percent) < Decimal("0.01")
-        for number in row.numbers)
+    return [replace(row, numbers=tuple(
+        replace(number, percent=number.percent.scaleb(2)) for number in row.numbers)) if all(
+            number.percent <= 1 and (not is_percent or unit_of(number.percent) < Decimal("0.01"))
+            for number in row.numbers) else row for row in rows]
 
 
 def _rows(grid: Grid, form: Sequence[str], given: Sequence[str]) -> Iterator[PrintedRow]:

@@ -53,7 +53,7 @@ def test_a_page_of_which_nothing_was_judged_is_2(tmp_path, capsys):
     page = page_of("a | 94.43 | 86.1", above=())
     status, last, err = check(page, tmp_path, capsys)
     assert status == 2 and last.endswith(f"not judged: {UNNAMED}: 1")
-    assert err.count("\n") == 1 and "expected a number to judge" in err
+    assert err.count("\n") == 1 and "no number that could be judged" in err
     assert check(page, tmp_path, capsys, "--dataset", "market")[0] == 1
     assert check(page, tmp_path, capsys, "--queries", "1000000")[0] == 0
     assert check(page_of("a | 94.43 | 93.1", heading="R-1 | R-5", above=()), tmp_path,
@@ -64,7 +64,7 @@ def test_a_page_of_which_nothing_was_judged_is_2(tmp_path, capsys):
 
 @pytest.mark.parametrize(("above", "heading", "row", "runs"), [
     (["# Market-1501 (averaged over seeds)"], "R-1 | mAP", "a | 94.43 | 86.1", 0),
-    (["# Market-1501", "", "Mean of five runs."], "R-1 | mAP", "a | 94.43 | 86.1", 5),
+    (["# Market-1501", "", "Mean of 5 runs."], "R-1 | mAP", "a | 94.43 | 86.1", 5),
     (["# Market-1501", f"We print means over 3 random splits {'of all ' * 30}."], "R-1 | mAP",
      "a | 94.43 | 86.1", 3),
     (["# Market-1501"], "R-1 (10 trials) | mAP", "a | 94.43 | 86.1", 10),
@@ -87,7 +87,7 @@ def test_means_of_runs(above, heading, row, runs):
 
 def test_a_mean_of_known_runs_is_a_count_of_all():
     """Of 100 queries in three runs, 33.33 is 100 of 300, and 33.5 is none."""
-    page = page_of("a | 33.33", "b | 33.50", heading="R-1", above=("Three runs:",))
+    page = page_of("a | 33.33", "b | 33.50", heading="R-1", above=("3 runs:",))
     assert judged(page, queries=100) == [((), False), ((), True)]
     assert "100 queries in 3 runs" in check_page(page, Told(queries=100))[0][1].faults[0]
 

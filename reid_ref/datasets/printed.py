@@ -487,7 +487,7 @@ def rows_on(page: Sequence[str],
 
 
 def results_on(page: Sequence[str]) -> Iterator[tuple[PrintedRow, Curve]]:
-    """Yield each result that the tables of a page have, with its row.
+    """Yield each result that the tables of a page have, with its row; an empty one if it has none.
 
     Examples
     --------
@@ -497,5 +497,5 @@ def results_on(page: Sequence[str]) -> Iterator[tuple[PrintedRow, Curve]]:
     [('ours', {'Rank-1': '89.9', 'mAP': '75.1'})]
     """
     for _, rows in rows_on(page):
-        yield from ((row, curve) for row in rows for curve in printed_curves(row.numbers)
-                    if "" not in curve)
+        yield from ((row, curve) for row in rows
+                    for curve in printed_curves(row.numbers) or [{}] if "" not in curve)

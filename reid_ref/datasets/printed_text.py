@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from reid_ref.text.pages import Grid
 
-#: A longer line is none of a table; a table ends after so many lines without a figure.
-_LONGEST, _GAP = 1000, 8
+#: Characters read of a line, words of a header, and lines without a figure in a table, at most.
+_LONGEST, _WIDEST, _GAP = 1000, 100, 8
 #: Words between the measures of a header, columns to what is of another text, and lines to names
 #: of benchmarks above it, at most.
 _WORDS, _FAR, _ABOVE = 4, 12, 3
@@ -89,6 +89,7 @@ class _Header:
 
     heads: list[_Cell]
     measures: list[_Cell]
+    groups: list[list[_Cell]]
     rows: list[list[str]]
     left: int
     is_paste: bool
@@ -105,24 +106,24 @@ class _Header:
             if len(rest) <= _WORDS and not any(map(_is_decimal, rest)):
                 heads += sorted(words + rest)
                 measures += words
-        if not measures:
+        if not 0 < len(heads) <= _WIDEST or not measures:
             return None
+        groups = [list(cells) for is_measure, cells in groupby(heads, measures.__contains__)
+                  if is_measure]
         above = [min(upper, key=cell.distance).text if upper else "" for cell in measures]
         left = [cell.start for cell in {*heads, *upper}.difference(measures)
                 if not is_benchmark(cell.text)]
-        return cls(heads, measures, [["", "", *above], ["", "", *(
-            cell.text for cell in measures)]], min(left, default=0), not _SEVERAL.search(line))
+        rows = [["", "", *above], ["", "", *(cell.text for cell in measures)]]
+        return cls(heads, measures, groups, rows, min(left, default=0), not _SEVERAL.search(line))
 
     def rows_of(self, line: str) -> Iterator[list[str]]:
         """Yield the rows of a line, which may be of several tables side by side."""
-        groups = [list(cells) for is_measure, cells in groupby(
-            self.heads, self.measures.__contains__) if is_measure]
         is_paste, end = self.is_paste and not _SEVERAL.search(line), 0
         for is_figure, words in groupby(_cells(_WORD, line), _is_figure):
             run = list(words)
             if not is_figure or not any(map(_is_decimal, run)):
                 continue
-            alike = [group for group in groups if len(group) == len(run)]
+            alike = [group for group in self.groups if len(group) == len(run)]
             of = min(alike, key=lambda group: group[-1].distance(run[-1]), default=[])
             if not of or not is_paste and of[-1].distance(run[-1]) > _FAR:
                 of = self.heads[-len(run):] if is_paste else [

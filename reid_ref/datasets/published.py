@@ -15,26 +15,23 @@ Bounds of mAP: `reid_ref.datasets.map_bounds`.
 """
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from itertools import combinations
 from math import ceil, floor
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.benchmarks import (
-    BENCHMARKS, Benchmark, benchmark_named, folded, known_benchmark)
+from reid_ref.datasets.benchmarks import BENCHMARKS, Benchmark, benchmark_named, folded
 from reid_ref.datasets.fingerprints import FINGERPRINTS, good_and_same_camera, good_and_wrong
-from reid_ref.disk import read_lines, rows_of_table
+from reid_ref.disk import rows_of_table
 from reid_ref.datasets.map_bounds import RULES, map_bounds
 from reid_ref.labels import JUNK, Labels
 from reid_ref.measures import measure
@@ -133,45 +130,6 @@ def is_figure(text: str) -> bool:
     """
     pair = "/" in text and not set(text) - set("0123456789.,%/ ")
     return pair or _NAMED.fullmatch(text) is not None
-
-
-def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str, Figure]]:
-    """Read a table of figures: the name, the key of the benchmark and the figure of each row.
-
-    Its columns are name, dataset, Rank-1 and mAP, in any order and case, and further Rank-k and
-    mINP; name may be missing, and dataset if it is handed over; a cell of numbers may be empty.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or a row cannot be read; its line is named.
-    """
-    rows = csv.DictReader(read_lines(path, "a table of figures"))
-    columns = {"".join(filter(str.isalnum, name.casefold())): name
-               for name in rows.fieldnames or ()}
-    wanted = ["rank1", "map"] + ([] if dataset else ["dataset"])
-    missing = [name for name in wanted if name not in columns]
-    if missing:
-        raise InputError(path, "columns name, dataset, Rank-1 and mAP in the first line",
-                         ", ".join(columns.values()) or "none")
-    figures = []
-    for row in rows:
-        cells = {name: (row[column] or "").strip() for name, column in columns.items()}
-        with errors_at(f"{path}: line {rows.line_num}"):
-            figures.append((cells.get("name", ""),
-                            known_benchmark(cells.get("dataset") or dataset or ""),
-                            _figure_of(cells, columns)))
-    if not figures:
-        raise InputError(path, "a row for each figure", "none")
-    return figures
-
-
-def _figure_of(cells: Mapping[str, str], columns: Mapping[str, str]) -> Figure:
-    """Return the figure of a row: Rank-1 and mAP, and the other measures that columns name."""
-    pair = parse_figure(f"{cells['rank1']}/{cells['map']}")
-    others = [f"{columns[name]}={cell}" for name, cell in cells.items()
-              if cell and re.fullmatch("rank[1-9][0-9]*|minp", name) and name != "rank1"]
-    return replace(pair, others=parse_figure(",".join(others)).others) if others else pair
 
 
 def parse_percent(text: str, name: str = "published") -> Decimal:

@@ -648,9 +648,10 @@ def test_a_table_of_figures(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("rank1,map\n1,2\n", "figures.csv: .*columns name, dataset, Rank-1 and mAP"),
-    ("dataset,rank1,map\nmars,94.8\nmars,a,3\n", "line 3: published: .*in percent"),
-    ("dataset,rank1,map\nSYSU,94.8,3\n", "row 1: dataset: .*SYSU-MM01"),
+    ("rank1,map\n91,82\n", "line 2: dataset: unknown ''; known: "),
+    ("dataset,rank1,map\nmine,91,82\n", "line 2: dataset: unknown 'unknown'; known: "),
+    ("dataset,rank1,map\nmars,94.8\nmars,9e1,3.1\n", "line 3: published: .*in percent"),
+    ("dataset,rank1,map\nSYSU,94.8,3\n", "line 2: dataset: .*SYSU-MM01"),
     ("dataset,rank1,map\n", "figures.csv: .*a row for each figure")])
 def test_a_table_of_figures_that_cannot_be_read(text, message, tmp_path):
     path = tmp_path / "figures.csv"

@@ -25,9 +25,9 @@ from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark, known_benchmark
 from reid_ref.datasets.pooling import read_multi_query
-from reid_ref.datasets.printed import results_on
+from reid_ref.datasets.printed import Curve, numbers_in, results_on
 from reid_ref.datasets.published import (
-    Figure, Published, by_key, find, is_figure, paper_figure, parse_figure, read_figures)
+    Figure, Published, by_key, find, is_figure, paper_figure, parse_figure)
 from reid_ref.disk import read_lines
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS
@@ -154,10 +154,18 @@ def _table(asked: Question) -> Shown:
     _refuse_options_of_files(request)
     pairs = []
     path = asked.figures[0]
-    for k, (name, dataset, figure) in enumerate(read_figures(Path(path), request.dataset), 1):
-        with errors_at(f"{path}: row {k}"):
-            answer = validate_dataset(dataset, figure, request.queries)
-        pairs.append(figure_verdict(answer, name, BENCHMARKS[dataset].name))
+    for row, result in results_on(read_lines(Path(path), "a table of figures")):
+        name, key = row.name, next((number.benchmark for number in result.values()), None)
+        with errors_at(f"{path}: line {row.line}"):
+            if row.unread:
+                raise InputError("published", "numbers in percent such as 81.1", row.unread[0][1])
+            dataset = known_benchmark(key or request.dataset or "")
+            answer = validate_dataset(dataset, _figure_of(result), request.queries)
+        pairs.append(figure_verdict(answer, "" if numbers_in(name)[0] else name,
+                                    BENCHMARKS[dataset].name))
+    if not pairs:
+        raise InputError(path, "columns name, dataset, Rank-1 and mAP in the first line, and a "
+                         "row for each figure", "none")
     return _lines(pairs, all(pair.possible for pair in pairs))
 
 
@@ -168,16 +176,18 @@ def _page(asked: Question) -> Shown:
     if others or not request.files:
         raise InputError("--table", "a result file and no other figure", ", ".join(others) or
                          "no file", "write reid-ref validate FILE --table PAGE")
-    named: list[tuple[str, Figure]] = []
-    for row, result in results_on(read_lines(path, "Markdown, HTML or LaTeX")):
-        numbers = {name: number.percent for name, number in result.items()}
-        named.append((row.name, Figure(numbers.pop("Rank-1", None), numbers.pop("mAP", None),
-                                       tuple(numbers.items()))))
+    named = [(row.name, _figure_of(result)) for row, result in results_on(
+        read_lines(path, "Markdown, HTML, LaTeX, CSV or text")) if result]
     if not named:
         raise InputError(path, "a table with Rank-k, mAP or mINP in its header", "none")
     answers, _ = _of_file(request, request.files, [figure for _, figure in named], None)
     return _lines([figure_verdict(answer, name, None) for answer, (name, _) in zip(
         answers, named)], all(answer.reproduced for answer in answers))
+
+
+def _figure_of(result: Curve) -> Figure:
+    numbers = {name: number.percent for name, number in result.items()}
+    return Figure(numbers.pop("Rank-1", None), numbers.pop("mAP", None), tuple(numbers.items()))
 
 
 def _file(asked: Question) -> Shown:

@@ -229,7 +229,7 @@ def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
         others = [name for name in curve if name != "mAP" and (over[1] or name == "mINP")]
         if any(number.runs != 1 or number.percent > 100 for number in curve.values()):
             continue
-        for names in (ranks, others):
+        for names in dict.fromkeys((tuple(ranks), tuple(others))):
             given = tuple((name, curve[name].percent) for name in names)
             bounds = possible_on(Figure(None, mAP.percent, given), *over)[1]
             if out_of_reach(bounds):

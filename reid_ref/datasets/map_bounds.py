@@ -24,6 +24,7 @@ Source: derived here; `tests/datasets/test_map_bounds.py` compares with all rank
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
@@ -79,35 +80,47 @@ def map_bounds(n_good: Integers, n_kept: Integers, hits: Mapping[int, tuple[int,
     """
     is_matched = n_good > 0
     divisor = int(np.count_nonzero(is_matched)) if drop else len(n_good)
-    edges = tuple(sorted(hits))
-    fewest, most = np.array([hits[k] for k in edges], dtype=np.int64).reshape(-1, 2).T
     if not is_matched.any():
-        return None if divisor == 0 or fewest.max(initial=0) else (0.0, 0.0)
-    good, wrong = n_good[is_matched].tobytes(), (n_kept - n_good)[is_matched]
-    pairs, size = _groups(good, wrong.tobytes())
-    worst = _greatest(-_average_precision(pairs, edges, rule)[0][1], size, fewest, most)
+        found = any(fewest for fewest, _ in hits.values())
+        return None if divisor == 0 or found else (0.0, 0.0)
+    groups = _groups(n_good[is_matched].tobytes(), (n_kept - n_good)[is_matched].tobytes())
+    sums = _least_and_greatest(groups, tuple(sorted(hits.items())), rule, most_inp)
+    return None if sums is None else (sums[0] / divisor, sums[1] / divisor)
+
+
+@lru_cache(maxsize=32)
+def _groups(n_good: bytes, n_wrong: bytes) -> tuple[tuple[int, int, int], ...]:
+    """Return the (good, wrong) that queries have, and how many have them; from bytes of int64."""
+    pairs, size = np.unique(np.stack([np.frombuffer(n_good, np.int64), np.frombuffer(
+        n_wrong, np.int64)]), axis=1, return_counts=True)
+    return tuple(map(tuple, np.vstack([pairs, size]).T.tolist()))
+
+
+@lru_cache(maxsize=4096)
+def _least_and_greatest(groups: tuple[tuple[int, int, int], ...],
+                        hits: tuple[tuple[int, tuple[int, int]], ...], rule: str,
+                        most_inp: float | None) -> tuple[float, float] | None:
+    """Return the same as sums, over queries with a good image."""
+    edges = tuple(k for k, _ in hits)
+    fewest, most = np.array([ends for _, ends in hits], dtype=np.int64).reshape(-1, 2).T
+    sizes = Counter({(n, w): size for n, w, size in groups})
+    worst = _greatest(-_average_precision(tuple(sizes), edges, rule)[0][1], sizes, fewest, most)
     if worst is None:
         return None
     if most_inp is None:  # wrong images beyond the last class's first rank change no best AP
-        pairs, size = _groups(good, np.minimum(wrong, max(edges, default=0)).tobytes())
-    (best, _, later), inp = _average_precision(pairs, edges, rule)
+        sizes = Counter()
+        for n, w, size in groups:
+            sizes[n, min(w, max(edges, default=0))] += size
+    (best, _, later), inp = _average_precision(tuple(sizes), edges, rule)
     high, multiplier, step = np.inf, 0.0, _MULTIPLIERS
     for _ in range(1 if most_inp is None else _HALVINGS):
         first, second = best - multiplier * inp[0], later - multiplier * inp[2]
-        total, counts = _greatest(np.maximum(first, second), size, fewest, most) or (np.inf, 0)
+        total, counts = _greatest(np.maximum(first, second), sizes, fewest, most) or (np.inf, 0)
         high = min(high, total + multiplier * (most_inp or 0))
         is_over = np.nansum(counts * np.where(first >= second, inp[0], inp[2])) > (most_inp or 0)
         step /= 2
         multiplier = max(0.0, multiplier + (step if is_over else -step))
-    return float(-worst[0] / divisor), float(high / divisor)
-
-
-@lru_cache(maxsize=32)
-def _groups(n_good: bytes, n_wrong: bytes) -> tuple[tuple[tuple[int, int], ...], Integers]:
-    """Return the (good, wrong) that queries have, and how many have them; from bytes of int64."""
-    pairs, size = np.unique(np.stack([np.frombuffer(n_good, np.int64), np.frombuffer(
-        n_wrong, np.int64)]), axis=1, return_counts=True)
-    return tuple(map(tuple, pairs.T.tolist())), size
+    return -worst[0], float(high)
 
 
 @lru_cache(maxsize=32)
@@ -132,7 +145,7 @@ def _average_precision(pairs: tuple[tuple[int, int], ...], edges: tuple[int, ...
     return values[0], values[1]
 
 
-def _greatest(value: Doubles, size: Integers, fewest: Integers,
+def _greatest(value: Doubles, sizes: Counter[tuple[int, int]], fewest: Integers,
               most: Integers) -> tuple[float, Integers] | None:
     """Return the greatest sum of values over all ways to spread groups on classes, and such a way.
 
@@ -143,11 +156,12 @@ def _greatest(value: Doubles, size: Integers, fewest: Integers,
     ----------
     value : float64, shape (groups, classes)
         NaN where a group cannot be; a group can be in the first classes, up to one.
-    size : int64, shape (groups,)
+    sizes : Counter
+        Group to its number of queries.
     fewest, most : int64, shape (classes - 1,)
         Queries in each class and those before it, together.
     """
-    n_classes, is_open = value.shape[1], ~np.isnan(value)
+    size, n_classes, is_open = np.array([*sizes.values()]), value.shape[1], ~np.isnan(value)
     last, total = is_open.sum(axis=1) - 1, int(size.sum())
     forced = np.array([size[last <= k].sum() for k in range(n_classes - 1)], dtype=np.int64)
     low = np.maximum.accumulate(np.maximum(fewest, forced))

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache
 from itertools import combinations
 from math import ceil, floor
 from typing import TypeAlias
@@ -314,11 +314,6 @@ def possible_on(figure: Figure, benchmark: str | None, queries: Sequence[int]) -
     >>> [verdict_of(swapped, *possible_on(swapped, key, [3368])) for key in ("market1501", None)]
     ['no', 'rounded']
     """
-    return _possible_on(figure, benchmark, tuple(queries))
-
-
-@lru_cache(maxsize=1024)
-def _possible_on(figure: Figure, benchmark: str | None, queries: tuple[int, ...]) -> Possibility:
     counts = () if figure.rank1 is None else tuple(hit_counts(figure.rank1, n) for n in queries)
     fitting = [n for n in queries if _are_counts(figure, n)]
     if benchmark not in FINGERPRINTS:

@@ -111,7 +111,7 @@ def done(tmp_path_factory):
     (folder / "a.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     (folder / "a.pt").write_bytes(b"PK\x03\x04")
     (folder / "theirs.py").write_text(THEIRS)
-    (folder / "table.md").write_text("| method | Rank-1 | mAP |\n|---|---|---|\n| a | 90 | 80 |\n")
+    (folder / "table.md").write_text("| a | Market R-1 |\n|---|---|\n| a | 90 |\n")
     every = [*WORKS, *(words for those in IN_PARTS.values() for words in those),
              *REFUSED.values()]
     child = run_child(BLOCK + CHILD, folder, json.dumps(every))

@@ -318,8 +318,8 @@ def test_no_input_is_code(runner):
 def test_the_hook_checks_tables(tmp_path):
     hook, = HOOKS
     assert hook["language"] == "python" and hook["types_or"] == ["markdown", "html", "tex"]
-    (tmp_path / "a.md").write_text("| x | Rank-1 |\n|--|--|\n| a | 94.2 |\n")
-    (tmp_path / "b.md").write_text("| x | Rank-1 |\n|--|--|\n| a | 942 |\n")
+    (tmp_path / "a.md").write_text("| x | Market R-1 |\n|--|--|\n| a | 94.2 |\n")
+    (tmp_path / "b.md").write_text("| x | Market R-1 |\n|--|--|\n| a | 942 |\n")
     program, *words = hook["entry"].split()
     assert program == SETUP["options.entry_points"]["console_scripts"].split()[0]
     for files, status in ((["a.md"], 0), (["a.md", "b.md"], 1)):

@@ -7,6 +7,7 @@ Tables are Markdown, HTML or LaTeX (`reid_ref.text.pages`), and a header names w
 from __future__ import annotations
 
 import argparse
+import sys
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,40 +15,65 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeAlias
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, errors_at
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import show
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark
+from reid_ref.datasets.benchmarks import BENCHMARKS, known_benchmark
 from reid_ref.datasets.printed import (
-    SEVERAL, UNKNOWN, Curve, Number, PrintedRow, printed_curves, forms_of, is_table_of_results,
-    printed_rows)
+    SEVERAL, UNKNOWN, Curve, Number, PrintedRow, is_table_of_results, printed_curves, rows_on)
+from reid_ref.datasets.map_bounds import RULES
 from reid_ref.datasets.published import (
-    RULES, Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
+    Figure, counts_of, nearest, out_of_reach, possible_on, unit_of, verdict_of)
 from reid_ref.disk import path_of, read_lines
+from reid_ref.measures import measure
 from reid_ref.signature import convention_of, off_its_name, parse_signature
-from reid_ref.text.pages import Grid, markdown_plain, tables_of
+from reid_ref.text.numbers import natural
+from reid_ref.text.pages import Grid, markdown_plain
 
 
 class CheckedRow(NamedTuple):
-    """A row, its signature, the numbers whose count k/N was checked, and what is impossible.
+    """A row, its signature, and what is impossible.
 
-    `doubts`: what is possible only if digits were cut off, or zeros added.
+    `doubts`: what is possible only if digits were cut off, or zeros added. `unjudged`: the reason
+    for each of its results that was not judged.
     """
 
     row: PrintedRow
     signature: str | None
-    counted: tuple[Number, ...]
     faults: tuple[str, ...]
     doubts: tuple[str, ...]
+    unjudged: tuple[str, ...]
+    n_results: int
+
+    @property
+    def is_judged(self) -> bool:
+        """Some number of it was held against the number of queries, or of good images."""
+        return len(self.unjudged) < self.n_results
 
 
-def check_page(page: Sequence[str], dataset: str | None = None) -> tuple[list[CheckedRow],
-                                                                         list[Grid]]:
+class Told(NamedTuple):
+    """What the user says of numbers about which the page says nothing.
+
+    Parameters
+    ----------
+    dataset : str or None
+        A key of `BENCHMARKS`.
+    columns : tuple of str
+        The measures of a cell's or a row's numbers.
+    queries : int or None
+        How many Rank-k counts, where that is not on record.
+    """
+
+    dataset: str | None = None
+    columns: tuple[str, ...] = ()
+    queries: int | None = None
+
+
+def check_page(page: Sequence[str],
+               told: Told = Told()) -> tuple[list[CheckedRow], list[Grid]]:
     """Return the rows of a page, and the tables of results of which no number was read.
-
-    `dataset` is a key of `FINGERPRINTS`: the benchmark of numbers that nothing on the page names.
 
     Examples
     --------
@@ -56,22 +82,32 @@ def check_page(page: Sequence[str], dataset: str | None = None) -> tuple[list[Ch
     >>> checked[0].faults[0]
     'Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.9050) and ...'
     """
-    grids = tables_of(page)
-    signatures, forms = list(_signatures(page)), [(0, list[str]()), *forms_of(page)]
+    tables, signatures = list(rows_on(page, told.columns)), list(_signatures(page))
     checked: list[CheckedRow] = []
     unread: list[Grid] = []
-    # Those from one table to the next are of its rows.
-    ends = [bisect_left(signatures, (grid.rows[0][0],)) for grid in grids] + [len(signatures)]
-    for grid, (first, end) in zip(grids, pairwise(ends)):
-        form = forms[bisect_left(forms, (grid.rows[0][0],)) - 1][1]
-        rows = list(printed_rows(grid, form))
+    # Signatures from one table to the next are of its rows.
+    ends = [bisect_left(signatures, (grid.rows[0][0],)) for grid, _ in tables] + [len(signatures)]
+    for (grid, rows), (first, end) in zip(tables, pairwise(ends)):
         named = {name: signature for _, name, signature in reversed(signatures[first:end])}
         inside = {line: signature for line, _, signature in signatures[first:end]}
-        checked += [check_row(row, inside.get(row.line, named.get(row.name)), dataset)
+        of_table = [check_row(row, inside.get(row.line, named.get(row.name)), told)
                     for row in rows]
+        checked += _exchanged(of_table)
         if not any(row.numbers for row in rows) and (rows or is_table_of_results(grid)):
             unread.append(grid)
     return checked, unread
+
+
+def _exchanged(rows: list[CheckedRow]) -> list[CheckedRow]:
+    """Return rows of a table, with a doubt where mAP is above Rank-5 in most of its results."""
+    pairs = [(curve["mAP"].percent, curve["Rank-5"].percent) for row in rows
+             for curve in printed_curves(row.row.numbers) if {"mAP", "Rank-5"} <= curve.keys()]
+    n_above = sum(mAP > rank5 for mAP, rank5 in pairs)
+    if n_above < 2 or 2 * n_above <= len(pairs):
+        return rows
+    doubt = (f"mAP is above Rank-5 in {n_above} of {len(pairs)} results: the columns are probably "
+             "exchanged")
+    return [rows[0]._replace(doubts=(*rows[0].doubts, doubt)), *rows[1:]]
 
 
 def _signatures(page: Sequence[str]) -> Iterator[tuple[int, str, str]]:
@@ -87,7 +123,7 @@ def _signatures(page: Sequence[str]) -> Iterator[tuple[int, str, str]]:
                    line[start:end + 10] + "".join(version[:1]))
 
 
-def check_row(row: PrintedRow, signature: str | None, dataset: str | None) -> CheckedRow:
+def check_row(row: PrintedRow, signature: str | None, told: Told) -> CheckedRow:
     """Return what is impossible in a row; a signature has the number of queries in Rank-k."""
     faults: list[str] = []
     signed: Counted = None, ()
@@ -97,18 +133,36 @@ def check_row(row: PrintedRow, signature: str | None, dataset: str | None) -> Ch
             faults, signed = off_its_name(fields), _signed(fields)
         except InputError as error:
             faults = [str(error)]
-    counted, doubts = [], []
+    doubts, unjudged = list[str](), list[str]()
     curves = printed_curves(row.numbers)
     for key, curves_of_key in _by_benchmark(curves):
-        over = signed if signature is not None else _unsigned(key or dataset)
+        over = signed if signature is not None else _unsigned(key or told.dataset, told.queries)
         for number in (number for curve in curves_of_key for number in curve.values()):
             fault, doubt = _of_number(number, over)
             faults += fault
             doubts += doubt
-            if over[1] and _is_count(number):
-                counted.append(number)
         faults += _out_of_reach(curves_of_key, over)
-    return CheckedRow(row, signature, tuple(counted), (*faults, *_falling(curves)), tuple(doubts))
+        unjudged += [] if signature is not None else filter(
+            None, (_why_not(curve, over) for curve in curves_of_key))
+    return CheckedRow(row, signature, (*faults, *_falling(curves)), tuple(doubts),
+                      tuple(unjudged), len(curves))
+
+
+def _why_not(curve: Curve, over: Counted) -> str:
+    """Return why no number of a result is judged; empty if some is."""
+    key, numbers = over[0], list(curve.values())
+    if "" in curve:
+        return "no word which measures these are (--columns Rank-1,mAP)"
+    if not any(number.runs for number in numbers):
+        return "mean of runs"
+    if over[1] and any(map(_is_count, numbers)) or (
+            key in FINGERPRINTS and "mAP" in curve and curve["mAP"].runs == 1):
+        return ""
+    if key in BENCHMARKS:
+        lacks = "no Rank-k" if over[1] else "no count on record (--queries N)"
+        return f"{BENCHMARKS[str(key)].name}: {lacks}"
+    return {SEVERAL: "several benchmarks", UNKNOWN: "another benchmark (--queries N)"}.get(
+        key or "", "no known benchmark named (--dataset NAME)")
 
 
 #: A key of `FINGERPRINTS` whose bounds of mAP hold, or any other, and over how many queries
@@ -134,25 +188,27 @@ def _signed(fields: Mapping[str, str]) -> Counted:
     return key if has_bounds else None, (n_query,) if is_counted else ()
 
 
-def _unsigned(key: str | None) -> Counted:
-    return key, counts_of(key or "")
+def _unsigned(key: str | None, queries: int | None) -> Counted:
+    counts = counts_of(key or "")
+    return key, counts or (() if queries is None else (queries,))
 
 
 def _is_count(number: Number) -> bool:
-    return number.metric.startswith("Rank-") and not number.is_mean
+    return number.metric.startswith("Rank-") and number.runs > 0
 
 
 def _of_number(number: Number, over: Counted) -> tuple[list[str], list[str]]:
     """Return what is impossible about one number, and what is possible only by other digits."""
-    name, value, (_, queries) = f"{number.metric} {number.printed}", number.percent, over
+    name, value = f"{number.metric} {number.printed}", number.percent
     if value > 100:
-        return [f"{name} is over 100 percent"], []
-    if not queries or not _is_count(number):
+        return [f"{name.strip()} is over 100 percent"], []
+    if not over[1] or not _is_count(number):
         return [], []
-    figure = Figure(value, None)
+    figure, queries = Figure(value, None), [n * number.runs for n in over[1]]
     known = possible_on(figure, None, queries)
     counts, verdict = known[0], verdict_of(figure, *known)
-    no_count = f"{name} is no count of {' or '.join(f'{n:,}' for n in queries)} queries"
+    runs = f" in {number.runs} runs" if number.runs > 1 else ""
+    no_count = f"{name} is no count of {' or '.join(f'{n:,}' for n in over[1])} queries{runs}"
     if verdict == "no":
         return [f"{no_count}: the nearest are {'; '.join(map(nearest, counts))}"], []
     as_other = next((hits.possible_as for hits in counts if hits.possible_as), None)
@@ -162,20 +218,26 @@ def _of_number(number: Number, over: Counted) -> tuple[list[str], list[str]]:
 
 
 def _out_of_reach(curves: Sequence[Curve], over: Counted) -> Iterator[str]:
-    """Yield each mAP that no ranking has with its Rank-1.
+    """Yield each mAP that no ranking has with its Rank-1, or with all numbers of its result.
 
     Where some curve of a benchmark lacks one of the two, it is not clear which go together.
     """
     if not all("Rank-1" in curve and "mAP" in curve for curve in curves):
         return
-    for rank1, mAP in ((curve["Rank-1"], curve["mAP"]) for curve in curves):
-        figure = Figure(rank1.percent if over[1] else None, mAP.percent)
-        bounds = possible_on(figure, *over)[1]
-        if out_of_reach(bounds) and not figure.over and not (rank1.is_mean or mAP.is_mean):
-            reach = ", ".join(f"{100 * bound.low:.2f} to {100 * bound.high:.2f} ({bound.ap})"
-                              for bound in bounds)
-            yield (f"mAP {mAP.printed} is out of reach with Rank-1 {rank1.printed}, which leaves "
-                   f"{reach}")
+    for curve in curves:
+        mAP, ranks = curve["mAP"], ["Rank-1"] if over[1] else []
+        others = [name for name in curve if name != "mAP" and (over[1] or name == "mINP")]
+        if any(number.runs != 1 or number.percent > 100 for number in curve.values()):
+            continue
+        for names in dict.fromkeys((tuple(ranks), tuple(others))):
+            given = tuple((name, curve[name].percent) for name in names)
+            bounds = possible_on(Figure(None, mAP.percent, given), *over)[1]
+            if out_of_reach(bounds):
+                reach = ", ".join(f"{100 * bound.low:.2f} to {100 * bound.high:.2f} ({bound.ap})"
+                                  for bound in bounds)
+                printed = ", ".join(f"{name} {curve[name].printed}" for name in names)
+                yield f"mAP {mAP.printed} is out of reach with {printed}, which leaves {reach}"
+                break
 
 
 def _by_benchmark(curves: Sequence[Curve]) -> list[tuple[str | None, list[Curve]]]:
@@ -211,36 +273,19 @@ def _name(key: str | None) -> str:
     return {SEVERAL: "(several benchmarks)", UNKNOWN: "(another benchmark)"}.get(key or "", "")
 
 
-#: Why numbers are unchecked: those of a benchmark, and those of several or of another.
-_REASONS = {
-    True: "how many queries Rank-k counts is not on record, or not the same in every protocol",
-    False: "it is not clear which benchmark they are of"}
-
-
-def summary(checked: Sequence[CheckedRow], dataset: str | None) -> list[str]:
-    """Return what was checked, and what was not."""
-    n_read = sum(bool(row.numbers) for row, *_ in checked)
-    read = "1 row" if n_read == 1 else f"{n_read:,} rows"
-    lines = [f"{read} with Rank-k, mAP or mINP: "
-             f"{sum(one.signature is not None for one in checked):,} with a signature; counts "
-             f"k/N checked in {sum(bool(one.counted) for one in checked):,}; "
-             f"{sum(bool(one.faults) for one in checked):,} impossible"]
-    unsigned = [number.benchmark for one in checked if one.signature is None
-                for number in one.row.numbers]
-    unchecked = Counter(key for key in unsigned if key and not counts_of(key))
-    for is_named, reason in _REASONS.items():
-        numbers = [f"{_name(key)} ({n:,} number{'s' * (n > 1)})" for key, n in unchecked.items()
-                   if (key in BENCHMARKS) is is_named]
-        if numbers:
-            lines.append(f"unchecked, because {reason}: {', '.join(numbers)}")
-    n_unread = sum(len(row.unread) for row, *_ in checked)
-    if n_unread:
-        lines.append(f"unread: {n_unread:,} cell{'s' * (n_unread > 1)} below Rank-k, mAP or mINP")
-    nameless = 0 if dataset else unsigned.count(None)
-    if nameless:
-        lines.append(f"unchecked, because nothing names the benchmark: {nameless:,} "
-                     f"number{'s' * (nameless > 1)}; --dataset NAME names it")
-    return lines
+def summary(checked: Sequence[CheckedRow]) -> str:
+    """Return what was judged, and what was not, and why."""
+    read = [row for row in checked if row.row.numbers]
+    judged = [row for row in read if row.is_judged]
+    part = sum(bool(row.unjudged) for row in judged)
+    why = Counter(reason for row in checked for reason in row.unjudged)
+    why["unread cells"] += sum(len(row.row.unread) for row in checked)
+    return (f"{len(read):,} row{'s' * (len(read) != 1)} read: {len(judged) - part:,} judged, "
+            + f"{part:,} in part, " * bool(part)
+            + f"{len(read) - len(judged):,} not judged; "
+            f"{sum(bool(row.faults) for row in checked):,} impossible"
+            + "; not judged: " * any(why.values())
+            + ", ".join(f"{reason}: {n:,}" for reason, n in why.items() if n))
 
 
 #: Characters of a row's name that are printed.
@@ -255,42 +300,87 @@ class CheckTableRequest(Request):
         "--dataset", metavar="NAME",
         help="of numbers whose benchmark nothing on the page names, e.g. Market-1501; a wrong "
              "name lists the known ones")
+    columns: str | None = option(
+        "--columns", metavar="MEASURE[,MEASURE]",
+        help="the measures of the numbers in a cell, or in a row, in their order, where no header "
+             "names them, e.g. Rank-1,mAP")
+    queries: int | None = option(
+        "--queries", metavar="N", type=natural,
+        help="how many queries Rank-k counts, where that is not on record")
+    strict: bool = option(
+        "--strict", False, action="store_true",
+        help="exit code 1 also if a row was not judged, or a cell not read")
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    """Read the tables of results in Markdown, HTML and LaTeX, and look for impossible numbers:
-    Rank-k that is no count k/N of the queries, mAP that no ranking has with its Rank-1, Rank-k
-    that falls, a signature that contradicts itself.
+    """Read the tables of results in Markdown, HTML, LaTeX, CSV or text, and look for impossible
+    numbers: Rank-k that is no count k/N of the queries, mAP that no ranking has with its Rank-k
+    and mINP, Rank-k that falls, a signature that contradicts itself.
 
     The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
     latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
-    Exit code: 0 if every number that was read can be, 1 if one cannot, 2 for wrong input,
-    where no row of a page was understood, and where none of a table's numbers could be read.
+    Exit code: 0 if every number that was judged can be, 1 if one cannot, 2 for wrong input,
+    where no number was judged, and where none of a table's numbers could be read.
     """
-    command.add_argument("files", nargs="+", metavar="FILE", help="Markdown, HTML or LaTeX")
-    CheckTableRequest.add(command, "--dataset")
+    command.add_argument("files", nargs="+", metavar="FILE",
+                         help="Markdown, HTML, LaTeX, CSV, or text as `pdftotext -layout` writes "
+                              "it; - reads standard input")
+    CheckTableRequest.add(command, "--dataset", "--columns", "--queries", "--strict")
+
+
+#: What can be read, to be filled in.
+EXAMPLE = """\
+| Method | Dataset     | Rank-1 | mAP  |
+|--------|-------------|--------|------|
+| ours   | Market-1501 | 94.42  | 86.1 |
+| ours   | MSMT17      | 75.10  | 52.3 |
+| theirs | Market-1501 | 94.21  | 85.7 |"""
 
 
 def run(request: CheckTableRequest) -> int:
-    dataset = None if request.dataset is None else counted_benchmark(request.dataset, "--dataset")
+    told = _told(request)
     every: list[CheckedRow] = []
     lines: list[str] = []
-    refused: list[InputError] = []
-    tables: list[str] = []
+    unread: list[str] = []
+    heads: list[str] = []
     for path in request.files:
-        rows, unread = check_page(read_lines(path_of(path), "Markdown, HTML or LaTeX"), dataset)
+        rows, tables = check_page(_page(path), told)
         lines += [line for row in rows for line in _lines_of(row, path)]
         every += rows
-        refused += _refused(path, rows, unread)
-        tables += [f"{path}:{grid.rows[0][0]}" for grid in unread]
-    refused += [] if every or refused else [_without_results(request.files[0], [])]
-    if any(checked.row.numbers for checked in every):
-        if tables:
-            tables = [f"unread: tables of which no number was read, at {', '.join(tables)}"]
-        show("\n".join([*lines, *summary(every, dataset), *tables]))
-    if refused:
-        raise refused[0]
-    return int(any(checked.faults for checked in every))
+        unread += [f"{path}:{grid.rows[0][0]}" for grid in tables]
+        heads += [cell for grid in tables for cell in grid.rows[0][1] if cell]
+    if unread:
+        lines.append(f"unread: tables of which no number was read, at {', '.join(unread)}")
+    show("\n".join([*lines, summary(every)] if every else [
+        *lines, f"Nothing was read. A table to fill in:\n{EXAMPLE}"]))
+    if any(checked.faults for checked in every):
+        return 1
+    if not any(checked.is_judged for checked in every):
+        why = dict.fromkeys(why for checked in every for why in checked.unjudged)
+        raise InputError(
+            request.files[0], "a table with Rank-k, mAP or mINP in its header, and a benchmark",
+            f"the columns {', '.join(list(dict.fromkeys(heads))[:12])}" if heads and not every
+            else "no number that could be judged" if every else "none", "; ".join(why))
+    return int(request.strict and any(
+        checked.unjudged or checked.row.unread for checked in every))
+
+
+def _told(request: CheckTableRequest) -> Told:
+    dataset = None if request.dataset is None else known_benchmark(request.dataset, "--dataset")
+    columns = []
+    for name in (request.columns or "").split(",") if request.columns is not None else ():
+        with errors_at("--columns"):
+            columns.append(measure(name.strip()).name)
+    return Told(dataset, tuple(columns), request.queries)
+
+
+def _page(path: str) -> list[str]:
+    """Return the lines of a page; - is standard input."""
+    if path.lower().endswith(".pdf"):
+        raise InputError(path, "text", "a PDF", f"write pdftotext -layout {path} - | reid-ref "
+                         "check-table -")
+    return (sys.stdin.read().splitlines() if path == "-" else
+            read_lines(path_of(path), "Markdown, HTML, LaTeX, CSV or text"))
 
 
 def _lines_of(checked: CheckedRow, path: str) -> Iterator[str]:
@@ -307,22 +397,3 @@ def _lines_of(checked: CheckedRow, path: str) -> Iterator[str]:
 
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length - 3]}..."
-
-
-def _refused(path: str, checked: Sequence[CheckedRow],
-             unread: Sequence[Grid]) -> Iterator[InputError]:
-    """Yield why a page is not accepted, though nothing on it may be impossible."""
-    cells = {row.line: row.unread[0] for row, *_ in checked if row.unread}
-    for line in (line for grid in unread for line, _ in grid.rows if line in cells):
-        metrics, cell = cells[line]
-        yield InputError(f"{path}: line {line}", f"a number for {metrics}, such as 89.9",
-                         f"{_cut(cell, 40)!r}, and no number in the table",
-                         "write it in digits 0 to 9, with a decimal point")
-    if unread and not checked:
-        yield _without_results(path, unread)
-
-
-def _without_results(path: str, grids: Sequence[Grid]) -> InputError:
-    heads = dict.fromkeys(cell for grid in grids[:3] for cell in grid.rows[0][1] if cell)
-    return InputError(path, "a table with Rank-k, mAP or mINP in its header",
-                      f"the columns {', '.join(list(heads)[:12])}" if heads else "none")

@@ -116,6 +116,17 @@ def benchmarks_in(text: str) -> list[str]:
     return list(dict.fromkeys(_keys()[name] for name in named))
 
 
+def without_names(text: str) -> str:
+    """Return a text as `folded`, without the names of benchmarks.
+
+    Examples
+    --------
+    >>> without_names("BoT on Market-1501")
+    'bot on'
+    """
+    return folded(_names().sub(" ", folded(text)))
+
+
 def benchmark_named(name: str) -> str | None:
     """Return the key of the benchmark that is called so, in any spelling.
 
@@ -125,6 +136,13 @@ def benchmark_named(name: str) -> str | None:
     ('market1501', 'dukemtmc', None)
     """
     return _keys().get(folded(name, ""))
+
+
+def known_benchmark(name: str, argument: str = "dataset") -> str:
+    """Return the key of `BENCHMARKS` that a name in any spelling means, or refuse it."""
+    key = benchmark_named(name)
+    check_choice(key or name, argument, BENCHMARKS)
+    return str(key)
 
 
 def counted_benchmark(name: str, argument: str = "dataset") -> str:

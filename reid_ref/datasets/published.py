@@ -11,51 +11,30 @@ Source: `published.csv`; each row names its repository, file and commit. The Ran
 and mAP of every row from a document were found again in that file at that commit; of an
 image they were read by eye.
 
-Bounds. Rank-1 over N queries is k/N. Let a query have n good and w wrong images among its
-kept ones. AP by the step rule is the mean over its good images of i/r, r being the rank of the
-i-th; by the trapezoid rule the mean of (i/r + (i-1)/(r-1)) / 2, or 1 at r = 1. Both fall when any
-r grows and the others stay, so over all rankings of that query
-
-====================  =========================  =====================
-first good image      best AP at ranks           worst AP at ranks
-====================  =========================  =====================
-at rank 1 (a hit)     1 ... n (AP 1)             1, w+2 ... w+n
-later (a miss)        2 ... n+1                  w+1 ... w+n
-====================  =========================  =====================
-
-A query without a good image is a miss of AP 0; one without a wrong image is a hit of AP 1.
-Queries are ranked independently of each other. With k hits the best mAP is therefore reached by
-giving the hits to the k queries that gain most, best AP of a hit over best AP of a miss, and the
-worst by giving them to the k that gain least, worst over worst. Both are reached by some
-distance matrix: the bounds are tight. Rules that count equal distances as one group
-(scikit-learn's) can leave them if there are ties.
-
-Source: derived here; `tests/commands/test_validate.py` compares with every ranking of small sets.
+Bounds of mAP: `reid_ref.datasets.map_bounds`.
 """
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache
+from itertools import combinations
 from math import ceil, floor
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, Integers, check_choice, errors_at
+from reid_ref.arrays import InputError, Integers, check_choice, errors_at
 from reid_ref.arrays.value import Value
-from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark, folded
+from reid_ref.datasets.benchmarks import BENCHMARKS, Benchmark, benchmark_named, folded
 from reid_ref.datasets.fingerprints import FINGERPRINTS, good_and_same_camera, good_and_wrong
-from reid_ref.disk import read_lines, rows_of_table
+from reid_ref.disk import rows_of_table
+from reid_ref.datasets.map_bounds import RULES, map_bounds
 from reid_ref.labels import JUNK, Labels
 from reid_ref.measures import measure
-from reid_ref.metrics import average_precision_step, average_precision_trapezoid
-from reid_ref.ranking.good_ranks import from_lists
 
 _NAMED = re.compile(r"(?:[\w@-]+=[0-9.%]+,?)+")
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(%?)")
@@ -86,9 +65,13 @@ class Figure:
     @property
     def over(self) -> str:
         """What is over 100 percent; empty if nothing is."""
-        rank1, mAP = (None if value is None or value <= 100 else value
-                      for value in (self.rank1, self.mAP))
-        return str(Figure(rank1, mAP))
+        return ", ".join(f"{name} {value}" for name, value in self.numbers().items()
+                         if value > 100)
+
+    def ranks(self) -> dict[int, Decimal]:
+        """Return each Rank-k that was printed, by k."""
+        return {int(name[5:]): value for name, value in self.numbers().items()
+                if name.startswith("Rank-")}
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.numbers().items())
@@ -149,37 +132,6 @@ def is_figure(text: str) -> bool:
     return pair or _NAMED.fullmatch(text) is not None
 
 
-def read_figures(path: Path, dataset: str | None = None) -> list[tuple[str, str, Figure]]:
-    """Read a table of figures: the name, the key of the benchmark and the figure of each row.
-
-    Its columns are name, dataset, Rank-1 and mAP, in any order and case; name may be missing, and
-    dataset if it is handed over; a cell of Rank-1 or mAP may be empty.
-
-    Raises
-    ------
-    InputError
-        A column is missing, or a row cannot be read; its line is named.
-    """
-    rows = csv.DictReader(read_lines(path, "a table of figures"))
-    columns = {"".join(filter(str.isalnum, name.casefold())): name
-               for name in rows.fieldnames or ()}
-    wanted = ["rank1", "map"] + ([] if dataset else ["dataset"])
-    missing = [name for name in wanted if name not in columns]
-    if missing:
-        raise InputError(path, "columns name, dataset, Rank-1 and mAP in the first line",
-                         ", ".join(columns.values()) or "none")
-    figures = []
-    for row in rows:
-        cells = {name: (row[column] or "").strip() for name, column in columns.items()}
-        with errors_at(f"{path}: line {rows.line_num}"):
-            figures.append((cells.get("name", ""),
-                            counted_benchmark(cells.get("dataset") or dataset or ""),
-                            parse_figure(f"{cells['rank1']}/{cells['map']}")))
-    if not figures:
-        raise InputError(path, "a row for each figure", "none")
-    return figures
-
-
 def parse_percent(text: str, name: str = "published") -> Decimal:
     """Read one number of at most 100 percent; messages begin with `name`."""
     value = _percent(text, name)
@@ -233,15 +185,12 @@ def unit_of(printed: Decimal) -> Decimal:
     return Decimal(1).scaleb(int(printed.as_tuple().exponent))
 
 
-#: Why mAP has no bounds: no ranking has the printed Rank-1.
-NO_RANKING = ("no ranking of these labels has that Rank-1, if good is the query's identity on "
-              "another camera")
+#: Begins the reason why mAP has no bounds where no ranking has the printed Rank-k.
+IMPOSSIBLE = "impossible: no ranking of these labels has that "
 #: How a printed number follows from an exact one, the best first.
 ROUNDINGS = ("rounded", "truncated", "padded", "no")
 #: Programs print float32, which has no more digits of a percentage than these.
 _SINGLE = Decimal("0.00001")
-#: AP rule to the AP of each query.
-RULES = {"trapezoid": average_precision_trapezoid, "step": average_precision_step}
 
 
 @dataclass(frozen=True)
@@ -276,7 +225,7 @@ Possibility: TypeAlias = tuple[tuple[HitCounts, ...], tuple["MapBounds", ...], s
 
 @dataclass(frozen=True, eq=False)
 class MapBounds(Value):
-    """The least and the greatest mAP that any ranking has with a printed Rank-1.
+    """The least and the greatest mAP that any ranking has with the printed Rank-k and mINP.
 
     Parameters
     ----------
@@ -323,19 +272,29 @@ def possible_of_counts(figure: Figure, n_good: Integers, n_kept: Integers) -> Po
     """Return the same from each query's numbers of good and of kept images."""
     n_all = len(n_good)
     n_matched = int(np.count_nonzero(n_good)) or n_all
-    counts = _hits(figure, n_good)
     bounds = []
-    # Rank-1 over all queries goes with mAP over all, or over those with a good image.
+    # Rank-k over all queries goes with mAP over all, or over those with a good image.
     pairs = [(n_all, n_all), (n_all, n_matched), (n_matched, n_matched)]
-    for n_rank1, n_map in dict.fromkeys(pairs if counts else pairs[::2]):
-        hits = next(((hit.fewest, hit.most) for hit in counts if hit.n_query == n_rank1),
-                    (0, n_all))
+    for n_rank1, n_map in dict.fromkeys(pairs if figure.ranks() else pairs[::2]):
+        counts = {k: hit_counts(value, n_rank1) for k, value in figure.ranks().items()}
+        hits = {k: (count.fewest, count.most) for k, count in counts.items()}
         for rule in RULES:
-            ends = map_bounds(n_good, n_kept, hits, rule, drop=n_map < n_all)
+            ends = map_bounds(n_good, n_kept, hits, rule, n_map < n_all, _most_inp(figure, n_all))
             if ends is not None:
-                bounds.append(MapBounds(rule, n_rank1, n_map, *hits, *ends,
+                bounds.append(MapBounds(rule, n_rank1, n_map, *hits.get(1, (0, n_all)), *ends,
                                         _within(figure.mAP, *ends)))
-    return counts, tuple(bounds), "" if bounds else NO_RANKING
+    return _hits(figure, n_good), tuple(bounds), "" if bounds else (
+        f"{_no_ranking(figure)}, if good is the query's identity on another camera")
+
+
+def _no_ranking(figure: Figure) -> str:
+    return IMPOSSIBLE + " and ".join(f"Rank-{k}" for k in figure.ranks())
+
+
+def _most_inp(figure: Figure, n_query: int) -> float | None:
+    """Return the greatest sum of INP over the queries that is printed so, if mINP is printed."""
+    printed = figure.numbers().get("mINP")
+    return None if printed is None else float(printed + unit_of(printed)) / 100 * n_query
 
 
 def possible_on(figure: Figure, benchmark: str | None, queries: Sequence[int]) -> Possibility:
@@ -356,13 +315,22 @@ def possible_on(figure: Figure, benchmark: str | None, queries: Sequence[int]) -
     ['no', 'rounded']
     """
     counts = () if figure.rank1 is None else tuple(hit_counts(figure.rank1, n) for n in queries)
+    fitting = [n for n in queries if _are_counts(figure, n)]
     if benchmark not in FINGERPRINTS:
-        return counts, (), "the good images are not on record"
+        return counts, (), ("the good images are not on record" if fitting or not queries
+                            else _no_ranking(figure))
     good, wrong = good_and_wrong(benchmark)
     _, bounds, no_bounds = possible_of_counts(figure, good, good + wrong)
-    if not bounds and any(hits.rounding != "no" for hits in counts):
+    if not bounds and {*fitting} - {len(good)}:
         no_bounds = "the good images are not on record for all protocols"
     return counts, bounds, no_bounds
+
+
+def _are_counts(figure: Figure, n_query: int) -> bool:
+    """Return whether each printed Rank-k is a count of so many queries, and the curve rises."""
+    counts = [hit_counts(value, n_query) for _, value in sorted(figure.ranks().items())]
+    return all(count.fewest <= count.most for count in counts) and all(
+        count.fewest <= later.most for count, later in combinations(counts, 2))
 
 
 def verdict_of(figure: Figure, counts: Sequence[HitCounts], bounds: Sequence[MapBounds],
@@ -374,7 +342,7 @@ def verdict_of(figure: Figure, counts: Sequence[HitCounts], bounds: Sequence[Map
     {"rounded", "truncated", "padded", "no"}
         As the `rounding` of `HitCounts`.
     """
-    if figure.over or no_bounds == NO_RANKING or out_of_reach(bounds):
+    if figure.over or no_bounds.startswith(IMPOSSIBLE) or out_of_reach(bounds):
         return "no"
     ways = {hits.rounding for hits in counts} or {"rounded"}
     return next(rounding for rounding in ROUNDINGS if rounding in ways)
@@ -456,74 +424,6 @@ def hit_counts(printed: Decimal, n_query: int) -> HitCounts:
             return replace(hits, rounding="padded", nearest=nearest,
                            possible_as=hits.possible_as or shorter)
     return HitCounts(n_query, fewest, most, "no", nearest)
-
-
-def map_bounds(n_good: Integers, n_kept: Integers, hits: tuple[int, int], rule: str,
-               drop: bool = False) -> tuple[float, float] | None:
-    """Least and greatest mAP over all rankings with so many hits at rank 1.
-
-    Parameters
-    ----------
-    n_good, n_kept : int64, shape (n_query,)
-        Good images of each query, and images that count for it, good ones included.
-    hits : (int, int)
-        Fewest and most queries whose first image is good.
-    rule : str
-        A key of `RULES`.
-    drop : bool
-        Leave queries without a good image out of the mean, instead of counting AP 0.
-
-    Returns
-    -------
-    (float, float) or None
-        None if no ranking has so many hits.
-
-    Examples
-    --------
-    Two queries, each with two good images among four. One hit: at best ranks 1, 2 and
-    2, 3, at worst 1, 4 and 3, 4.
-
-    >>> import numpy as np
-    >>> low, high = map_bounds(np.array([2, 2]), np.array([4, 4]), (1, 1), "step")
-    >>> round(low, 4), round(high, 4)  # (3/4 + 5/12) / 2 and (1 + 7/12) / 2
-    (0.5833, 0.7917)
-    """
-    n_wrong = n_kept - n_good
-    free = (n_good > 0) & (n_wrong > 0)
-    must = int(np.count_nonzero((n_good > 0) & (n_wrong == 0)))
-    can = must + int(np.count_nonzero(free))
-    divisor = int(np.count_nonzero(n_good)) if drop else len(n_good)
-    fewest, most = max(hits[0], must), min(hits[1], can)
-    if fewest > most or divisor == 0:
-        return None
-    worst, least_gain, best, most_gain = _gains(
-        *(counts[free].astype(np.int64).tobytes() for counts in (n_good, n_wrong)), rule)
-    return (float((must + worst + least_gain[:fewest - must].sum()) / divisor),
-            float((must + best + most_gain[:most - must].sum()) / divisor))
-
-
-@lru_cache(maxsize=32)
-def _gains(n_good: bytes, n_wrong: bytes, rule: str) -> tuple[float, Doubles, float, Doubles]:
-    """Return the worst and the best sum of APs of misses, and what each hit adds, in its order.
-
-    From bytes of int64, so that many figures of one benchmark take little longer than one.
-    """
-    # Queries with the same counts have the same extremes.
-    pairs, back = np.unique(np.stack([np.frombuffer(n_good, np.int64), np.frombuffer(
-        n_wrong, np.int64)]), axis=1, return_inverse=True)
-    worst_hit, worst_miss, best_miss = (
-        ap[back.reshape(-1)] for ap in _extremes(tuple(map(tuple, pairs.T.tolist())), rule))
-    return (worst_miss.sum(), np.sort(worst_hit - worst_miss),
-            best_miss.sum(), np.sort(1 - best_miss)[::-1])
-
-
-def _extremes(pairs: tuple[tuple[int, int], ...], rule: str) -> tuple[Doubles, Doubles, Doubles]:
-    """Return the worst AP of a hit, the worst and the best of a miss, for each (good, wrong)."""
-    worst_hit, worst_miss, best_miss = (RULES[rule](from_lists(lists)) for lists in (
-        [[1, *range(w + 2, w + n + 1)] for n, w in pairs],
-        [list(range(w + 1, w + n + 1)) for n, w in pairs],
-        [list(range(2, n + 2)) for n, _ in pairs]))
-    return worst_hit, worst_miss, best_miss
 
 
 def nearest(counts: HitCounts) -> str:
@@ -620,22 +520,43 @@ def load() -> tuple[Published, ...]:
 def counts_of(key: str) -> tuple[int, ...]:
     """Return over how many queries papers count Rank-k on a benchmark; none if unknown.
 
-    On MARS some codes take the queries out of the gallery, and then leave out the 140 of them that
-    have no good image.
+    Where fingerprints or published figures do not tell, the first protocol does, if it has the
+    counts of all its parts and no protocol of the benchmark is a mean over draws. On MARS some
+    codes take the queries out of the gallery, and then leave out the 140 without a good image.
 
     Examples
     --------
     >>> counts_of("market1501"), counts_of("cuhk03-np"), counts_of("mars"), counts_of("ltcc")
     ((3368,), (1400,), (1980, 1840), ())
+    >>> counts_of("rstpreid")  # 2,000 captions, and 1,000 images
+    (2000, 1000)
     """
-    numbers = {str(benchmark.counts.query) for name, benchmark in FINGERPRINTS.items()
+    numbers = {benchmark.counts.query for name, benchmark in FINGERPRINTS.items()
                if name == key or name.startswith(f"{key}-")}
     rows = [row for row in load() if benchmark_named(row.dataset) == key]
-    if not numbers:
-        numbers = {row.n_query for row in rows}
-        return tuple(map(int, numbers)) if len(numbers) == 1 and "" not in numbers else ()
-    numbers |= {row.n_query for row in rows if row.n_query and row.protocol}
-    return tuple(sorted(map(int, numbers), reverse=True))
+    if numbers:
+        numbers |= {int(row.n_query) for row in rows if row.n_query and row.protocol}
+    elif len(printed := {row.n_query for row in rows}) == 1 and "" not in printed:
+        numbers = set(map(int, printed))
+    elif key in BENCHMARKS:
+        numbers = _of_protocols(BENCHMARKS[key])
+    return tuple(sorted(numbers, reverse=True))
+
+
+def _of_protocols(benchmark: Benchmark) -> set[int]:
+    """Return the numbers of queries of a benchmark's first protocol; none if one is not known."""
+    if not benchmark.protocols or any("trials" in table for table in benchmark.protocols):
+        return set()
+    first = benchmark.protocols[0]
+    counts, numbers = first.get("counts", {}), {images.query for images in benchmark.images}
+    if "drop" in first["convention"].get("unmatched", ""):
+        return set()
+    for part in first.get("parts", ()):
+        is_exchanged = part.get("query", {}).get("side") == "gallery"
+        if not is_exchanged and part["name"] not in counts or part.get("unmatched"):
+            return set()
+        numbers |= {pair[1] for pair in counts.values() if is_exchanged}
+    return numbers | {query for query, _ in counts.values()} if counts else set()
 
 
 def by_key(key: str) -> Published:

@@ -21,6 +21,13 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def natural(text: str) -> int:
+    """Read a whole number from 1."""
+    if is_whole(text) and int(text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a whole number from 1, e.g. 10, got {text!r}")
+
+
 def real(text: str) -> float:
     """Read a number; Python would also read digits of other scripts, and 1_0 as 10."""
     try:

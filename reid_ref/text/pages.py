@@ -5,13 +5,14 @@ hostile page takes time in proportion to its length.
 """
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 from itertools import chain
-from typing import NamedTuple
 
 #: A wider cell, or a wider row, is no table of results.
 _WIDEST = 100
@@ -27,7 +28,8 @@ _LATEX_HEADING = re.compile(r"\\(chapter|section|subsection|subsubsection|paragr
 _LEVELS = {"chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 
 
-class Grid(NamedTuple):
+@dataclass
+class Grid:
     """One table.
 
     Parameters
@@ -38,10 +40,16 @@ class Grid(NamedTuple):
     above : list of str
         What may name the benchmark, the nearest first: caption or the line above it, and
         headings.
+    headings : list of str
+        Those of `above`.
+    sentence : str
+        The line above it, however long.
     """
 
     rows: list[tuple[int, list[str]]]
-    above: list[str]
+    above: list[str] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    sentence: str = ""
 
 
 def tables_of(page: Sequence[str]) -> list[Grid]:
@@ -67,6 +75,22 @@ def tables_of(page: Sequence[str]) -> list[Grid]:
     return grids
 
 
+def separated_table(page: Sequence[str]) -> Grid | None:
+    """Return a page as one table of cells between commas or tabs; None if it has none.
+
+    Examples
+    --------
+    >>> separated_table(["name,mAP", '"a, b",84.1']).rows
+    [(1, ['name', 'mAP']), (2, ['a, b', '84.1'])]
+    """
+    lines = csv.reader(page, delimiter="\t" if "\t" in "".join(page[:1]) else ",")
+    with suppress(csv.Error):
+        rows = [(lines.line_num, [cell.strip() for cell in cells[:_WIDEST]]) for cells in lines
+                if any(cells)]
+        return Grid(rows) if rows and len(rows[0][1]) > 1 else None
+    return None
+
+
 def markdown_plain(text: str) -> str:
     r"""Return the text that Markdown shows: no link targets, tags and backslashes.
 
@@ -75,7 +99,7 @@ def markdown_plain(text: str) -> str:
     >>> markdown_plain(r"[OSNet](log.txt) \* <b>94.2</b>&nbsp;%")
     'OSNet * 94.2 %'
     """
-    text = unescape(_TAG.sub("", _LINK.sub(r"\1", text)))
+    text = unescape(_TAG.sub("", _LINK.sub(r"\1", text))).replace("\\pm", "±")
     return " ".join(re.sub(r"\\(.)", r"\1", text).split())
 
 
@@ -116,8 +140,9 @@ def _add_what_is_above(grids: list[Grid], lines: Sequence[str]) -> None:
                 above = markdown_plain(line) or above
         if above and len(above) <= 120:
             grid.above.append(above)
-        grid.above.extend(text for _, text in sorted(headings.items(), reverse=True))
-        above, last = "", max(last, grid.rows[-1][0])
+        grid.headings = [text for _, text in sorted(headings.items(), reverse=True)]
+        grid.above.extend(grid.headings)
+        grid.sentence, above, last = above, "", max(last, grid.rows[-1][0])
 
 
 def _heading(line: str, after: str) -> tuple[int, str]:
@@ -143,7 +168,7 @@ def _markdown(lines: Sequence[str]) -> Iterator[Grid]:
         if "|" not in line:
             grid = None
         elif grid is None and number < len(lines) and _is_dashes(lines[number]):
-            grid = Grid([(number, _cells(line))], [])
+            grid = Grid([(number, _cells(line))])
             yield grid
         elif grid is not None and not _is_dashes(line):
             grid.rows.append((number, _cells(line)))
@@ -179,7 +204,7 @@ class _HtmlTables(HTMLParser):
         if tag == "table":
             self._depth += 1
             if self._depth == 1:
-                self.grids.append(Grid([], []))
+                self.grids.append(Grid([]))
                 self._below = {}
         elif self._depth == 1 and tag in ("tr", "td", "th", "caption"):
             self._end_cell()
@@ -346,7 +371,7 @@ def _latex(lines: Sequence[str]) -> Iterator[Grid]:
                 start = page.after(place + 4, _TABULARS[name])
             level = max(0, level + step)
             if level == 0 and step == -1:
-                tables.append(Grid(list(page.rows(start, place)), []))
+                tables.append(Grid(list(page.rows(start, place))))
         elif token == "\\caption" and place >= start:
             first = page.after(place + 1, 0)
             start = page.closing.get(first, first)

@@ -138,7 +138,11 @@ REFUSED = {
     "check-table missing.md": "missing.md: .*No such file.*Markdown",
     "check-table MARKET": "market_like.mat: .*not text.*Markdown",
     "check-table README --dataset markt": "--dataset: unknown 'markt'; known: .*market1501",
-    "check-table README --dataset SYSU": "--dataset: .*SYSU-MM01 are not on record",
+    "check-table README --columns Rank-1,accuracy": "--columns: measure: .*got 'accuracy'",
+    "check-table README --queries 0": "--queries: expected a whole number from 1",
+    "check-table paper.pdf": "a PDF; write pdftotext -layout paper.pdf - . reid-ref check-table -",
+    "validate --dataset SYSU --published 90/80": "--dataset: .*SYSU-MM01; --queries N says it",
+    "validate --dataset market --queries 9 --published 90/80": "--queries: .*none for Market-1501",
     # Lines of the drivers.
     "scripts x.npz --driver market": "--driver: unknown 'market'.* Did you mean 'market1501'",
     "scripts x.npz --driver ide --seed -1": "--seed: .*whole number",

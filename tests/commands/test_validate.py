@@ -20,9 +20,9 @@ from reid_ref.analysis.validate import (
 from reid_ref.cli import main
 from reid_ref.conventions import CONVENTIONS, NOT_IN_ALL
 from reid_ref.datasets import read_labels
+from reid_ref.datasets.map_bounds import RULES, map_bounds
 from reid_ref.datasets.published import (
-    Figure, RULES, agreement, by_key, hit_counts, map_bounds, parse_figure, possible, possible_on,
-    verdict_of)
+    Figure, agreement, by_key, hit_counts, parse_figure, possible, possible_on, verdict_of)
 from reid_ref.files import ResultFile, read_result
 from tests.cases import save_features
 from tests.commands.common import MARKET, assert_one_line_error, command
@@ -171,7 +171,7 @@ def test_bounds_are_those_of_every_ranking(sizes, drop, rule):
     for fewest in range(len(sizes) + 1):
         for most in range(fewest, len(sizes) + 1):
             sums = [total for hits, total in everything if fewest <= hits <= most]
-            found = map_bounds(n_good, n_kept, (fewest, most), rule, drop)
+            found = map_bounds(n_good, n_kept, {1: (fewest, most)}, rule, drop)
             if not sums:
                 assert found is None
                 continue
@@ -189,8 +189,8 @@ def one_query(*printed, distances=(.1, .2, .3), conventions=("matlab", "torchrei
 
 
 def test_no_bounds_where_no_query_counts():
-    assert map_bounds(np.array([0]), np.array([3]), (0, 0), "step", drop=True) is None
-    assert map_bounds(np.array([0]), np.array([3]), (0, 0), "step") == (0, 0)
+    assert map_bounds(np.array([0]), np.array([3]), {1: (0, 0)}, "step", drop=True) is None
+    assert map_bounds(np.array([0]), np.array([3]), {1: (0, 0)}, "step") == (0, 0)
 
 
 def ways(candidate):
@@ -243,7 +243,7 @@ def test_by_default_every_quick_convention_is_tried_and_the_others_are_named():
 def test_impossible_figures_are_said_to_be():
     found = one_query("50/83.3")
     assert found.hit_counts[0].rounding == "no" and found.bounds == ()
-    assert found.no_bounds.startswith("no ranking of these labels has that Rank-1, if good")
+    assert found.no_bounds.startswith("impossible: no ranking of these labels has that Rank-1,")
     # A hit leaves 2 good of 3 at worst on ranks 1 and 3.
     found = one_query("100/79.0")
     assert {one.ap: (round(one.low, 6), one.high, one.holds) for one in found.bounds} == {
@@ -648,8 +648,9 @@ def test_a_table_of_figures(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("rank1,map\n1,2\n", "figures.csv: .*columns name, dataset, Rank-1 and mAP"),
-    ("dataset,rank1,map\nmars,94.8\nmars,a,3\n", "line 3: published: .*in percent"),
+    ("rank1,map\n91,82\n", "line 2: dataset: unknown ''; known: "),
+    ("dataset,rank1,map\nmine,91,82\n", "line 2: dataset: unknown 'unknown'; known: "),
+    ("dataset,rank1,map\nmars,94.8\nmars,9e1,3.1\n", "line 3: published: .*in percent"),
     ("dataset,rank1,map\nSYSU,94.8,3\n", "line 2: dataset: .*SYSU-MM01"),
     ("dataset,rank1,map\n", "figures.csv: .*a row for each figure")])
 def test_a_table_of_figures_that_cannot_be_read(text, message, tmp_path):

@@ -25,7 +25,7 @@ from reid_ref.arrays import (
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions, left_out
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
-from reid_ref.datasets.benchmarks import benchmark_named, counted_benchmark
+from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, known_benchmark
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, agreement, counts_of, parse_figure, possible,
     possible_on, unit_of, verdict_of)
@@ -178,20 +178,35 @@ def check_same_images(row: Published, dataset: str) -> None:
                          + (f"{int(row.n_query):,} of " if row.n_query else "") + row.dataset)
 
 
-def validate_dataset(dataset: str, figure: Figure) -> Validation:
+def validate_dataset(dataset: str, figure: Figure, n_query: int | None = None) -> Validation:
     """Return whether any ranking of a benchmark's images has the printed figure.
 
-    `dataset` is the name of a benchmark of `reid_ref.datasets.FINGERPRINTS`, in any spelling.
+    `dataset` is the name of a benchmark, in any spelling. Without its good images on record, its
+    number of queries answers, or `n_query` where that is not known.
     """
-    key = counted_benchmark(dataset)
-    answer, other = _on_benchmark(figure, key), _other_way_round(figure)
+    key = known_benchmark(dataset)
+    queries = queries_of(key, n_query)
+    answer, other = _on_benchmark(figure, key, queries), _other_way_round(figure)
     # With one good image per query mAP is never below Rank-1.
-    return replace(answer, swapped=other is not None and good_and_wrong(key)[0].mean() >= 2
-                   and _on_benchmark(other, key).possible)
+    return replace(answer, swapped=other is not None and key in FINGERPRINTS
+                   and good_and_wrong(key)[0].mean() >= 2
+                   and _on_benchmark(other, key, queries).possible)
 
 
-def _on_benchmark(figure: Figure, key: str) -> Validation:
-    return Validation(figure, (), {}, *possible_on(figure, key, counts_of(key)))
+def queries_of(key: str, n_query: int | None = None) -> tuple[int, ...]:
+    """Return over how many queries Rank-k is counted on a benchmark: `n_query` if unknown."""
+    queries, name = counts_of(key), BENCHMARKS[key].name
+    if queries and n_query is not None:
+        raise InputError("--queries", f"none for {name}, whose number of queries is on record",
+                         f"{n_query:,}")
+    if not queries and n_query is None:
+        raise InputError("dataset", "a benchmark whose number of queries is on record, the same "
+                         "in every protocol", name, "--queries N says it")
+    return queries if n_query is None else (n_query,)
+
+
+def _on_benchmark(figure: Figure, key: str, queries: Sequence[int]) -> Validation:
+    return Validation(figure, (), {}, *possible_on(figure, key, queries))
 
 
 def _other_way_round(figure: Figure) -> Figure | None:
@@ -433,7 +448,7 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
         Rank-1 and mAP in percent as printed: "81.1/67.6", "81.1/" or "/67.6"; or numbers by the
         names of measures: "Rank-1=81.1,Rank-5=92.4,mAP=67.6".
     dataset : str, optional
-        In the place of `data`, a benchmark of `reid_ref.datasets.FINGERPRINTS`, in any spelling:
+        In the place of `data`, a benchmark whose number of queries is on record, in any spelling:
         its counts give the possible figures, and no convention is tried.
     convention : str or Convention, or several of them, optional
         Default: all that need no more than the file has and are quick.

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.validate import (
-    Validation, check_same_images, is_searched, search_file, validate_dataset, validate_file,
-    validate_protocol, warn_other_queries)
+    Validation, check_same_images, is_searched, queries_of, search_file, validate_dataset,
+    validate_file, validate_protocol, warn_other_queries)
 from reid_ref.analysis.validate.figures import check_all
 from reid_ref.analysis.validate.search import n_passes
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, errors_at
 from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
     FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
@@ -23,15 +23,15 @@ from reid_ref.console.request import NO_FILES, Request, option
 from reid_ref.console.terminal import names_of_arguments
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS
-from reid_ref.datasets.benchmarks import counted_benchmark
+from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark, known_benchmark
 from reid_ref.datasets.pooling import read_multi_query
-from reid_ref.datasets.printed import results_on
+from reid_ref.datasets.printed import Curve, numbers_in, results_on
 from reid_ref.datasets.published import (
-    Figure, Published, by_key, find, is_figure, paper_figure, parse_figure, read_figures)
+    Figure, Published, by_key, find, is_figure, paper_figure, parse_figure)
 from reid_ref.disk import read_lines
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.protocols import PROTOCOLS
-from reid_ref.text.numbers import whole
+from reid_ref.text.numbers import natural, whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,9 @@ class ValidateRequest(Request):
         help="instead of a file: is the figure possible on this benchmark, such as Market-1501? "
              "Without a figure: list those published of it, percent, as printed, and mark the "
              "impossible")
+    queries: int | None = option(
+        "--queries", needs=("--dataset",), metavar="N", type=natural,
+        help="how many queries Rank-k counts on the benchmark, where that is not on record")
     published: list[str] | None = option(
         "--published", metavar="RANK1/MAP", nargs="+", action="extend",
         help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ or /67.6; several "
@@ -75,8 +78,8 @@ def add(command: argparse.ArgumentParser) -> None:
     holds for all.
     """
     common.add_files(command, nargs="*")
-    ValidateRequest.add(command, "--dataset", "--published", "--paper", "--table", "--search",
-                        "--search-depth", "--convention", "--set", "--max-memory",
+    ValidateRequest.add(command, "--dataset", "--queries", "--published", "--paper", "--table",
+                        "--search", "--search-depth", "--convention", "--set", "--max-memory",
                         formats=("table", "json"),
                         conventions="all that are quick")
 
@@ -136,9 +139,20 @@ def _table(asked: Question) -> Shown:
         raise InputError("FILE", "none with a table of figures, which are of benchmarks",
                          ", ".join(asked.files))
     _refuse_options_of_files(request)
-    rows = read_figures(Path(asked.figures[0]), request.dataset)
-    return _lines((name, FINGERPRINTS[dataset].name, validate_dataset(dataset, figure))
-                  for name, dataset, figure in rows)
+    rows = []
+    path = asked.figures[0]
+    for row, result in results_on(read_lines(Path(path), "a table of figures")):
+        name, key = row.name, next((number.benchmark for number in result.values()), None)
+        with errors_at(f"{path}: line {row.line}"):
+            if row.unread:
+                raise InputError("published", "numbers in percent such as 81.1", row.unread[0][1])
+            dataset = known_benchmark(key or request.dataset or "")
+            answer = validate_dataset(dataset, _figure_of(result), request.queries)
+        rows.append(("" if numbers_in(name)[0] else name, BENCHMARKS[dataset].name, answer))
+    if not rows:
+        raise InputError(path, "columns name, dataset, Rank-1 and mAP in the first line, and a "
+                         "row for each figure", "none")
+    return _lines(rows)
 
 
 def _page(asked: Question) -> Shown:
@@ -148,15 +162,17 @@ def _page(asked: Question) -> Shown:
     if others or not request.files:
         raise InputError("--table", "a result file and no other figure", ", ".join(others) or
                          "no file", "write reid-ref validate FILE --table PAGE")
-    named: list[tuple[str, Figure]] = []
-    for row, result in results_on(read_lines(path, "Markdown, HTML or LaTeX")):
-        numbers = {name: number.percent for name, number in result.items()}
-        named.append((row.name, Figure(numbers.pop("Rank-1", None), numbers.pop("mAP", None),
-                                       tuple(numbers.items()))))
+    named = [(row.name, _figure_of(result)) for row, result in results_on(
+        read_lines(path, "Markdown, HTML, LaTeX, CSV or text")) if result]
     if not named:
         raise InputError(path, "a table with Rank-k, mAP or mINP in its header", "none")
     answers, _ = _of_file(request, request.files, [figure for _, figure in named], None)
     return _lines((name, None, answer) for (name, _), answer in zip(named, answers))
+
+
+def _figure_of(result: Curve) -> Figure:
+    numbers = {name: number.percent for name, number in result.items()}
+    return Figure(numbers.pop("Rank-1", None), numbers.pop("mAP", None), tuple(numbers.items()))
 
 
 def _file(asked: Question) -> Shown:
@@ -171,15 +187,14 @@ def _file(asked: Question) -> Shown:
 
 def _benchmark(asked: Question) -> Shown:
     """Test whether figures are possible on a benchmark, by its counts alone."""
-    paper, figures = _figures(asked)
-    dataset = counted_benchmark(str(asked.request.dataset), "--dataset")
-    _refuse_options_of_files(asked.request)
+    (paper, figures), request = _figures(asked), asked.request
+    dataset, n_query = known_benchmark(str(asked.request.dataset), "--dataset"), request.queries
+    _refuse_options_of_files(request)
     if paper is not None:
-        check_same_images(paper, dataset)
-    answers = [validate_dataset(dataset, figure) for figure in figures]
-    counts = known_counts(FINGERPRINTS[dataset])
-    return _verdicts(asked, answers, paper, FINGERPRINTS[dataset].name, [("input", counts)],
-                     counts)
+        check_same_images(paper, counted_benchmark(dataset, "--dataset"))
+    answers = [validate_dataset(dataset, figure, n_query) for figure in figures]
+    name, counts = BENCHMARKS[dataset].name, known_counts(dataset, queries_of(dataset, n_query))
+    return _verdicts(asked, answers, paper, name, [("input", counts)], counts)
 
 
 def _figures(asked: Question) -> tuple[Published | None, list[Figure]]:

@@ -11,8 +11,10 @@ from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay, Search
 from reid_ref.console.answers import OfFiles
 from reid_ref.conventions import CONVENTIONS
-from reid_ref.datasets import Fingerprint
-from reid_ref.datasets.published import Figure, HitCounts, MapBounds, Published, nearest, unit_of
+from reid_ref.datasets import FINGERPRINTS
+from reid_ref.datasets.benchmarks import BENCHMARKS
+from reid_ref.datasets.published import (
+    IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
 from reid_ref.text import named_rows, row, with_reasons, wrap
 from reid_ref.text.table import WIDTH
 
@@ -125,7 +127,8 @@ def verdict_text(answer: Validation) -> str:
         counted = " or ".join(f"k/{counts.n_query}" for counts in answer.hit_counts)
         how = f"impossible: no {counted} gives this Rank-1"
     else:
-        how = "impossible: " + (answer.no_bounds or "mAP is out of reach with this Rank-1")
+        names = " and ".join(name for name in answer.figure.numbers() if name != "mAP")
+        how = answer.no_bounds or f"impossible: mAP is out of reach with this {names}"
     return how + ("; probably swapped" if answer.swapped else "") + _found(answer)
 
 
@@ -195,11 +198,12 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
     return "\n".join(lines)
 
 
-def known_counts(benchmark: Fingerprint) -> str:
+def known_counts(key: str, queries: Sequence[int]) -> str:
     """Return what is known of a benchmark, in the place of a file."""
-    counts = benchmark.counts
-    return (f"no file; {counts.query:,} queries and {counts.gallery:,} gallery images of "
-            f"{benchmark.name}, by their known counts")
+    of_gallery = "queries" if key not in FINGERPRINTS else (
+        f"queries and {FINGERPRINTS[key].counts.gallery:,} gallery images")
+    n_query = " or ".join(f"{n:,}" for n in queries)
+    return f"no file; {n_query} {of_gallery} of {BENCHMARKS[key].name}, by their known counts"
 
 
 def _row(name: str, text: str) -> list[str]:
@@ -212,8 +216,10 @@ def _possible(answer: Validation) -> list[str]:
     lines += [line for counts in answer.hit_counts if "Rank-1" not in over
               for line in _row("Rank-1", _hits(counts, figure))]
     if not answer.bounds:
-        return [*lines, *_row("mAP", f"no bounds: {answer.no_bounds}")]
-    given = "with that Rank-1, " if figure.rank1 is not None else ""
+        known = "" if answer.no_bounds.startswith(IMPOSSIBLE) else "no bounds: "
+        return [*lines, *_row("mAP", known + answer.no_bounds)]
+    given = " and ".join(name for name in figure.numbers() if name != "mAP")
+    given = f"with that {given}, " if given else ""
     lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in answer.bounds:
         lines += _row("", _bounds(bounds))

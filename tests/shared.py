@@ -14,6 +14,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 SOURCES = {
     "goldens/market1501_full.mat": "evaluation.m of zhunzhong07/person-re-ranking (278f2c7) in "
                                    "Octave, on the labels of Market-1501 and made features",
+    "cases/text_identities.npz": "made for this project, with identities as text",
     "goldens/protocols": "recorded answers of the benchmarks' own codes, which each file names",
     "published/published.csv": "the figures collected for reid_ref/datasets/published.csv",
     "real/cityflow": "Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework (1941f9b) and "

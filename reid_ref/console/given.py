@@ -20,7 +20,7 @@ from reid_ref.result.means import Expectation
 from reid_ref.result.saved import load
 
 #: Number, identity and camera of a gallery image; None without cameras.
-ImageOfGallery = tuple[int, int, int | None]
+ImageOfGallery = tuple[int, int | str, int | str | None]
 
 
 class Given:
@@ -73,7 +73,7 @@ class Given:
         """Return the nearest wrong image of each query; None without one, or without data."""
         gallery = self.data.gallery
         return [None if image is None else (
-            image, int(gallery.identity[image]), gallery.camera_of(image))
+            image, gallery.identity_of(image), gallery.camera_of(image))
             for image in nearest_wrong(self.data, queries, how)]
 
 

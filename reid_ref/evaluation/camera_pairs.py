@@ -37,6 +37,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import (
@@ -67,7 +68,7 @@ class CameraPairs(Value):
     ----------
     rule : str
         "plain" or "script".
-    cameras : int64, shape (n,)
+    cameras : int64, or text, shape (n,)
         Every camera of query or gallery, ascending; with "script" always 1 to 6.
     ap, rank1 : float64, shape (n_query, n)
         Of every query on every camera, in [0, 1]. Without a good image: NaN with "plain"; with
@@ -84,7 +85,7 @@ class CameraPairs(Value):
     """
 
     rule: str
-    cameras: Integers
+    cameras: npt.NDArray[Any]
     ap: Doubles
     rank1: Doubles
     ap_matrix: Doubles
@@ -162,7 +163,7 @@ def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
 
     Of the conventions of `how` only the distance counts, that of the first.
     """
-    check_labels(query, gallery)
+    query, gallery = check_labels(query, gallery)
     check_choice(rule, "rule", RULES)
     ranked.without_candidates("pairs of cameras")
     metric, normalize = how.distance()
@@ -182,7 +183,8 @@ def pairs_of_ranks(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: In
     row = np.searchsorted(cameras, _cameras_of(query))
     ap_matrix, ap_count = _means(ap, ap_counts, row)
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
-    return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
+    shown = query.words["camera"][cameras - 1] if "camera" in query.words else cameras
+    return CameraPairs(rule, shown, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
                        _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
                        signature({"rule": rule, **provenance}, query, gallery))
 

@@ -7,7 +7,7 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.arrays.value import Value
 from reid_ref.evaluation.ranked import Distances, Features, Lists
-from reid_ref.labels import Candidates, Labels
+from reid_ref.labels import Candidates, Labels, numbered
 from reid_ref.ranking.ranked_lists import RankedLists
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
@@ -57,6 +57,15 @@ class ResultFile(Value):
     ranked: RankedLists | None = None
     candidates: Candidates | None = None
     multi_query: tuple[Labels, Matrix] | None = None
+
+    def __post_init__(self) -> None:
+        query, gallery = numbered(self.query, self.gallery)
+        whole = [column for column, values in self.query.columns().items() if column != "name"
+                 and values.dtype.kind == "U" and column not in query.words]
+        layout = "; ".join((self.layout, *(
+            f"{column}: whole numbers as text, read as numbers" for column in whole)))
+        for name, value in (("query", query), ("gallery", gallery), ("layout", layout)):
+            object.__setattr__(self, name, value)
 
     @property
     def input(self) -> Input:

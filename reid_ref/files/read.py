@@ -251,7 +251,9 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
             extra: tuple[str, ...] = ()) -> ResultFile:
     where = {field: array.where for field, array in by_field.items()}
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
-             ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
+             ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES),
+             **{column: ", ".join(where.get(f"{side}_{column}", "") for side in SIDES)
+                for column in ("identity", "camera")}}
     stored = {field: by_field[field] for field in _SIDES if field in by_field}
     labels = {side: StoredLabels(
         by_field[f"{side}_identity"], by_field.get(f"{side}_camera"),
@@ -276,7 +278,7 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
         for field in FEATURES:
             if field in ready and not is_lazy(ready[field]):
                 check_finite_rows(ready[field], field)
-    return ResultFile(layout, query, gallery, **ready, extra=extra, candidates=candidates)
+        return ResultFile(layout, query, gallery, **ready, extra=extra, candidates=candidates)
 
 
 def _fit(matrices: Mapping[str, StoredArray], labels: Mapping[str, StoredLabels]) -> bool:

@@ -161,9 +161,9 @@ def _together(role: str, arrays: list[StoredArray],
     for part in parts:
         if part.refusal:
             return [part]
-        if part.shape[1:] != parts[0].shape[1:]:
-            raise InputError(part.where, f"rows of {parts[0].shape[1:]} as {parts[0].where} has",
-                             part.shape[1:])
+        if (part.shape[1:], part.text) != (parts[0].shape[1:], parts[0].text):
+            raise InputError(part.where, f"rows like those of {parts[0].where}, "
+                             f"{parts[0].summary}", part.summary)
     return [StoredArray(
         _AND.join(part.where for part in parts),
         (sum(part.shape[0] for part in parts), *parts[0].shape[1:]),

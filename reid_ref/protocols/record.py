@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -143,7 +143,7 @@ class Part(NamedTuple):
 def _cargo_view(labels: Labels) -> Labels:
     """Return the labels with the view, 0 aerial and 1 ground, made of the camera."""
     camera = cameras_of(labels, "the view is made of it")
-    return Labels(**{**labels.columns(), "view": (camera > 5).astype(int)})
+    return replace(labels, view=(camera > 5).astype(int))
 
 
 class Made(NamedTuple):

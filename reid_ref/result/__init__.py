@@ -435,7 +435,7 @@ class Result(Value):
             **self._printed(), "convention": json_values(self.convention),
             "labels": json_values(self.fingerprints),
             "counts": {**json_values(self.counts), **self._pairs()},
-            "queries": {name: getattr(self.per_query, name).tolist() for name in form.QUERIES},
+            "queries": {name: self.per_query.texts(name).tolist() for name in form.QUERIES},
             **self._source_values()}
 
     def _printed(self) -> dict[str, Any]:

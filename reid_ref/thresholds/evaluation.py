@@ -159,7 +159,7 @@ def thresholds_of(ranked: Ranked, query: Labels, gallery: Labels, how: How,
 
     `confidence` has the options of `statistics.mean_intervals`.
     """
-    check_labels(query, gallery)
+    query, gallery = check_labels(query, gallery)
     rates = _checked_rates(far)
     how = ranked.among(how)
     (convention,) = how.conventions

@@ -87,8 +87,8 @@ class Image(NamedTuple):
     """A gallery image, by its number from 0; without cameras, `camera` is null."""
 
     image: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class QueryRow:
     """
 
     query: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
     status: str
     counted: bool
     ap: Share
@@ -122,8 +122,8 @@ class WorstRow(QueryRow):
 class GroupRow:
     """The numbers of one identity, or of one query camera."""
 
-    identity: int | None = None
-    camera: int | None = None
+    identity: int | str | None = None
+    camera: int | str | None = None
     queries: int
     counted: int
     mAP: Share
@@ -142,7 +142,7 @@ class PairMatrices:
     """Pairs of cameras as JSON has them: each number by its name, Rank-1 or mAP."""
 
     rule: str
-    cameras: list[int]
+    cameras: list[int | str]
     mean: dict[str, float]
     matrix: dict[str, list[list[float]]]
     queries: dict[str, list[list[int]]]
@@ -193,10 +193,11 @@ def evaluated(methods: Iterable[Method], length: int | None, details: Details | 
 
 def query_rows(result: Result, measures: Iterable[str] = ()) -> list[QueryRow]:
     """Return what each query got, in their order, and its values of further measures."""
-    per_query, camera = result.per_query, result.per_query.labels().camera
+    per_query, has_cameras = result.per_query, result.per_query.camera.size
     columns: dict[str, Any] = {
-        "identity": per_query.identity,
-        "camera": np.full(len(per_query.identity), None) if camera is None else camera,
+        "identity": per_query.texts("identity"),
+        "camera": (per_query.texts("camera") if has_cameras else
+                   np.full(len(per_query.identity), None)),
         "status": per_query.status,
         "counted": in_mean(result), **{each.column: result.of_query(each.name)
                                        for each in COLUMNS},
@@ -219,7 +220,7 @@ def at_rows(result: Result, ranks: Iterable[int]) -> list[AtRow]:
     return [AtRow(at.k, at.accuracy, at.precision, at.recall, at.mAP) for at in every]
 
 
-def worst_rows(result: Result, wrong: Mapping[int, tuple[int, int, int | None] | None],
+def worst_rows(result: Result, wrong: Mapping[int, tuple[int, int | str, int | str | None] | None],
                measures: Iterable[str] = ()) -> list[WorstRow]:
     """Return the rows of the queries in `wrong`, with their nearest wrong images.
 

@@ -16,7 +16,7 @@ from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.disk import check_different, is_json, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
-from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_npy_folder
+from reid_ref.files.formats import MAT, NPY, TABLE, TEXT, Contents, read_contents, read_npy_folder
 from reid_ref.files.given_labels import holds_ranked, lay_labels
 from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.layouts import (
@@ -212,7 +212,7 @@ def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str],
                              ", ".join(part.values), "rename it, or leave it out")
     title = f"{layout.title if layout else fields.title}, in {contents.format}"
     formats = {part.format for part in files.values()}
-    if several and fields.ranked[0] not in ("ranked_lists", "similarity"):
+    if several and TABLE not in formats and fields.ranked[0] not in ("ranked_lists", "similarity"):
         title = SEPARATE["distances" if "distances" in fields.arrays else
                          "npy" if formats <= {NPY, TEXT} else "features"]
     result = _result(

@@ -18,13 +18,14 @@ import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.arrays.texts import text_array
-from reid_ref.files.formats import Contents
+from reid_ref.files.formats import TABLE, Contents
 from reid_ref.files.image_names import form_of, listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
     BOXES, CAMERAS, COLUMNS, FEATURES, LABELS, NAMES, SET_OF, SIDES, WHOLE, Reading, plain_name,
     role_of_array, side_in)
 from reid_ref.files.split import SAME_IMAGES, Named, only, rows_of_sides
 from reid_ref.files.stored_arrays import StoredArray
+from reid_ref.files.tables import BY_NAME
 from reid_ref.text.numbers import is_whole
 
 Files = Mapping[Path, Contents]
@@ -93,13 +94,26 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
                             for place in _places(used[role], files))
     title = (f"{_RANKED.get(ranked, 'labels')} ({ranked_keys})"
              + (", the same images on both sides" if rows is SAME_IMAGES else "")
-             + (", labels by image names" if any(by_name) else ""))
+             + (", labels by image names" if any(by_name) else "")
+             + _left_out(whole, arrays)
+             + "".join(f"; identity: {BY_NAME}" for array in arrays.values()
+                       if array.where.endswith(BY_NAME))[:100])
     return Fields(
         {role: array for role, array in arrays.items()
          if array.text or not role.endswith("paths")}, ranked, title,
         frozenset(place for array in (*used.values(), *(
             array for role in WHOLE if role not in ("distances", "similarity")
             for array in named.get(role, ()))) for place in _places(array, files)))
+
+
+def _left_out(whole: Mapping[str, StoredArray], arrays: Mapping[str, StoredArray]) -> str:
+    """Return how many images of both sides' arrays are of neither, in words."""
+    for column, array in whole.items():
+        sides = [arrays[f"{side}_{column}"].shape[0] for side in SIDES
+                 if f"{side}_{column}" in arrays]
+        n = (array.shape or (0,))[0] - sum(sides)
+        return f", {n:,} images of neither side left out" if n > 0 and len(sides) == 2 else ""
+    return ""
 
 
 def _places(array: StoredArray, files: Files) -> list[str]:
@@ -139,14 +153,25 @@ def arrays_by_role(files: Files, names: Mapping[str, str], by_words: bool,
                 (key, path.name, path.stem) if n_arrays == 1 else (key,), value))
             role = further.get(plain) or (
                 role_of_array(key, path, n_arrays) if by_words else NAMES.get(plain))
+            if contents.format == TABLE:
+                role = _of_table(key, path)
             sets[value.where] = SET_OF.get(plain)
             if role and role not in names and not (role.endswith("paths") and value.numbers):
                 by_role.setdefault(role, []).append(_turned(role, path, value, len(files) > 1))
     for role, name in names.items():
         by_role[role].append(_mapped(role, str(name), keys))
+    for role, arrays in by_role.items():
+        if len(arrays) > 1:  # a label of a name is taken where there is no other
+            by_role[role] = [each for each in arrays if not each.where.endswith(BY_NAME)]
     mapped = {array.where for role in names for array in by_role[role]}
     return {role: _together(role, kept, sets) for role, arrays in by_role.items() if (kept := [
         array for array in arrays if role in names or array.where not in mapped])}
+
+
+def _of_table(key: str, path: Path) -> str | None:
+    """Return the role of a column: by its name, of the side that the table's name has."""
+    role, side = NAMES.get(plain_name(key.partition(" (")[0])), side_in(path.stem)
+    return f"{side}_{role}" if side and role in COLUMNS else role
 
 
 def _together(role: str, arrays: list[StoredArray],

@@ -15,7 +15,7 @@ from reid_ref.console.protocol_names import reading
 from reid_ref.console.request import LISTS, NO_LISTS, Request
 from reid_ref.console.terminal import names_of_arguments, phase, progress_prefix
 from reid_ref.datasets.folders import read_folder
-from reid_ref.datasets.labels import is_one_side, read_side, read_sides
+from reid_ref.datasets.labels import is_one_side, read_sides, side_as_written
 from reid_ref.disk import check_not_written, is_packed
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How
@@ -113,7 +113,7 @@ def read_input(request: Request, files: Sequence[str]) -> ResultFile:
 def _of_label_files(request: Request, file: str) -> ResultFile:
     labels = request.labels or []
     if len(labels) == 1 and is_one_side(labels[0]):
-        return lists_of_identities(file, read_side(labels[0]))
+        return lists_of_identities(file, side_as_written(labels[0]))
     query, gallery = read_sides(*labels)
     ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
                                request.numbers_from)

@@ -23,7 +23,7 @@ from reid_ref.files.layouts import FEATURES, NAMES, plain_name, role_of, role_of
 from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.files.tables import labels_of, rows_of
-from reid_ref.labels import Labels
+from reid_ref.labels import Labels, numbered
 
 #: The arrays of CUHK03-NP's configuration.
 CUHK03_KEYS = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
@@ -162,6 +162,12 @@ def read_side(path: str | os.PathLike[str]) -> Labels:
     >>> side.identity, side.camera, side.names()
     (array([17,  9]), array([6, 7]), ['000001.jpg', '000002.jpg'])
     """
+    side = side_as_written(path)
+    return numbered(side, side)[0]
+
+
+def side_as_written(path: str | os.PathLike[str]) -> Labels:
+    """As `read_side`, with labels that are text not yet numbered."""
     path = Path(path)
     if path.suffix.lower() == ".npy":
         return _labels_from_columns(path)
@@ -209,7 +215,7 @@ def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     listed = [Path(path) for path in paths]
     check_different(listed)
     if len(listed) == 2 and all(path.suffix.lower() in TABLES for path in listed):
-        return read_side(listed[0]), read_side(listed[1])
+        return numbered(side_as_written(listed[0]), side_as_written(listed[1]))
     return read_labels(*listed)
 
 

@@ -23,7 +23,7 @@ from reid_ref.files.image_names import form_of, listed_names, names_in_folder, p
 from reid_ref.files.layouts import (
     BOXES, CAMERAS, COLUMNS, FEATURES, LABELS, NAMES, SET_OF, SIDES, WHOLE, Reading, plain_name,
     role_of_array, side_in)
-from reid_ref.files.split import SAME_IMAGES, Named, only, rows_of_sides
+from reid_ref.files.split import ONE_SET, SAME_IMAGES, Named, only, rows_of_sides
 from reid_ref.files.stored_arrays import StoredArray
 from reid_ref.files.tables import BY_NAME
 from reid_ref.text.numbers import is_whole
@@ -268,7 +268,7 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
     guesses = _guesses(arrays, missing)
     lacks = ", ".join(missing) if not no_split else (
-        "num_query, how many of the images are queries (it may be a number), or is_query")
+        ONE_SET)
     elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
                  "folder"
                  if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}

@@ -16,6 +16,11 @@ Named = Mapping[str, list[StoredArray]]
 SAME_IMAGES = {"query": slice(None), "gallery": slice(None)}
 
 
+#: What says who asks in one set of images, for messages.
+ONE_SET = ("num_query, how many of the images are queries (it may be a number), or is_query; or "
+           "ignored=itself (--set ignored=itself) if every image asks all others")
+
+
 def only(named: Named, role: str) -> StoredArray:
     """Return the array of a role; an error if there are two."""
     arrays = named[role]
@@ -41,7 +46,8 @@ def rows_of_sides(named: Named, whole: Mapping[str, StoredArray],
     total = next(iter(lengths.values()))
     for where, n in lengths.items():
         check_length(n, total, where)
-    rows = _flagged(named, total) if "is_query" in named else _counted(named, total)
+    rows = (_flagged(named, total) if "is_query" in named else
+            _counted(named, total, same_images))
     if same_images and len({len(np.arange(total)[images]) for images in rows.values()}) != 1:
         return SAME_IMAGES
     return rows
@@ -61,7 +67,7 @@ def _flagged(named: Named, total: int) -> dict[str, Any]:
             "gallery": _slice(np.flatnonzero(is_query == 0))}
 
 
-def _counted(named: Named, total: int) -> dict[str, Any]:
+def _counted(named: Named, total: int, same_images: bool) -> dict[str, Any]:
     """Return the images of each side by the number of queries; nothing if it is not known."""
     if "num_query" in named:
         count = only(named, "num_query")
@@ -73,6 +79,10 @@ def _counted(named: Named, total: int) -> dict[str, Any]:
         if matrix is None:
             return {}
         n, where = matrix.shape[0] if matrix.shape else 0, matrix.where
+        if n == total and same_images:
+            return {}
+        if matrix.shape == (total, total):
+            raise InputError(where, ONE_SET, f"a matrix of all {total:,} images")
     if not 0 < n < total:
         raise InputError(where, f"a number of queries from 1 to {total - 1}, of {total} images", n)
     return {"query": slice(0, n), "gallery": slice(n, None)}

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reid_ref.analysis.doctor.labels import label_findings
 from reid_ref.arrays import BenchmarkWarning, ConventionWarning, InputError, UnreadWarning, warn
 from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
@@ -25,7 +26,7 @@ from reid_ref.console.confidence import Intervals
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import SEVERAL, Request
 from reid_ref.console.terminal import show
-from reid_ref.conventions import CONVENTIONS
+from reid_ref.conventions import CONVENTIONS, changed
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import whole_files
@@ -126,9 +127,10 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
     if request.convention is None and (hint := protocols.hint(data.query, data.gallery, own)):
         warn(hint, BenchmarkWarning)
     elif request.convention is None and (other := results.get(OTHER)):
-        warn(f"{unlike_market(data.query, data.gallery)}: mAP is {percent(own.mAP)} by the "
-             f"trapezoid of matlab and {percent(other.mAP)} by the step rule of {OTHER}; name the "
-             "one that you print", ConventionWarning)
+        why = unlike_market(data.query, data.gallery) or "the data has no cameras"
+        warn(f"{why}: mAP is {percent(own.mAP)} by the trapezoid of matlab and "
+             f"{percent(other.mAP)} by the step rule of {OTHER}; name the one that you print",
+             ConventionWarning)
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused - {"video" if request.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}", UnreadWarning)
@@ -190,14 +192,25 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given,
     """
     data = given.data
     conventions, left_out = common.that_apply(request, plan.how.conventions, data.query)
-    unlike = (request.convention is None and not request.choices
-              and unlike_market(data.query, data.gallery))
-    results = given.results(replace(plan.how, conventions=(
-        *conventions, *([CONVENTIONS[OTHER]] if unlike else []))))
-    findings = gates.examine(request, data, plan.how.conventions)
+    benchmark, of_data = recognise(data.query, data.gallery), (data.query, data.gallery)
+    by_default = request.convention is None and not request.choices
+    other = [CONVENTIONS[OTHER]] if by_default and unlike_market(*of_data) else []
+    implied = data.query.camera is None and request.convention is None and not any(
+        "ignored" in choice for choice in request.choices) and not (
+            benchmark and not benchmark.off and benchmark.fingerprint.counts.cameras)
+    if implied:
+        conventions = [changed(each, each.choices_without_cameras(data.gallery), "ignored")
+                       for each in conventions]
+        other = [CONVENTIONS[OTHER].replace(
+            **CONVENTIONS[OTHER].choices_without_cameras(data.gallery), name=OTHER)] * by_default
+    results = given.results(replace(plan.how, conventions=(*conventions, *other)))
+    findings = gates.examine(request, data, conventions)
+    if implied:
+        findings = [*findings, *(each for each in label_findings(*of_data)
+                                 if each.key == "doctor:no-cameras")]
     _warn_of(request, data, results)
     results = dict(list(results.items())[:len(conventions)])
-    return findings, results, recognise(data.query, data.gallery), left_out
+    return findings, results, benchmark, left_out
 
 
 class Shape(NamedTuple):

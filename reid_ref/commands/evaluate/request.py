@@ -78,9 +78,12 @@ def plan_of(request: EvaluateRequest) -> Plan:
         check_count(request.worst, "--worst")
     _check_written(request)
     intervals = confidence.interval_options(request, always=request.mean is not None)
+    read = gates.read_gates(request)
+    if read.baseline is not None and not (request.convention or request.choices or protocol):
+        conventions = [read.baseline.convention]
     lists = common.read_lists(request, conventions)
     return Plan(common.how(request, conventions, lists), left_out, intervals,
-                gates.read_gates(request), protocol)
+                read, protocol)
 
 
 def files_of_ranking(name: str | None) -> tuple[str, ...]:

@@ -187,7 +187,8 @@ def named(request: Request) -> list[str]:
     """Return the measures after --measure, all of which are known; none without it."""
     if request.measure is None:
         return []
-    return list(dict.fromkeys(measure(name.strip()).name for name in request.measure.split(",")))
+    return list(dict.fromkeys(measure(any_case(name.strip())).name
+                              for name in request.measure.split(",")))
 
 
 def measures(request: Request, default: tuple[int, ...] = RANKS) -> list[str]:

@@ -25,6 +25,7 @@ from reid_ref.files.layouts import (
 from reid_ref.files.lists import candidates_of_array, lists_of_array
 from reid_ref.files.roles import Fields, fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
+from reid_ref.files.tables import arrays_of
 from reid_ref.files.unread import warn_of_unread
 from reid_ref.labels import FURTHER, check_distances, check_feature_shapes
 
@@ -34,7 +35,7 @@ _SIDES = {"query_features": ("query",), "gallery_features": ("gallery",),
 
 
 def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None = None,
-                reading: Reading = Reading(), labels: Sequence[GivenLabels] = ()) -> ResultFile:
+                reading: Reading = Reading(), labels: Any = ()) -> ResultFile:
     """Read features, distances or ranked lists with their labels from one file, or from several.
 
     Parameters
@@ -52,8 +53,9 @@ def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None 
     reading : Reading, optional
         What a protocol adds to the names, such as text for queries:
         ``reid_ref.protocols.find_protocol("cuhk-pedes").reading``.
-    labels : sequence of GivenLabels, optional
-        Labels for files of features or distances alone: what `reid_ref.datasets.read_folder`
+    labels : pandas.DataFrame, or sequence of GivenLabels, optional
+        Labels for files of features or distances alone: columns as a table has them (identity,
+        split, path, camera), one row per image; or what `reid_ref.datasets.read_folder`
         returns. Names of the images in the file give the order; else the number of rows does, as
         the usual loaders have it, which `layout` of the result tells.
 
@@ -89,6 +91,12 @@ def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None 
     try:
         for path in listed:
             files[path] = _contents(path, len(listed) == 1, named)
+        if hasattr(labels, "columns"):
+            cells = [labels[name].astype(object).where(labels[name].notna(), "").astype(str)
+                     for name in labels.columns]
+            rows = [list(map(str, labels.columns)), *map(list, zip(*cells))]
+            files[Path("labels")] = Contents(arrays_of(Path("labels"), rows), TABLE)
+            labels = ()
         if all(contents.format == NPY for contents in files.values()):
             together = Contents({key: value for contents in files.values()
                                  for key, value in contents.values.items()}, ".npy files")

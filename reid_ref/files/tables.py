@@ -179,7 +179,7 @@ def _sorted(entries: Sequence[tuple[str, str, str]],
 LISTS = (
     ListForm("a row for each query and image", "DrivenData, where's whale-do (query_id, "
              "database_image_id, score)", lambda head: None not in _places(head), _long),
-    ListForm("a run of TREC", "usnistgov/trec_eval, get_trec_results.c", lambda head: len(
+    ListForm("a run of TREC", "trec_eval", lambda head: len(
         head) == 6 and head[1].upper() in ("Q0", "0") and are_numbers(head[3:5]),
         lambda rows: _sorted([(row[0], row[2], row[4]) for row in rows], True)),
     ListForm("a row for each query", "GREW (videoId, rank1, ...); Kaggle, humpback whales (Image, "

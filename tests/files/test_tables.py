@@ -201,3 +201,16 @@ def test_one_set_of_others(capsys):
     assert cli.main(["evaluate", path, "--set", "ignored=itself,ap=step"]) == 0
     out = capsys.readouterr().out
     assert "94.15" in out and "97.78" in out
+
+
+def test_a_frame_of_labels(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    np.save(tmp_path / "features.npy", FEATURES)
+    split = ["query"] * QUERIES + ["gallery"] * (N - QUERIES)
+    frame = pandas.read_csv(table(tmp_path / "metadata.csv", split))
+    data = reid_ref.read(tmp_path / "features.npy", labels=frame)
+    want = expected(np.arange(N) < QUERIES, np.arange(N) >= QUERIES)
+    assert evaluated(data).fingerprints == want.fingerprints and evaluated(data).mAP == want.mAP
+    frame.loc[3, "identity"] = None
+    refused("labels: identity", "an empty text at index 3", reid_ref.read,
+            tmp_path / "features.npy", labels=frame)

@@ -14,7 +14,7 @@ from reid_ref.arrays import (
     InputError, Integers, as_array, as_integers, as_labels, as_names, check_count,
     check_finite_rows, check_length, check_numeric_matrix, check_same_length, read_only,
     stored_or_array)
-from reid_ref.arrays.value import Value
+from reid_ref.arrays.value import Value, shortened
 
 JUNK = -1
 DISTRACTOR = 0
@@ -100,7 +100,7 @@ class Labels(Value):
             column: value[images] for column, value in self.columns().items()})
 
     def __repr__(self) -> str:
-        columns = (f"{column}={value!r}" for column, value in self.columns().items())
+        columns = (f"{column}={shortened(value)}" for column, value in self.columns().items())
         return f"Labels({', '.join(columns)})"
 
     def texts(self, column: str) -> npt.NDArray[Any]:

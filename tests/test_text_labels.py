@@ -129,3 +129,20 @@ def test_names_of_a_real_form(capsys):
     assert cli.main(["evaluate", file, "--set", "ap=step"]) == 0
     out = capsys.readouterr().out
     assert "98.14" in out and "Rank-1       100.00" in out and "distractor" not in out
+
+
+# ---------------------------------------------------------------- what a line of Python shows
+
+def test_what_prints_itself_is_short(market):
+    """A result had 6,644 characters."""
+    result = market.evaluate()
+    assert repr(result) == ("Result(mAP=0.4016, rank1=0.4583, mINP=0.2163, queries=48/48, "
+                            "convention='matlab')")
+    assert result == reid_ref.evaluate(market.query_features, market.gallery_features,
+                                       market.query, market.gallery)
+    assert result["Rank-1"] == result["rank1"] == result.rank(1) and result["map"] == result.mAP
+    both = market.evaluate(["matlab", "torchreid"], normalize=True)
+    compared = reid_ref.compare(both["matlab"], result.__copy__(), names=["one", "other"])
+    for shown in (market.query, market, result.per_query, result.ranks, compared):
+        assert len(repr(shown)) < 1300 and "\n" not in repr(shown), shown
+    assert "int64 (48,)" in repr(market.query)

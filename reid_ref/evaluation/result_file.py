@@ -6,6 +6,9 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.arrays.value import Value
+from reid_ref.conventions import find_conventions
+from reid_ref.evaluation.engine import as_requested, results_of
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, Lists
 from reid_ref.labels import Candidates, Labels, numbered
 from reid_ref.ranking.ranked_lists import RankedLists
@@ -75,6 +78,21 @@ class ResultFile(Value):
         if self.distances is not None:
             return Distances(self.distances, candidates=self.candidates)
         return Features(self.query_features, self.gallery_features, self.candidates)
+
+    def evaluate(self, convention: Any = "matlab", **options: Any) -> Any:
+        """Evaluate it: a Result, or a dict of these for several conventions.
+
+        Other parameters: see `reid_ref.evaluate`.
+
+        Examples
+        --------
+        >>> data = ResultFile("arrays", Labels(["Eve"]), Labels(["Dan", "Eve"]),
+        ...                   distances=[[.1, .2]])
+        >>> data.evaluate("simpleir")
+        Result(mAP=0.5000, rank1=0.0000, mINP=0.5000, queries=1/1, convention='simpleir')
+        """
+        how = How(tuple(find_conventions(convention)), **options)
+        return as_requested(results_of(self.input, self.query, self.gallery, how), convention)
 
     def features(self, argument: str, expected: str = "features",
                  remedy: str = "") -> tuple[Any, Any]:

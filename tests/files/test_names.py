@@ -297,8 +297,8 @@ REFUSED = {
     "flags of three kinds": ({"r.npz": {**SPLIT, "is_query": [0, 1, 2, 0, 0, 0, 0, 0]}},
                              "is_query: .*1 for each query and 0 for each gallery image"),
     "words of three kinds": (
-        {"r.npz": {**SPLIT, "is_query": ["query"] * 3 + ["gallery"] * 4 + ["train"]}},
-        "is_query: .*query and gallery in words"),
+        {"r.npz": {**SPLIT, "is_query": ["query"] * 3 + ["gallery"] * 4 + ["val"]}},
+        "is_query: .*query and gallery, or test and one other word, .*'val'"),
     "names for half the images": ({"r.npz": {**HALF, "q_paths": Q_PATHS, "g_paths": G_PATHS[:3]}},
                                   "r.npz: g_paths: .*3 names"),
     "names that say nothing": (

@@ -17,7 +17,7 @@ from reid_ref.commands.evaluate.compute import (
     Details, Evaluations, Method, PairMatrices, at_rows, evaluated, group_rows, intervals_of,
     pair_matrices, rows_of, worst_rows)
 from reid_ref.commands.evaluate.request import (
-    MEANS, EvaluateRequest, Plan, files_of_ranking, plan_of)
+    MEANS, PAIRS, EvaluateRequest, Plan, files_of_ranking, plan_of)
 from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols
@@ -177,8 +177,8 @@ def _evaluated(request: EvaluateRequest, plan: Plan, several: bool, given: Given
 
 def _check_data(request: EvaluateRequest, given: Given) -> None:
     """Refuse what a saved result, parts of a protocol or ranked lists are not enough for."""
-    if "camera-pair" in (request.by or ()):
-        given.data_for("--by camera-pair")
+    for by in PAIRS.keys() & {*(request.by or ())}:
+        given.data_for(f"--by {by}")
     if files_of_ranking(request.save):
         given.data_for("--save", KEPT)
 
@@ -279,13 +279,13 @@ def _details(request: EvaluateRequest, given: Given, result: Result, how: How) -
     return Details(
         at=None if request.at is None else at_rows(result, request.at), worst=worst,
         by=None if request.by is None else {
-            by: _pairs(given.data, how) if by == "camera-pair" else
+            by: _pairs(given.data, how, PAIRS[by]) if by in PAIRS else
             group_rows(result, by, measures) for by in dict.fromkeys(request.by)})
 
 
-def _pairs(data: ResultFile, how: How) -> PairMatrices:
+def _pairs(data: ResultFile, how: How, rule: str) -> PairMatrices:
     """Return the numbers of pairs of cameras, by the distances of the result."""
-    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, "plain",
+    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, rule,
                                          replace(how, lists=None)))
 
 

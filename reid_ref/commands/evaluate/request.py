@@ -21,6 +21,9 @@ MEANS: Mapping[str, Callable[..., dict[str, Runs]]] = {"runs": runs_of, "splits"
 #: The formats that have room for details.
 _DETAILED = {"format": ("table", "json")}
 
+#: Values of --by that are pairs of cameras, and their rules.
+PAIRS = {"camera-pair": "plain", "view-pair": "views"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateRequest(gates.GateRequest):
@@ -48,10 +51,10 @@ class EvaluateRequest(gates.GateRequest):
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
         "--by", **OF_ONE, only=_DETAILED, action="append",
-        choices=("identity", "camera", "camera-pair"),
+        choices=("identity", "camera", *PAIRS),
         help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
              "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
-             "the gallery; may be given again")
+             "the gallery, with the images of that camera alone in view-pair; may be given again")
 
 
 class Plan(NamedTuple):

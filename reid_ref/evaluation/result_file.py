@@ -82,7 +82,11 @@ class ResultFile(Value):
     def evaluate(self, convention: Any = "matlab", **options: Any) -> Any:
         """Evaluate it: a Result, or a dict of these for several conventions.
 
-        Other parameters: see `reid_ref.evaluate`.
+        Parameters
+        ----------
+        convention : str or Convention, or several of them
+        **options
+            The other keywords of `reid_ref.evaluate`.
 
         Examples
         --------

@@ -92,7 +92,7 @@ def _in_words(array: StoredArray, total: int) -> dict[str, Any]:
     """Return the images of each side by a word for each image.
 
     Queries ask, or else what is held out; the gallery answers, or else the one other word. Images
-    for training beside a gallery are of neither side.
+    without a word are of neither side, nor are those for training beside a gallery.
     """
     words, place = np.unique(array.names(), return_inverse=True)
     check_length(len(place), total, array.where)
@@ -100,7 +100,7 @@ def _in_words(array: StoredArray, total: int) -> dict[str, Any]:
     known = {"1": True, "true": True, "0": False, "false": False, **IS_QUERY}
     asks = {word for word in plain if known.get(word)} or plain.keys() & HELD_OUT
     answers = {word for word in plain if known.get(word) is False and word not in HELD_OUT}
-    others = plain.keys() - asks - answers
+    others = plain.keys() - asks - answers - {""}
     if not answers and len(others) == 1:
         answers, others = others, set()
     if not asks or not answers or others - TRAINING:

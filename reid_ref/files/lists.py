@@ -239,7 +239,7 @@ def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFi
     """Read ranked lists of identities, of queries whose true ones are known.
 
     The gallery has one image of each identity; where a list has one again, the place counts, but
-    not as another match. So Rank-k, and MRR to the end of the lists, are what is defined.
+    not as another match. So Rank-k and MRR@k are what is defined.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFi
                                 for k, word in enumerate(words)], dtype=np.int64))
     gallery = Labels([*known, *["(again)"] * again])
     return ResultFile(
-        "ranked lists of identities, without a gallery: Rank-k and MRR are what is defined",
+        "ranked lists of identities, without a gallery: Rank-k and MRR@k are what is defined",
         Labels(query.texts("identity").astype(np.str_), name=query.name), gallery,
         ranked=RankedLists(ranked, partial(_named, f"{path}: the list of", names)))
 

@@ -47,7 +47,8 @@ def evaluated(data, convention=STEP):
 
 @pytest.mark.parametrize(("words", "asking"), [
     (("test", "train"), {"test"}), (("query", "database"), {"query"}),
-    (("probe", "gallery"), {"probe"}), (("query", "test"), {"query"}), (("test", "train", ""), {"test"}),
+    (("probe", "gallery"), {"probe"}), (("query", "test"), {"query"}),
+    (("test", "train", ""), {"test"}),
     (("val", "test", "reference"), {"val", "test"}), (("Query", "Gallery", "train"), {"Query"}),
     (("1", "0"), {"1"}), (("True", "False"), {"True"})])
 def test_words_of_a_split(tmp_path, words, asking):

@@ -148,6 +148,7 @@ def saved(found):
     parts = {name: {column: found.of(typing.get_type_hints(cls)[column]) for column in columns}
              for name, cls, columns in (("queries", PerQuery, QUERIES),
                                         ("ranks", GoodRanks, OF_RANKS))}
+    parts["queries"] |= dict.fromkeys(("identity", "camera"), found.of(list[int | str]))
     return _closed("The file of reid-ref evaluate FILE --save OUT.json and Result.save.", {
         **_every(found), "convention": found.of(Convention), "labels": found.of(Fingerprints),
         "counts": _closed("", {**found.object(Counts)["properties"],

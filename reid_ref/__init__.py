@@ -1,8 +1,9 @@
 """reid-ref: the reference evaluator of person re-identification.
 
-Distance: smaller is nearer. Identity 0 is a distractor, -1 is junk. Importing this package
-starts nothing and loads nothing, not even numpy: public names, and the modules that a user may
-name (`reid_ref.matlab`, `reid_ref.datasets` ...), load on first use. All are in `__init__.pyi`.
+``reid_ref.read(FILE).evaluate()`` gives mAP, Rank-k and mINP of a result file; ``evaluate`` and
+`Labels` take arrays. Distance: smaller is nearer. Importing this package starts nothing and loads
+nothing, not even numpy: public names, and the modules that a user may name (`reid_ref.matlab`,
+`reid_ref.datasets` ...), load on first use. All are in `__init__.pyi`.
 """
 #: Module and name there of each name here, and the names of modules: empty until one is used.
 _SOURCES: dict[str, tuple[str, str]] = {}

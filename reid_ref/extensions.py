@@ -6,6 +6,7 @@ its files mean, stay as they are.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -15,8 +16,8 @@ Record = TypeVar("Record")
 
 
 def canonical(name: str) -> str:
-    """Return a name as lookups compare it: any case, with - or _."""
-    return name.lower().replace("_", "-")
+    """Return a name as lookups compare it: in any case, without -, _ and blanks."""
+    return re.sub(r"[-_\s]", "", name.lower())
 
 
 def declared_names(kind: str) -> list[str]:

@@ -1,25 +1,29 @@
 """Labels of images (identity, camera and more), index lists, and checks of what must fit them."""
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_array, as_integers, as_names, check_count, check_finite_rows,
-    check_length, check_numeric_matrix, check_same_length, read_only, stored_or_array)
-from reid_ref.arrays.value import Value
+    InputError, Integers, as_array, as_integers, as_labels, as_names, check_count,
+    check_finite_rows, check_length, check_numeric_matrix, check_same_length, read_only,
+    stored_or_array)
+from reid_ref.arrays.value import Value, shortened
 
 JUNK = -1
 DISTRACTOR = 0
 
 
-#: What is known of images besides identity and camera: whole numbers, but for the name.
+#: What is known of images besides identity and camera.
 FURTHER = ("clothes", "view", "video", "frame", "name")
+#: Of labels that are text, those that are numbers if all are.
+WHOLE = re.compile("-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,21 +33,26 @@ class Labels(Value):
     Parameters
     ----------
     identity : array_like, shape (n,), (n, 1) or (1, n)
-        Identity of each image: any integer dtype, or floats that are whole numbers.
-        0 is a distractor, -1 is junk (Market-1501).
+        Identity of each image: numbers, of any integer dtype or floats that are whole, or text.
+        As numbers, -1 is junk and 0 a distractor where no query has it (Market-1501). Text that
+        is a whole number in every row of both sides ("0002") is that number; any other text is
+        names, of which none is junk or a distractor.
     camera : array_like, same length, optional
-        Camera of each image; None if unknown, on both sides. What looks at cameras is refused
-        then, as most conventions are.
+        Camera of each image, numbers or text; None if unknown, on both sides. What looks at
+        cameras is refused then, as most conventions are.
     clothes, view, video, frame : array_like, same length, optional
-        Whole numbers; None if unknown. Only conventions that ignore images by them
+        Numbers or text; None if unknown. Only conventions that ignore images by them
         look at them, as some protocols do.
     name : array_like of str, same length, optional
         What each image is called: in ranked lists of names, and wherever images are shown.
+    words : mapping of str to array of str, optional
+        By column, the texts that its numbers stand for, from 1. `numbered` makes them: until it
+        has seen both sides, a column of text is held as it is.
 
     Raises
     ------
     InputError
-        Not whole numbers, not text, or of different length.
+        Neither whole numbers nor text, or of different length.
 
     Examples
     --------
@@ -64,16 +73,18 @@ class Labels(Value):
     video: Integers | None = field(default=None, kw_only=True)
     frame: Integers | None = field(default=None, kw_only=True)
     name: npt.NDArray[np.str_] | None = field(default=None, kw_only=True)
+    words: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict, kw_only=True)
 
     if TYPE_CHECKING:  # what it takes, which is more than what it holds
         def __init__(self, identity: npt.ArrayLike, camera: npt.ArrayLike | None = None, *,
                      clothes: npt.ArrayLike | None = None, view: npt.ArrayLike | None = None,
                      video: npt.ArrayLike | None = None, frame: npt.ArrayLike | None = None,
-                     name: npt.ArrayLike | None = None) -> None: ...
+                     name: npt.ArrayLike | None = None,
+                     words: Any = ...) -> None: ...
 
     def __post_init__(self) -> None:
         for column, value in self.columns().items():
-            checked = as_names if column == "name" else as_integers
+            checked = as_names if column == "name" else as_labels
             object.__setattr__(self, column, read_only(checked(value, column)))
         if self.camera is not None:
             check_same_length(len(self.identity), len(self.camera))
@@ -85,15 +96,39 @@ class Labels(Value):
 
     def __getitem__(self, images: slice | npt.NDArray[Any]) -> Labels:
         """Return the labels of some images: a slice, a mask or an array of indices."""
-        return Labels(**{column: value[images] for column, value in self.columns().items()})
+        return replace(self, **{
+            column: value[images] for column, value in self.columns().items()})
 
     def __repr__(self) -> str:
-        columns = (f"{column}={value!r}" for column, value in self.columns().items())
+        columns = (f"{column}={shortened(value)}" for column, value in self.columns().items())
         return f"Labels({', '.join(columns)})"
 
-    def camera_of(self, image: int) -> int | None:
-        """Return the camera of one image, or None."""
-        return None if self.camera is None else int(self.camera[image])
+    def texts(self, column: str) -> npt.NDArray[Any]:
+        """Return a column as it was given: text, or numbers.
+
+        Examples
+        --------
+        >>> query, gallery = numbered(Labels(["Eve"]), Labels(["Eve", "Dan"]))
+        >>> gallery.identity, gallery.texts("identity")
+        (array([1, 2]), array(['Eve', 'Dan'], dtype='<U3'))
+        """
+        values: npt.NDArray[Any] = getattr(self, column)
+        return self.words[column][values - 1] if column in self.words else values
+
+    def identity_of(self, image: int) -> int | str:
+        """Return the identity of one image, as it was given."""
+        return self._shown("identity", image)
+
+    def camera_of(self, image: int) -> int | str | None:
+        """Return the camera of one image, as it was given, or None."""
+        return None if self.camera is None else self._shown("camera", image)
+
+    def _shown(self, column: str, image: int) -> int | str:
+        value = getattr(self, column)[image]
+        if column in self.words:
+            value = self.words[column][value - 1]
+        shown: int | str = value.item()
+        return shown
 
     def names(self) -> list[str] | None:
         """Return the names as a list, or None."""
@@ -126,11 +161,66 @@ def cameras_of(labels: Labels, needs: str, remedy: str = "") -> Integers:
     return labels.camera
 
 
-def fingerprint(column: Integers | None) -> str:
-    """Return eight hexadecimal digits that identify numbers in this order; nothing of none."""
+def numbered(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
+    """Return labels whose text is numbers: one number for a text, on both sides.
+
+    Texts are numbered from 1 in their order, those of the queries first, so that their numbers do
+    not depend on the gallery. Where every text of a column is a whole number, it is that number.
+
+    Raises
+    ------
+    InputError
+        A column is names on one side, and numbers on the other.
+
+    Examples
+    --------
+    >>> [side.identity.tolist() for side in numbered(Labels(["b", "c"]), Labels(["a", "c"]))]
+    [[1, 2], [3, 2]]
+    >>> [side.identity.tolist() for side in numbered(Labels(["0002"]), Labels(["-1", "0002"]))]
+    [[2], [-1, 2]]
+    """
+    changed: list[dict[str, Any]] = [{}, {}]
+    words = {column: texts for column, texts in query.words.items()
+             if texts is gallery.words.get(column)}
+    for column in query.columns().keys() & gallery.columns().keys() - {"name", *words}:
+        values = [side.texts(column) for side in (query, gallery)]
+        kinds = [side.dtype.kind for side in values]
+        if "U" not in kinds:
+            continue
+        named = [place for place, kind, side in zip(("query", "gallery"), kinds, values)
+                 if kind == "U" and not all(map(WHOLE.fullmatch, set(side.tolist())))]
+        if named and len(set(kinds)) > 1:
+            raise InputError(column, "names on both sides, or numbers on both",
+                             f"names on the side of the {named[0]} alone")
+        if named:
+            words[column] = _vocabulary(values)
+        number = {text: k for k, text in enumerate(words.get(column, np.zeros(0)).tolist(), 1)}
+        for new, side in zip(changed, values):
+            new[column] = np.array([number.get(text) or int(text) for text in side.tolist()],
+                                   dtype=np.int64)
+    if not changed[0]:
+        return query, gallery
+    query, gallery = (replace(side, **new, words=words)
+                      for side, new in zip((query, gallery), changed))
+    return query, gallery
+
+
+def _vocabulary(sides: Iterable[npt.NDArray[np.str_]]) -> npt.NDArray[np.str_]:
+    """Return the texts of some columns, each once: the first column's in order, then others'."""
+    known: dict[str, None] = {}
+    for side in sides:
+        known |= dict.fromkeys(sorted(set(side.tolist()) - known.keys()))
+    return read_only(np.array(list(known)))
+
+
+def fingerprint(column: npt.NDArray[Any] | None) -> str:
+    """Return eight hexadecimal digits that identify numbers, or texts, in this order; else "".
+    """
     if column is None or not len(column):
         return ""
-    return f"{zlib.crc32(column.astype('<i8').tobytes()):08x}"
+    content = ("\n".join(column.tolist()).encode() if column.dtype.kind == "U" else
+               column.astype("<i8").tobytes())
+    return f"{zlib.crc32(content):08x}"
 
 
 def cells(labels: Labels, *columns: str) -> dict[tuple[int, ...], Integers]:
@@ -317,7 +407,7 @@ def named_by_row(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
             "query, gallery", "one set on both sides, or the name of each image, since a query "
             "itself is ignored", "labels that differ, without names", "give Labels(..., name=...),"
             " or query_paths and gallery_paths in the file")
-    named = Labels(**{**query.columns(), "name": np.arange(len(query)).astype(np.str_)})
+    named = replace(query, name=np.arange(len(query)).astype(np.str_))
     return named, named
 
 
@@ -366,8 +456,10 @@ def is_single_shot(gallery: Labels) -> bool:
     return bool(real.any()) and len(np.unique(pairs, axis=1).T) == np.count_nonzero(real)
 
 
-def check_labels(query: Labels, gallery: Labels) -> None:
-    """Check that query and gallery are `Labels`, not empty, and both have cameras or neither."""
+def check_labels(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
+    """Return query and gallery, `numbered`; check that they are `Labels`, not empty, and both have
+    cameras or neither.
+    """
     for name, labels in (("query", query), ("gallery", gallery)):
         if not (hasattr(labels, "identity") and hasattr(labels, "camera")):
             raise InputError(
@@ -379,6 +471,8 @@ def check_labels(query: Labels, gallery: Labels) -> None:
         side, other = ("query", "gallery") if gallery.camera is None else ("gallery", "query")
         raise InputError(other, "cameras on both sides, or on neither",
                          f"none, where the {side} has them", "give both, or leave both out")
+    both = isinstance(query, Labels) and isinstance(gallery, Labels)  # not yet read: a file's
+    return numbered(query, gallery) if both else (query, gallery)
 
 
 def check_features(

@@ -208,9 +208,19 @@ MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for reco
         _TREC + "m_Rprec.c", lambda ranks, convention, k: metrics.r_precision(ranks),
         places="R", expected=lambda reciprocal, match, k: match[:, 0]),
     Measure(
+        "mAP@R", "precision at each good image among the first R, added up, over R",
+        "Musgrave et al., A Metric Learning Reality Check, ECCV 2020; pytorch-metric-learning "
+        "2.9.0, AccuracyCalculator",
+        lambda ranks, convention, k: metrics.average_precision_at_r(ranks), places="R",
+        expected=lambda reciprocal, match, k: match[:, 0]),
+    Measure(
         "MRR", "1 / rank of the first good image", _TREC + "m_recip_rank.c",
         lambda ranks, convention, k: metrics.reciprocal_rank(ranks),
         places="the first good image", expected=lambda reciprocal, match, k: reciprocal),
+    Measure(
+        "MRR@k", "1 / rank of the first good image, 0 if that is beyond k",
+        "Bajaj et al., MS MARCO, 2016",
+        lambda ranks, convention, k: metrics.reciprocal_rank(truncate(ranks, k)), places="k"),
     Measure(
         "nDCG@k", "discounted gain of the first k images, each good one 1, over the largest "
         "possible", _TREC + "m_ndcg_cut.c; Jarvelin and Kekalainen, Cumulated gain-based "

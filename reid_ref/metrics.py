@@ -452,6 +452,26 @@ def r_precision(ranks: GoodRanks) -> Doubles:
     return share
 
 
+def average_precision_at_r(ranks: GoodRanks) -> Doubles:
+    """Precision at each good image among the first R kept ones, added up, over R, the number of
+    good images that exist; NaN of none.
+
+    Examples
+    --------
+    Good images at ranks 1, 3 and 5, of which two are among the first three: (1 + 2/3) / 3.
+
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> average_precision_at_r(from_lists([[1, 3, 5], [2, 3]])).round(4)
+    array([0.5556, 0.25  ])
+    """
+    inside = ranks.rank <= np.repeat(ranks.n_good, ranks.found)
+    sums = np.bincount(ranks.query[inside], (ranks.nth / ranks.rank)[inside],
+                       minlength=len(ranks.found))
+    share = np.full(len(ranks.found), np.nan)
+    np.divide(sums, ranks.n_good, out=share, where=ranks.n_good > 0)
+    return share
+
+
 def reciprocal_rank(ranks: GoodRanks) -> Doubles:
     """1 / rank of each query's first good image, 0 if it has no rank; NaN of none.
 

@@ -14,6 +14,10 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 SOURCES = {
     "goldens/market1501_full.mat": "evaluation.m of zhunzhong07/person-re-ranking (278f2c7) in "
                                    "Octave, on the labels of Market-1501 and made features",
+    **dict.fromkeys((f"cases/{name}" for name in (
+        "text_identities.npz", "one_set.npz", "gait_cl.npz", "identity_lists.csv",
+        "identity_lists_truth.csv", "long_list.csv", "long_list_query.csv",
+        "long_list_gallery.csv", "labelled_distances.csv")), "made for this project"),
     "goldens/protocols": "recorded answers of the benchmarks' own codes, which each file names",
     "published/published.csv": "the figures collected for reid_ref/datasets/published.csv",
     "real/cityflow": "Paulamde/VPULab-CityFlow-ReID-Evaluation-Framework (1941f9b) and "

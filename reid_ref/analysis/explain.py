@@ -196,7 +196,7 @@ def _that_apply(data: ResultFile, *conventions: Convention) -> Iterable[Conventi
 def as_variation(target: str | Convention | Variation) -> Variation | None:
     """Return the variation that a name is, or the record; None of a convention."""
     if isinstance(target, str):
-        known = {*VARIATIONS, *map(canonical, declared_names("variation"))}
+        known = {*map(canonical, [*VARIATIONS, *declared_names("variation")])}
         return find_variation(target) if canonical(target) in known else None
     return target if isinstance(target, Variation) else None
 

@@ -4,8 +4,8 @@ A message names the argument and gives what was expected, what came, and the rem
 once, when a public function is entered; inner functions do not check again.
 """
 from reid_ref.arrays.convert import (
-    Array, Doubles, Integers, Mask, as_array, as_integers, as_names, as_vector, blocks_of,
-    check_distinct, check_finite_rows, check_numeric_matrix, check_real_distances, is_stored,
+    Array, Doubles, Integers, Mask, as_array, as_integers, as_labels, as_names, as_vector,
+    blocks_of, check_distinct, check_finite_rows, check_numeric_matrix, check_real_distances, is_stored,
     read_only, refuse_where, stored_or_array)
 from reid_ref.arrays.errors import (
     InputError, check_choice, check_count, check_length, check_name, check_same_length, errors_at)
@@ -24,8 +24,8 @@ __all__ = [
     "Doubles", "FindingWarning", "InputError", "InputWarning", "Integers", "IntervalWarning",
     "JunkWarning", "LabelWarning", "Mask", "NaNWarning", "NormWarning", "PackageError",
     "PackageWarning", "RankedListWarning", "SavedWarning", "UnmatchedWarning", "UnreadWarning",
-    "Value", "as_array", "as_integers", "as_names", "as_vector", "blocks_of", "bytes_for",
-    "bytes_of", "check_choice", "check_count", "check_distinct", "check_finite_rows",
+    "Value", "as_array", "as_integers", "as_labels", "as_names", "as_vector", "blocks_of",
+    "bytes_for", "bytes_of", "check_choice", "check_count", "check_distinct", "check_finite_rows",
     "check_length", "check_name", "check_numeric_matrix", "check_real_distances",
     "check_same_length", "each_warning_once", "errors_at", "ignored", "is_stored",
     "optional_module", "read_only", "read_rows", "refuse_where", "stored_or_array", "warn",

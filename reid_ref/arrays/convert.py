@@ -128,8 +128,7 @@ def as_integers(value: Any, name: str) -> Integers:
         raise InputError(name, "whole numbers", "true or false", "give 1 and 0 if these are "
                          "meant, e.g. .astype(int)")
     if dtype.kind not in "fiu":
-        raise InputError(name, "whole numbers", f"dtype {dtype}", "map names to integers first, "
-                         "e.g. numpy.unique(names, return_inverse=True)[1]")
+        raise InputError(name, "whole numbers", f"dtype {dtype}")
     too_large = array > np.iinfo(np.int64).max if dtype.kind == "u" else np.zeros(0, bool)
     if dtype.kind == "f":
         # From 2^53 (float32: 2^24, float16: 2^11) some integers are missing.
@@ -141,8 +140,8 @@ def as_integers(value: Any, name: str) -> Integers:
                      f"whole numbers below 2^{digits} in {dtype}",
                      "beyond it different labels become one: save them as int64")
         refuse_where(not_whole, array, name, "whole numbers", "labels and cameras are integers")
-    refuse_where(too_large, array, name, "numbers that fit a 64-bit integer", "renumber the "
-                 "identities, e.g. with numpy.unique(..., return_inverse=True)[1]")
+    refuse_where(too_large, array, name, "numbers that fit a 64-bit integer",
+                 "give them as text: .astype(str)")
     return array.astype(np.int64)
 
 
@@ -153,6 +152,25 @@ def refuse_where(wrong: npt.NDArray[np.bool_], array: npt.NDArray[Any], name: st
         whole = abs(array[k]) < 2.0**63 and array[k] == np.trunc(array[k])
         got = int(array[k]) if whole else array[k]
         raise InputError(name, expected, f"{got!s} at index {k}", remedy)
+
+
+def as_labels(value: Any, name: str) -> npt.NDArray[Any]:
+    """Return `value` as a 1-D array: of text, if it has some, as `as_names`, else `as_integers`.
+
+    Examples
+    --------
+    >>> as_labels(["Dan", "Eve"], "identity"), as_labels([7.0, 8.0], "identity")
+    (array(['Dan', 'Eve'], dtype='<U3'), array([7, 8]))
+    """
+    array = as_vector(value, name)
+    texts = array.dtype.kind in "UT" or array.dtype.kind == "O" and any(
+        isinstance(entry, str) for entry in array)
+    if not array.size or not texts:
+        return as_integers(value if array.size else [], name)
+    names = as_names(array, name)
+    for k in np.flatnonzero(names == "")[:1]:
+        raise InputError(name, "a label of each image", f"an empty text at index {k}")
+    return names
 
 
 def as_names(value: Any, name: str) -> npt.NDArray[np.str_]:

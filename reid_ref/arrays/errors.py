@@ -62,15 +62,17 @@ def errors_at(place: object) -> Iterator[None]:
 
 
 def check_choice(value: str, name: str, choices: Iterable[str], meant: str | None = None) -> None:
-    """Refuse an unknown name; the message lists all, and asks for `meant` or the most similar."""
+    """Refuse an unknown name; the message asks for `meant` or the most similar, and lists all."""
     names = list(choices)
     listed = ("; " if any("," in name for name in names) else ", ").join(names)
     if not isinstance(value, (str, int, float, type(None))):
         raise InputError(name, f"one of {listed}", type(value).__name__)
     if value not in names:
         near = [meant] if meant else difflib.get_close_matches(str(value), names, n=1)
-        question = f". Did you mean {near[0]!r}?" if near else ""
-        raise InputError(name, got=f"unknown {value!r}", remedy=f"known: {listed}{question}")
+        if near:
+            raise InputError(name, got=f"unknown {value!r}. Did you mean {near[0]!r}? Known: "
+                             f"{listed}")
+        raise InputError(name, got=f"unknown {value!r}", remedy=f"known: {listed}")
 
 
 def check_name(value: Any) -> None:

@@ -19,6 +19,7 @@ from reid_ref.arrays.stored import is_lazy, read_rows
 
 Self = TypeVar("Self", bound="Value")
 
+_SHOWN = 12         # entries of the longest array that is printed
 _BLOCK = 2**24     # bytes of rows that are compared at a time if they are in a file
 
 
@@ -30,6 +31,14 @@ class Value:
     what was pickled, are read-only. A copy shares arrays that are in a file; a pickle holds their
     numbers.
     """
+
+    def __init_subclass__(cls) -> None:
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # not that of dataclasses
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={shortened(getattr(self, name))}"
+                 for name, each in vars(type(self))["__dataclass_fields__"].items() if each.repr)
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -52,6 +61,22 @@ class Value:
     def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
         return _made(self, {name: _view(value) if is_lazy(value) else copy.deepcopy(value, memo)
                             for name, value in vars(self).items()})
+
+
+def shortened(value: Any) -> str:
+    """Return what a value prints as on one line: of a long array its dtype and shape.
+
+    Examples
+    --------
+    >>> shortened({"ap": np.zeros(2), "rank": np.zeros((900, 3), np.int64)})
+    "{'ap': array([0., 0.]), 'rank': int64 (900, 3)}"
+    """
+    if _is_array(value):
+        short = not is_lazy(value) and value.size <= _SHOWN and value.ndim == 1
+        return repr(value) if short else f"{value.dtype} {tuple(value.shape)}"
+    if type(value) is dict:
+        return f"{{{', '.join(f'{key!r}: {shortened(entry)}' for key, entry in value.items())}}}"
+    return repr(value)
 
 
 def same(value: Any, other: Any) -> bool:

@@ -262,7 +262,8 @@ def add(command: argparse.ArgumentParser) -> None:
     of one method. rank-lists: queries and their
     nearest images. FILE is any that reid-ref evaluate reads. The same files give the same bytes.
     """
-    command.add_argument("figure", choices=FIGURES, metavar="|".join(FIGURES), help="what to draw")
+    command.add_argument("figure", type=str.lower, choices=FIGURES, metavar="|".join(FIGURES),
+                         help="what to draw")
     common.add_files(command)
     PlotRequest.add(command, "--output", "--width")
     title = command.add_mutually_exclusive_group()

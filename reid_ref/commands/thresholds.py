@@ -59,10 +59,14 @@ def as_text(found: Thresholds, given: Iterable[tuple[str, str]]) -> str:
         "impostor: a query and every other kept image, distractors included") + row(
         "ignored", "; ".join(IGNORED[rule].words for rule in ignored) or "nothing")
     points = {_in_percent(name): point for name, point in points_of(found).items()}
-    heads = ["accepted up to", "threshold", "TAR, %", "FAR, %", "genuine", "impostor"]
+    # Of unit features, the squared distance is 2 - 2 cos.
+    cosine = found.signature.get("metric"), found.signature.get("normalize")
+    by_cosine = ["cosine"] if cosine == ("euclidean", "yes") else []
+    heads = ["accepted up to", "threshold", *by_cosine, "TAR, %", "FAR, %", "genuine", "impostor"]
     text += ["", *lines(heads, [
-        [name, repr(point.threshold), percent(point.tar), _small(point.far),
-         f"{point.genuine:,}", f"{point.impostor:,}"] for name, point in points.items()])]
+        [name, repr(point.threshold), *(f"{1 - point.threshold / 2:.4f}" for _ in by_cosine),
+         percent(point.tar), _small(point.far), f"{point.genuine:,}", f"{point.impostor:,}"]
+        for name, point in points.items()])]
     text += ["", *row("EER", f"{percent(found.eer)} percent: FAR = 1 - TAR"),
              *row("crossing", "where TAR - FAR is largest, and the densities of genuine and "
                               "impostor distances cross")]
@@ -145,8 +149,9 @@ def as_rows(found: Thresholds) -> str:
 
 
 def rates(text: str) -> list[float]:
-    """Read rates such as 1e-2,1e-3."""
-    given = reals(text)
+    """Read rates such as 1e-2,0.1%."""
+    given = [value / (100 if "%" in part else 1) for part in text.split(",")
+             for value in reals(part.replace("%", ""))]
     if not given:
         raise argparse.ArgumentTypeError(
             f"expected rates from 0 to 1, e.g. 1e-2,1e-3,1e-4, got {text!r}")

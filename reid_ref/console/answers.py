@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import Doubles
 from reid_ref.console.terminal import WARNINGS, show, show_plain
+from reid_ref.conventions import choice_text
 from reid_ref.datasets import Recognised
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import words_of_ends
@@ -156,9 +157,13 @@ def layout_and_sizes(result: Result, data: ResultFile | None) -> tuple[str, str]
     signature = result.signature
     ends = (f"; {words_of_ends(result.convention)}"
             if signature.get("ranked", "complete") != "complete" else "")
+    rules = result.convention.not_ranked
+    cameras = "" if signature.get("cameras") != "none" else (
+        f"; no cameras: {choice_text(rules)} ignored" if rules else
+        "; no cameras: no image is ignored")
     if data is not None:
-        return data.layout, data.input.words(len(data.gallery)) + ends
+        return data.layout + cameras, data.input.words(len(data.gallery)) + ends
     layout = (f"part {signature['part']} of protocol {signature['protocol']}"
-              if "protocol" in signature else "a saved result")
+              if "protocol" in signature else "a saved result") + cameras
     return layout, next((f"{key} {signature[key]}" for key in ("features", "distances")
                          if key in signature), "ranked lists") + ends

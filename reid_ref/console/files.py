@@ -15,7 +15,7 @@ from reid_ref.console.protocol_names import reading
 from reid_ref.console.request import LISTS, NO_LISTS, Request
 from reid_ref.console.terminal import names_of_arguments, phase, progress_prefix
 from reid_ref.datasets.folders import read_folder
-from reid_ref.datasets.labels import read_sides
+from reid_ref.datasets.labels import is_one_side, read_sides, side_as_written
 from reid_ref.disk import check_not_written, is_packed
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.how import How
@@ -24,7 +24,7 @@ from reid_ref.files import results_of_files
 from reid_ref.files.given_lists import holds_lists, lists_with_labels
 from reid_ref.files.image_names import check_names, names_of_side
 from reid_ref.files.image_places import GivenLabels
-from reid_ref.files.lists import read_n_good, read_ranked_lists
+from reid_ref.files.lists import lists_of_identities, read_n_good, read_ranked_lists
 from reid_ref.labels import Labels
 from reid_ref.result import Result
 
@@ -83,7 +83,7 @@ def files_per_result(request: Request, files: Sequence[str]) -> list[list[Path]]
 
 def are_lists(request: Request, files: Sequence[str]) -> bool:
     """Return whether files are ranked lists, whose labels --labels names."""
-    return bool(request.labels) and (_folder(request) is None or holds_lists(Path(files[0])))
+    return bool(request.labels) and holds_lists(Path(files[0]))
 
 
 def _folder(request: Request) -> str | None:
@@ -112,7 +112,10 @@ def read_input(request: Request, files: Sequence[str]) -> ResultFile:
 
 
 def _of_label_files(request: Request, file: str) -> ResultFile:
-    query, gallery = read_sides(*request.labels or ())
+    labels = request.labels or []
+    if len(labels) == 1 and is_one_side(labels[0]):
+        return lists_of_identities(file, side_as_written(labels[0]))
+    query, gallery = read_sides(*labels)
     ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
                                request.numbers_from)
     return ResultFile("ranked lists", query, gallery, ranked=ranked)

@@ -25,8 +25,8 @@ class Image(NamedTuple):
     """A gallery image, by its number from 0; without cameras, `camera` is null."""
 
     image: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
 
 
 class Given:
@@ -79,7 +79,7 @@ class Given:
         """Return the nearest wrong image of each query; None without one, or without data."""
         gallery = self.data.gallery
         return [None if image is None else Image(
-            image, int(gallery.identity[image]), gallery.camera_of(image))
+            image, gallery.identity_of(image), gallery.camera_of(image))
             for image in nearest_wrong(self.data, queries, how)]
 
 

@@ -62,6 +62,8 @@ def read_files(request: Request, files: Iterable[str] | None = None,
     max_memory(request)  # a wrong one is known before the work
     check_metric(request)
     files = list(request.files if files is None else files)
+    if not labels and request.labels and not os.path.isdir(request.labels[0]):
+        files += request.labels
     phase(f"reading {', '.join(map(os.path.basename, files))}")
     data = read_result(*files, names=names_of_arrays(request), labels=labels,
                        reading=reading(request))
@@ -174,7 +176,8 @@ def named(request: Request) -> list[str]:
     """Return the measures after --measure, all of which are known; none without it."""
     if request.measure is None:
         return []
-    return list(dict.fromkeys(measure(name.strip()).name for name in request.measure.split(",")))
+    return list(dict.fromkeys(measure(any_case(name.strip())).name
+                              for name in request.measure.split(",")))
 
 
 def check_measures(measures: Iterable[str], results: Collection[Result]) -> None:

@@ -19,6 +19,11 @@ def is_file(name: str) -> bool:
 
 
 def reading(request: Request) -> Reading:
-    """Return what the protocol, if one is named, adds to the names of arrays."""
-    return (Reading() if request.protocol is None else
-            protocol_or_file(request.protocol, "--protocol").reading)
+    """Return what the protocol, if one is named, adds to the names of arrays.
+
+    Where an image itself is ignored, one set is both sides.
+    """
+    named = (Reading() if request.protocol is None else
+             protocol_or_file(request.protocol, "--protocol").reading)
+    itself = any("itself" in choice for choice in request.choices)
+    return named._replace(same_images=named.same_images or itself)

@@ -15,7 +15,7 @@ from reid_ref.arrays import (
 from reid_ref.conventions.choices import (
     AP, ARITHMETIC, CHOICES, CMC, CMC_LENGTH, CUT, Curve, IGNORED, JUNK_MATCH, LOADS, METRICS,
     RECALL, TIES, UNMATCHED, choice_text, known_values)
-from reid_ref.labels import JUNK, Labels, cameras_of
+from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.ranking.roles import columns_of
 
@@ -237,8 +237,15 @@ class Convention:
     def check_cameras(self, query: Labels, gallery: Labels) -> None:
         """Refuse labels without the cameras that it looks at; the message says how to do without.
         """
-        for labels in (query, gallery) if self.needs_cameras else ():
-            cameras_of(labels, f"{self.name} ignores images by it", self._ways_on(gallery))
+        if self.needs_cameras and (query.camera is None or gallery.camera is None):
+            choices = ",".join(f"{name}={choice_text(value)}" for name, value in
+                               self.choices_without_cameras(gallery).items())
+            option = f'"{choices}"' if " " in choices else choices
+            raise InputError(
+                "camera", got=f"evaluate with {choices} (--set {option}) if the data has no "
+                f"cameras: {self.name} ignores images by camera, and the labels have none",
+                remedy="else give Labels(identity, camera), or query_camera and gallery_camera in "
+                "the file")
 
     def check_gallery(self, query: Labels, gallery: Labels) -> None:
         """Refuse a gallery that does not begin with the queries if the toolbox ranks them too."""
@@ -253,19 +260,19 @@ class Convention:
                 "put the queries, features and labels, before the gallery; --convention TransReID "
                 "ranks the gallery as it is")
 
-    def _ways_on(self, gallery: Labels) -> str:
-        """Return what counts without cameras: other choices, or another convention."""
+    def choices_without_cameras(self, gallery: Labels) -> dict[str, Any]:
+        """Return the choices by which it looks at no camera, and otherwise counts as before.
+
+        Examples
+        --------
+        >>> from reid_ref.conventions import CONVENTIONS
+        >>> CONVENTIONS["matlab"].choices_without_cameras(Labels([7, -1]))
+        {'ignored': ('label -1',)}
+        """
         has_junk = bool((gallery.identity == JUNK).any())
-        rules = [rule for rule in self.without_cameras().ignored if rule != "label -1" or has_junk]
-        choices = f"ignored={choice_text(rules)}"
-        if self.curve.also_ignored:
-            choices += ",cmc=first-match"
-        option = f'"{choices}"' if " " in choices else choices
-        return (f"without cameras, evaluate with {choices} (--set {option}"
-                + ("; nothing would make images labelled -1 wrong answers"
-                   if "label -1" in rules else "")
-                + "), or by a convention or protocol that looks at no camera, such as simpleir or "
-                "cuhk-pedes")
+        rules = tuple(rule for rule in self.without_cameras().ignored
+                      if rule != "label -1" or has_junk)
+        return {"ignored": rules} | ({"cmc": "first-match"} if self.curve.also_ignored else {})
 
     @property
     def needs_rows(self) -> bool:

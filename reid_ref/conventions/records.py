@@ -204,17 +204,17 @@ def check_known(name: Any, argument: str, more: Iterable[str] = ()) -> None:
         return
     further = extensions.declared_names("convention")
     if extensions.canonical(str(name)) not in map(extensions.canonical, further):
-        check_choice(name, argument, [*CONVENTIONS, *further, *more])
+        check_choice(name, argument, dict.fromkeys([*CONVENTIONS, *ALIASES, *further, *more]))
 
 
 def known_as(name: str) -> str:
-    """Return a name of a convention as it is written here, given in any case, with - or _.
+    """Return a name of a convention as it is written here, given in any case, without - and _.
 
     Any other name comes back as it is, so that the error can name it.
 
     Examples
     --------
-    >>> known_as("transreid"), known_as("Fast_ReID"), known_as("nothing")
+    >>> known_as("transreid"), known_as("fastreid"), known_as("nothing")
     ('TransReID', 'fast-reid', 'nothing')
     """
     return _BY_CANONICAL_NAME.get(extensions.canonical(name), name)

@@ -177,7 +177,7 @@ def count(query: Labels, gallery: Labels) -> SetCounts:
     >>> count(Labels([7, 8], [1, 1]), Labels([7, 7, -1, 0], [1, 2, 3, 3])).good
     1
     """
-    check_labels(query, gallery)
+    query, gallery = check_labels(query, gallery)
     cameras: Integers | None = None
     if query.camera is not None and gallery.camera is not None:
         cameras = np.union1d(query.camera, gallery.camera)

@@ -19,20 +19,16 @@ from reid_ref.disk import check_different, check_regular, read_lines
 from reid_ref.files.formats import Contents, read_contents
 from reid_ref.files.image_names import (
     FOLDERS, FORMS, folder_of_side, form_of, names_in_folder, parse_names)
-from reid_ref.files.layouts import FEATURES, role_of, role_of_array
+from reid_ref.files.layouts import FEATURES, NAMES, plain_name, role_of, role_of_array
 from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
-from reid_ref.labels import Labels
+from reid_ref.files.tables import labels_of, rows_of
+from reid_ref.labels import Labels, numbered
 
 #: The arrays of CUHK03-NP's configuration.
 CUHK03_KEYS = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
 #: Suffixes of tables of one side.
 TABLES = (".npy", ".txt", ".csv", ".tsv")
-#: What a column of a table may be called.
-COLUMNS = {called: column for column, names in {
-    "name": "name image image_name imagename imgid file filename file_name",
-    "identity": "identity id pid vehicleid vehicle_id person_id label entityid",
-    "camera": "camera cam camid camera_id cameraid"}.items() for called in names.split()}
 _NUMBER = re.compile("-?[0-9]{1,18}")
 
 
@@ -166,13 +162,28 @@ def read_side(path: str | os.PathLike[str]) -> Labels:
     >>> side.identity, side.camera, side.names()
     (array([17,  9]), array([6, 7]), ['000001.jpg', '000002.jpg'])
     """
+    side = side_as_written(path)
+    return numbered(side, side)[0]
+
+
+def side_as_written(path: str | os.PathLike[str]) -> Labels:
+    """As `read_side`, with labels that are text not yet numbered."""
     path = Path(path)
     if path.suffix.lower() == ".npy":
         return _labels_from_columns(path)
     rows = _lines_of_words(path)
-    columns = [COLUMNS.get(word.lower(), "") for word in rows[0][1]]
-    return (_labels_from_table(path, rows[1:], columns) if "identity" in columns else
-            _labels_from_names(path, rows))
+    if "identity" not in {NAMES.get(plain_name(word)) for word in rows[0][1]}:
+        return _labels_from_names(path, rows)
+    return labels_of(path, rows_of(path))
+
+
+def is_one_side(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a table of labels in which nothing says who asks."""
+    path = Path(path)
+    if path.suffix.lower() not in (".csv", ".tsv"):
+        return False
+    roles = {NAMES.get(plain_name(cell)) for cell in rows_of(path)[0]}
+    return "identity" in roles and "is_query" not in roles
 
 
 def _labels_from_columns(path: Path) -> Labels:
@@ -185,27 +196,6 @@ def _labels_from_columns(path: Path) -> Labels:
         warn(f"{path}: {len(np.unique(camera))} cameras and {len(np.unique(identity))} "
              "identities; the first column is the camera, the second the identity", LabelWarning)
     return Labels(identity, camera)
-
-
-def _labels_from_table(path: Path, rows: list[tuple[int, list[str]]],
-                       columns: list[str]) -> Labels:
-    for column, allowed in (("identity", (1,)), ("camera", (0, 1)), ("name", (0, 1))):
-        if columns.count(column) not in allowed:
-            raise InputError(f"{path}: line 1", "one column of identity, and of each of camera "
-                             "and name if there is one", f"{columns.count(column)} for {column}")
-    for number, words in rows:
-        if len(words) != len(columns):
-            raise InputError(f"{path}: line {number}", f"{len(columns)} columns, as in the first "
-                             "line", len(words))
-        for column, word in zip(columns, words):
-            if column in ("identity", "camera") and not _NUMBER.fullmatch(word):
-                raise InputError(
-                    f"{path}: line {number}", f"a whole number for {column}", repr(word[:40]))
-    table = dict(zip(columns, zip(*(words for _, words in rows))))
-    identity, camera = (np.array(table.get(column, ()), dtype=np.int64)
-                        for column in ("identity", "camera"))
-    with errors_at(path):
-        return Labels(identity, camera if "camera" in columns else None, name=table.get("name"))
 
 
 def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
@@ -225,7 +215,7 @@ def read_sides(*paths: str | os.PathLike[str]) -> tuple[Labels, Labels]:
     listed = [Path(path) for path in paths]
     check_different(listed)
     if len(listed) == 2 and all(path.suffix.lower() in TABLES for path in listed):
-        return read_side(listed[0]), read_side(listed[1])
+        return numbered(side_as_written(listed[0]), side_as_written(listed[1]))
     return read_labels(*listed)
 
 
@@ -385,8 +375,9 @@ def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
 
 def _from_vectors(files: Mapping[Path, Contents]) -> tuple[Labels, Labels]:
     arrays = fields_of_files(files, {}, labels_alone=True).arrays
-    query, gallery = (
-        StoredLabels(arrays[f"{side}_identity"], arrays.get(f"{side}_camera")).load()
+    query, gallery = (StoredLabels(
+        arrays[f"{side}_identity"], arrays.get(f"{side}_camera"),
+        {"name": arrays[key] for key in (f"{side}_paths",) if key in arrays}).load()
         for side in ("query", "gallery"))
     return query, gallery
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ from reid_ref.distances import unit_rows, working_precision
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredLabels
 from reid_ref.labels import (
-    Labels, cameras_of, cells, check_feature_shapes, check_features, check_labels)
+    Labels, cameras_of, cells, check_feature_shapes, check_features, check_labels, numbered)
 
 
 def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
@@ -156,7 +157,7 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     """
     check_choice(pooling, "pooling", POOLINGS)
     with renamed({"gallery": "images"}):
-        check_labels(query, images)
+        query, images = check_labels(query, images)
     features = _checked(features, images)
     if normalize:
         for k in np.flatnonzero(~features.any(axis=1))[:1]:
@@ -168,9 +169,10 @@ def pool_queries(query: Labels, images: Labels, features: Any, pooling: str = "m
     camera = cameras_of(query, "the images of each query's identity on its camera")
     for k, label in enumerate(zip(query.identity.tolist(), camera.tolist())):
         if label not in rows_of:
-            raise InputError("images", "at least one for each query", "none of identity "
-                             f"{label[0]} on camera {label[1]} (query {k})", "the multi-query "
-                             "set holds the query's own image too. Are both numbered alike?")
+            raise InputError("images", "at least one for each query",
+                             f"none of identity {query.identity_of(k)} on "
+                             f"camera {query.camera_of(k)} (query {k})", "the multi-query set "
+                             "holds the query's own image too. Are both numbered alike?")
         pooled[k] = POOLINGS[pooling](features[rows_of[label]], axis=0)
     if normalize:
         for k in np.flatnonzero(~pooled.any(axis=1))[:1]:
@@ -216,13 +218,13 @@ def pool_frames(features: Any, labels: Labels, pooling: str = "mean") -> tuple[A
     check_choice(pooling, "pooling", POOLINGS)
     if labels.video is None:
         raise InputError("labels", "labels with video, the tracklet of each frame", "none")
-    features, columns = _checked(features, labels), labels.columns()
-    columns.pop("frame", None)
+    features, (labels, _) = _checked(features, labels), numbered(labels, labels)
+    columns = replace(labels, frame=None).columns()
     tracklets = sorted(cells(labels, *columns.keys() - {"name"}).values(),
                        key=lambda frames: frames[0])
     first = [frames[0] for frames in tracklets]
     pooled = np.stack([POOLINGS[pooling](features[frames], axis=0) for frames in tracklets])
-    return pooled, Labels(**{name: column[first] for name, column in columns.items()})
+    return pooled, replace(labels, frame=None)[np.array(first)]
 
 
 def _checked(features: Any, labels: Labels) -> Array:

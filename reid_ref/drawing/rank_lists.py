@@ -118,7 +118,7 @@ def _caption(entry: Entry) -> list[str]:
             *_camera(entry.camera), *entry.reason.split()]
 
 
-def _camera(camera: int | None) -> list[str]:
+def _camera(camera: int | str | None) -> list[str]:
     return [] if camera is None else [f"cam {camera}"]
 
 

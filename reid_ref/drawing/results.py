@@ -349,8 +349,8 @@ def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed:
         rows = rows.astype(np.float64, copy=False)
         for k, row in enumerate(rows, done):
             if query.identity[k] != JUNK:
-                parts.append(_of_query(row, int(query.identity[k]), query.camera_of(k), gallery,
-                                       random))
+                camera = None if query.camera is None else int(query.camera[k])
+                parts.append(_of_query(row, int(query.identity[k]), camera, gallery, random))
         done += len(rows)
         if progress:
             progress(len(rows))

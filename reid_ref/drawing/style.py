@@ -118,8 +118,10 @@ def line_style(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)]}
 
 
-def drawable_results(results: Mapping[str, Result]) -> dict[str, Result]:
+def drawable_results(results: Mapping[str, Result] | Result) -> dict[str, Result]:
     """Return the results by name as text without formulas; anything else is refused."""
+    if isinstance(results, Result):
+        results = {results.convention.name: results}
     if not isinstance(results, Mapping) or not results:
         got = "none" if isinstance(results, Mapping) else type(results).__name__
         raise InputError("results", 'results by name, such as {"ours": result}', got)

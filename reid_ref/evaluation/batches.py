@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, cast, overload
 import numpy as np
 
 from reid_ref.arrays import (
-    Array, InputError, Integers, as_array, as_integers, check_choice, check_same_length, errors_at)
+    Array, InputError, Integers, as_array, as_integers, as_labels, check_choice, check_same_length,
+    errors_at)
 from reid_ref.conventions import METRICS, Convention, find_conventions
 from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.functions import evaluate
@@ -361,9 +362,9 @@ def _names(convention: Convention | tuple[Convention, ...]) -> str:
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:
     """Return the batch, checked; its features may share memory with the argument."""
     array = as_array(features, "features")
-    identity = as_integers(identity, "identity")
+    identity = as_labels(identity, "identity")
     if camera is not None:
-        camera = as_integers(camera, "camera")
+        camera = as_labels(camera, "camera")
         check_same_length(len(identity), len(camera), n_images=array.shape[:1])
     labels = Labels(identity, camera)
     n = len(labels)

@@ -5,12 +5,15 @@ mean over pairs of different cameras. One mean over all cameras can hide a diffi
 
 Conventions: a smaller distance is nearer; equal distances keep gallery order. The score of a query
 on one camera ignores the images of its identity on all other cameras. A good image that a ranked
-list lacks counts as missed. Two rules:
+list lacks counts as missed. Three rules:
 
 plain
     Label -1 is ignored; any number of cameras. A score is NaN if the camera has no image of
     the identity; all other scores count. On the query's own camera all images of its identity are
     good; a query that is also in the gallery finds itself, so the diagonal means little then.
+views
+    As plain, but only images of that camera are in the list, wrong ones too: gait recognition
+    has views, not cameras, and a gallery of one view at a time (CASIA-B, OU-MVLP, CCPG).
 script
     Bit-identical to compute_AP_multiCam.m, compute_r1_multiCam.m and draw_confusion_matrix.m, for
     cameras 1 to 6. Differences from `plain`:
@@ -29,7 +32,7 @@ script
 
 Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` computes the means). `plain` is
 the rule of layumi/2016_person_re-ID, evaluation, for any camera; but a query labelled -1, which
-neither toolbox considers, has no good image here.
+neither toolbox considers, has no good image here. `views` is that of ShiqiYu/OpenGait's evaluator.
 """
 from __future__ import annotations
 
@@ -37,6 +40,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import (
@@ -51,11 +55,14 @@ from reid_ref.signature import Signature, signature
 
 #: The rules, each with its description.
 RULES = {
-    "plain": "label -1 ignored, any number of cameras, every score counted",
+    "plain": "label -1 ignored, wrong images of every camera kept, any number of cameras, every "
+             "score counted",
     "script": "bit-identical to the MATLAB multi-camera scripts, cameras 1 to 6",
+    "views": "label -1 ignored, the gallery of one camera at a time, every score counted",
 }
 #: What each rule ignores on every camera.
-IGNORED: dict[str, tuple[str, ...]] = {"plain": ("label -1",), "script": ()}
+IGNORED: dict[str, tuple[str, ...]] = {
+    "plain": ("label -1",), "script": (), "views": ("label -1",)}
 SCRIPT_CAMERAS = 6
 
 
@@ -66,8 +73,8 @@ class CameraPairs(Value):
     Parameters
     ----------
     rule : str
-        "plain" or "script".
-    cameras : int64, shape (n,)
+        "plain", "script" or "views".
+    cameras : int64, or text, shape (n,)
         Every camera of query or gallery, ascending; with "script" always 1 to 6.
     ap, rank1 : float64, shape (n_query, n)
         Of every query on every camera, in [0, 1]. Without a good image: NaN with "plain"; with
@@ -84,7 +91,7 @@ class CameraPairs(Value):
     """
 
     rule: str
-    cameras: Integers
+    cameras: npt.NDArray[Any]
     ap: Doubles
     rank1: Doubles
     ap_matrix: Doubles
@@ -156,27 +163,55 @@ def camera_pairs_of(ranked: Ranked, query: Labels, gallery: Labels, rule: str,
 
     Of the conventions of `how` only the distance counts, that of the first.
     """
-    check_labels(query, gallery)
+    query, gallery = check_labels(query, gallery)
     check_choice(rule, "rule", RULES)
     ranked.without_candidates("pairs of cameras")
     metric, normalize = how.distance()
     convention = CONVENTIONS["matlab"].replace(
         ignored=IGNORED[rule], metric=metric, normalize=normalize)
     cameras = _cameras(query, gallery, rule)
-    ranks = ranked.ranks(query, gallery, replace(how, conventions=(convention,)))
+    how = replace(how, conventions=(convention,))
+    if rule == "views":
+        return _of_views(ranked, query, gallery, cameras, how)
+    ranks = ranked.ranks(query, gallery, how)
     return pairs_of_ranks(ranks.of(convention), query, gallery, cameras, rule, ranks.provenance)
 
 
 def pairs_of_ranks(ranks: GoodRanks, query: Labels, gallery: Labels, cameras: Integers, rule: str,
                    provenance: dict[str, str]) -> CameraPairs:
     """Compute the scores from ranks of all images but those that `IGNORED` names."""
-    ap, rank1 = _scores(ranks, query, gallery, cameras, rule)
+    return _pairs(_scores(ranks, query, gallery, cameras, rule), query, gallery, cameras, rule,
+                  provenance)
+
+
+def _of_views(ranked: Ranked, query: Labels, gallery: Labels, cameras: Integers,
+              how: How) -> CameraPairs:
+    """Rank the gallery of each camera by itself."""
+    ap, rank1 = np.full((2, len(query), len(cameras)), np.nan)
+    provenance: dict[str, str] = {}
+    for column, camera in enumerate(cameras):
+        images = np.flatnonzero(_cameras_of(gallery) == camera)
+        if not len(images):
+            continue
+        part = ranked.between("query", np.arange(len(query)), "gallery", images)
+        found = part.ranks(query, gallery[images], how)
+        ranks, provenance = found.of(how.conventions[0]), found.provenance
+        ap[:, column] = metrics.average_precision_trapezoid(ranks)
+        rank1[:, column] = np.where(ranks.n_good > 0, metrics.accuracy_at(ranks, 1), np.nan)
+    return _pairs((ap, rank1), query, gallery, cameras, "views", provenance)
+
+
+def _pairs(scores: tuple[Doubles, Doubles], query: Labels, gallery: Labels, cameras: Integers,
+           rule: str, provenance: dict[str, str]) -> CameraPairs:
+    """Return the scores and their means."""
+    ap, rank1 = scores
     ap_counts, rank1_counts = ((ap != 0, rank1 >= 0) if rule == "script" else
                                (~np.isnan(ap), ~np.isnan(rank1)))
     row = np.searchsorted(cameras, _cameras_of(query))
     ap_matrix, ap_count = _means(ap, ap_counts, row)
     rank1_matrix, rank1_count = _means(rank1, rank1_counts, row)
-    return CameraPairs(rule, cameras, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
+    shown = query.words["camera"][cameras - 1] if "camera" in query.words else cameras
+    return CameraPairs(rule, shown, ap, rank1, ap_matrix, rank1_matrix, ap_count, rank1_count,
                        _off_diagonal(ap_matrix, rule), _off_diagonal(rank1_matrix, rule),
                        signature({"rule": rule, **provenance}, query, gallery))
 

@@ -30,7 +30,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.engine import as_requested, summaries, warn_unmatched
 from reid_ref.evaluation.how import How, Progress, takes_conventions, in_queries
 from reid_ref.evaluation.ranks import Curves, Ranking, features_provenance, measured, rank_scalings
-from reid_ref.labels import Labels, QueryLists, check_feature_shapes
+from reid_ref.labels import Labels, QueryLists, check_feature_shapes, numbered
 from reid_ref.ranking.counting import (
     Before, Counting, GalleryPart, Goods, TooFarOff, count_before, wrong_products)
 from reid_ref.ranking.exact_distances import (
@@ -124,7 +124,7 @@ def evaluate(query_features: Any, gallery_features: Any, query: Labels, gallery:
     checked = check_feature_shapes(query_features, gallery_features, query, gallery)
     bytes_for(max_memory, checked[1])
     how = How(tuple(conventions), metric, normalize, lists, max_memory, progress)
-    query, gallery = how.checked(query, gallery)
+    query, gallery = how.checked(*numbered(query, gallery))
     normalized = "normalized" in how.scalings
     rows = (computed_rows(query_features, 0, len(query), "query_features", client)
             if is_dask(query_features) else as_rows(query_features, "query_features"))

@@ -26,7 +26,7 @@ from reid_ref.signature import fields_of, measured_as, signature
 
 def results_of(ranked: Ranked, query: Labels, gallery: Labels, how: How) -> list[Result]:
     """Evaluate an input: one result per convention, in their order."""
-    check_labels(query, gallery)
+    query, gallery = check_labels(query, gallery)
     how = ranked.among(how)
     results: dict[int, Result] = {}
     for part in ranked.passes(how):

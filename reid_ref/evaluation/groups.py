@@ -137,8 +137,9 @@ def by_group(result: Result, query: Labels | None = None, by: str = "identity",
     query = result.per_query.labels() if query is None else query
     if len(query) != n:
         raise InputError("query", f"the labels of the {n} queries evaluated", len(query))
-    value, group = np.unique(cameras_of(query, "groups of queries by it") if by == "camera"
-                             else query.identity, return_inverse=True)
+    if by == "camera":
+        cameras_of(query, "groups of queries by it")
+    value, group = np.unique(query.texts(by), return_inverse=True)
     group = group.reshape(-1)
     loaded = result.per_query.status != "not loaded"
     order = np.flatnonzero(loaded)[np.argsort(group[loaded], kind="stable")]

@@ -152,9 +152,9 @@ class How:
                 pairs := named_otherwise(query, gallery)):
             (k, image), n = pairs[0], len(pairs)
             warn(f"labels contradict the names of {n} of {len(query)} queries: query {k}, "
-                 f"{(query.names() or [])[k]!r}, has identity {query.identity[k]}, and gallery "
-                 f"image {image} of that name {gallery.identity[image]}, so it is not ignored as "
-                 "the query itself but counts as a wrong image", LabelWarning)
+                 f"{(query.names() or [])[k]!r}, has identity {query.identity_of(k)}, and gallery "
+                 f"image {image} of that name {gallery.identity_of(image)}, so it is not ignored "
+                 "as the query itself but counts as a wrong image", LabelWarning)
         return query, gallery
 
     def signed_lists(self) -> dict[str, str]:

@@ -68,8 +68,8 @@ class ListedImage:
     place: int
     ranks: tuple[int | None, ...]
     image: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
     distance: float
     role: str
 
@@ -115,7 +115,7 @@ def ranked_list(row: Array, query: Labels, gallery: Labels,
     is_good[roles[0][0]] = True
     reasons = _reasons(query, gallery, conventions[0])
 
-    def role(image: int, identity: int) -> str:
+    def role(image: int, identity: int | str) -> str:
         if not loaded[image]:
             return "not loaded"
         if not roles[0][1][image]:
@@ -128,7 +128,7 @@ def ranked_list(row: Array, query: Labels, gallery: Labels,
     listed = []
     for place in sorted(shown & set(range(len(order)))):
         image = int(order[place])
-        identity = int(gallery.identity[image])
+        identity = gallery.identity_of(image)
         listed.append(ListedImage(
             place + 1, tuple(int(rank[image]) if kept[image] else None
                              for rank, (_, kept) in zip(ranks, roles)),
@@ -137,7 +137,7 @@ def ranked_list(row: Array, query: Labels, gallery: Labels,
     return listed
 
 
-def _kept_role(is_good: bool, identity: int, distractors: bool) -> str:
+def _kept_role(is_good: bool, identity: int | str, distractors: bool) -> str:
     if is_good:
         return GOOD
     return DISTRACTING if distractors and identity == DISTRACTOR else WRONG
@@ -191,8 +191,8 @@ class Entry:
     """
 
     image: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
     rank: int | None
     distance: float
     role: str
@@ -218,8 +218,8 @@ class RankList:
     """
 
     query: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
     entries: tuple[Entry, ...]
     more_ignored: int
     next_good: Entry | None
@@ -326,7 +326,7 @@ def rank_list(query: int, row: Array, good: Integers, kept: Mask,
     def entries(places: Integers) -> Iterator[Entry]:
         for place in places.tolist():
             image = int(order[place])
-            identity, camera = int(data.gallery.identity[image]), data.gallery.camera_of(image)
+            identity, camera = data.gallery.identity_of(image), data.gallery.camera_of(image)
             is_kept = bool(kept[place])
             yield Entry(
                 image, identity, camera, int(rank[place]) if is_kept else None, float(row[image]),
@@ -334,7 +334,7 @@ def rank_list(query: int, row: Array, good: Integers, kept: Mask,
                 "" if is_kept else reasons[image])
 
     return RankList(
-        query, int(data.query.identity[query]), data.query.camera_of(query),
+        query, data.query.identity_of(query), data.query.camera_of(query),
         tuple(entries(np.setdiff1d(np.arange(end), ignored[top:]))), len(ignored[top:]),
         next(entries(good_places[good_places >= end]), None), tuple(entries(good_places[:top])))
 

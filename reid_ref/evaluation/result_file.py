@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.arrays import InputError, Value
+from reid_ref.conventions import find_conventions
+from reid_ref.evaluation.engine import as_requested, results_of
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances, Features, Lists
-from reid_ref.labels import Candidates, Labels
+from reid_ref.labels import Candidates, Labels, numbered
 from reid_ref.ranking.ranked_lists import RankedLists
 
 Matrix = Any     # an ndarray, a memmap or an h5py.Dataset
@@ -57,6 +60,15 @@ class ResultFile(Value):
     candidates: Candidates | None = None
     multi_query: tuple[Labels, Matrix] | None = None
 
+    def __post_init__(self) -> None:
+        query, gallery = numbered(self.query, self.gallery)
+        whole = [column for column, values in self.query.columns().items() if column != "name"
+                 and values.dtype.kind == "U" and column not in query.words]
+        layout = "; ".join((self.layout, *(
+            f"{column}: whole numbers as text, read as numbers" for column in whole)))
+        for name, value in (("query", query), ("gallery", gallery), ("layout", layout)):
+            object.__setattr__(self, name, value)
+
     @property
     def input(self) -> Input:
         """What is ranked."""
@@ -65,6 +77,25 @@ class ResultFile(Value):
         if self.distances is not None:
             return Distances(self.distances, candidates=self.candidates)
         return Features(self.query_features, self.gallery_features, self.candidates)
+
+    def evaluate(self, convention: Any = "matlab", **options: Any) -> Any:
+        """Evaluate it: a Result, or a dict of these for several conventions.
+
+        Parameters
+        ----------
+        convention : str or Convention, or several of them
+        **options
+            The other keywords of `reid_ref.evaluate`.
+
+        Examples
+        --------
+        >>> data = ResultFile("arrays", Labels(["Eve"]), Labels(["Dan", "Eve"]),
+        ...                   distances=[[.1, .2]])
+        >>> data.evaluate("simpleir")
+        Result(mAP=0.5000, rank1=0.0000, mINP=0.5000, queries=1/1, convention='simpleir')
+        """
+        how = How(tuple(find_conventions(convention)), **options)
+        return as_requested(results_of(self.input, self.query, self.gallery, how), convention)
 
     def features(self, argument: str, expected: str = "features",
                  remedy: str = "") -> tuple[Any, Any]:

@@ -26,7 +26,8 @@ from reid_ref.arrays import InputError, memory, optional_module
 from reid_ref.arrays.stored import read_rows
 from reid_ref.arrays.texts import check_width, text_array
 from reid_ref.disk import check_regular, is_json, text_of
-from reid_ref.files import mat
+from reid_ref.files import mat, tables
+from reid_ref.files.layouts import role_of
 from reid_ref.files.saved_tensors import read_tensors
 from reid_ref.files.stored_arrays import StoredArray, pickled, saved_again
 
@@ -52,7 +53,7 @@ class Contents:
         return array
 
 
-MAT, NPY, TEXT = "a MAT file", "a .npy file", "text"
+MAT, NPY, TEXT, TABLE = "a MAT file", "a .npy file", "text", "a table"
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
@@ -331,6 +332,9 @@ def read_text(path: Path) -> Contents:
     if _OTHER_ENDS.search(text):
         text = "\n".join(text.splitlines())
     first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")
+    if first and not first.startswith("query,identity,") and not tables.are_numbers(
+            first.replace(",", " ").replace(";", " ").split("#")[0].split()):
+        return _table(path, text, first)
     reason = "none"
     if first:
         try:
@@ -343,6 +347,18 @@ def read_text(path: Path) -> Contents:
     raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
                      "--per-query is not read back; --save keeps what commands need"
                      if first.startswith("query,identity,") else "start other lines with #")
+
+
+def _table(path: Path, text: str, first: str) -> Contents:
+    """Read a table with a header, or a text for each image on a line of its own."""
+    rows = tables.rows_of(path, text)
+    if len(rows[0]) == 1 and role_of(first.strip()) is None:
+        return _single(path, text_array([cell for row in rows for cell in row], path), TEXT)
+    if path.suffix.lower() == ".txt":
+        raise InputError(path, "rows of as many numbers, between blanks or commas", repr(
+            first.strip()[:40]), "start other lines with #; tables with a header are .csv or "
+            ".tsv, and ranked lists need --labels")
+    return Contents(tables.arrays_of(path, rows), TABLE)
 
 
 def _type_of(text: str) -> type[np.int64 | np.uint64 | np.float64]:

@@ -1,6 +1,7 @@
 """Ranked lists of the images of a set whose labels come from elsewhere."""
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,8 +18,12 @@ def holds_lists(path: Path) -> bool:
     if path.is_dir() or path.suffix.lower() in (".npz", ".mat", ".pt", ".pth", ".pkl", ".h5",
                                                 ".hdf5"):
         return False
-    return path.suffix.lower() != ".npy" or all(
-        array.dtype.kind in "iu" for array in read_contents(path).values.values())
+    if path.suffix.lower() not in (".npy", ".csv", ".tsv"):
+        return True
+    with contextlib.suppress(InputError):  # lists of different length
+        return all(array.dtype.kind in "iuU" and key != "distances"
+                   for key, array in read_contents(path).values.items())
+    return True
 
 
 def lists_with_labels(path: Path, sets: Sequence[GivenLabels],

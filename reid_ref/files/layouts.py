@@ -27,9 +27,9 @@ SETS = {"query": ("qs", "qd")}
 #: What there is of each image, and its names: with a side's, or alone for the images of both.
 COLUMNS = {
     "features": "f ff fea feat feature emb embed embedding vec vector descriptor",
-    "identity": "i id pid label identity identities personid vehicleid",
+    "identity": "i id pid label identity identities personid vehicleid entityid",
     "camera": "c cam camera camid cameraid",
-    "paths": "path name img image file filename fname imgpath imagepath imgname imagename",
+    "paths": "path name img image file filename fname imgpath imagepath imgname imagename imgid",
     "clothes": "clothes cloth clothesid clotheid clothid clothing oid",
     "view": "view viewid viewpoint", "video": "video track trackid tracklet trackletid",
     "frame": "frame frameid"}
@@ -38,7 +38,7 @@ WHOLE = {
     "distances": "dist distance distmat dismat distmatrix distancematrix qgdist qgdistance",
     "similarity": "similarity sim simmat simmatrix similaritymatrix",
     "num_query": "numquery querynum nquery numqueries nq numq",
-    "is_query": "isquery isq querymask queryflag",
+    "is_query": "isquery isq querymask queryflag split subset",
     "ranked_lists": "i index indices idx ranked ranklist rankedlist neighbor neighbour topk knn",
     "ranked_distances": "d rankeddistance",
     "candidates": "candidate candidatemask candidatelist querycandidate"}
@@ -172,6 +172,8 @@ class Reading(NamedTuple):
 #: Plain word for a side to whether it is that of the queries.
 IS_QUERY = {_plain(name): side == "query" for side, names in SIDES.items()
             for name in names.split()}
+#: Words of a split that ask where none asks by name, and those of images that are left out.
+HELD_OUT, TRAINING = {"test", "val", "valid", "validation"}, {"train", "training", "trainval"}
 #: Plain name to role.
 NAMES: Mapping[str, str] = _roles_of_names()
 #: Plain name to the number of the set that it is of, from 0.

@@ -23,12 +23,14 @@ import numpy.typing as npt
 
 from reid_ref.arrays import InputError, Integers, as_integers, errors_at
 from reid_ref.arrays.texts import text_array
-from reid_ref.disk import read_json, read_lines, unique
+from reid_ref.disk import read_json, read_lines, text_of, unique
 from reid_ref.evaluation.lists import (
     SUFFIX, check_matrix, in_order_of_queries, find_place, places_of)
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.formats import read_contents
 from reid_ref.files.stored_arrays import StoredArray
-from reid_ref.labels import Candidates, IndexLists
+from reid_ref.files.tables import lists_of
+from reid_ref.labels import Candidates, IndexLists, Labels
 from reid_ref.ranking.ranked_lists import RankedLists
 
 _LISTS = "ranked lists, one line per query"
@@ -143,12 +145,17 @@ def read_ranked_lists(path: str | os.PathLike[str], n_query: int,
         return lists_of_array(next(iter(read_contents(path).values.values())), n_query, first or 0)
     if suffix == ".json":
         return _read_json(path, n_query, query_names, gallery_names, first or 0)
-    return _read_text(path, n_query, gallery_names, 1 if first is None else first)
+    return _read_text(path, n_query, query_names, gallery_names, 1 if first is None else first)
 
 
-def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
-               first: int) -> RankedLists:
-    lists = [line.replace(",", " ").split() for line in read_lines(path, _LISTS)]
+def _read_text(path: Path, n_query: int, query_names: Sequence[str] | None,
+               gallery_names: Sequence[str] | None, first: int) -> RankedLists:
+    text = text_of(path, _LISTS)
+    if (named := lists_of(path, text)) is not None:
+        return _parsed(in_order_of_queries(named[1], _names(query_names, path), str(path)),
+                       partial(_named, f"{path}: the list of", query_names or ()),
+                       gallery_names, first)
+    lists = [line.replace(",", " ").split() for line in text.splitlines()]
     while lists and not lists[-1]:
         lists.pop()
     if not lists:
@@ -158,6 +165,10 @@ def _read_text(path: Path, n_query: int, gallery_names: Sequence[str] | None,
         empty = lists.index([])
         raise InputError(where(empty), f"the list of query {empty + 1}", "an empty line",
                          "JSON can hold a list without images")
+    if len(lists) == n_query + 1 and not re.match("[0-9]", lists[0][0]) and find_place(
+            places_of(gallery_names or (), "the gallery's labels"), lists[0][0]) is None:
+        raise InputError(where(0), "a ranked list", "a header of no known form", "leave it out, "
+                         "or name the columns query, rank1, rank2, ... or query, image, score")
     _check_number(len(lists), n_query, where(min(len(lists), n_query)), "lines")
     return _parsed(lists, where, gallery_names, first)
 
@@ -170,9 +181,7 @@ def _read_json(path: Path, n_query: int, query_names: Sequence[str] | None,
     if by_id:
         value = _by_id(value, path)
     if isinstance(value, Mapping):
-        if query_names is None:
-            raise InputError(path, "a list of lists", "lists by the names of queries, and the "
-                             "labels have no names", "name label files with names")
+        query_names = _names(query_names, path)
         value = in_order_of_queries(value, query_names, str(path))
         where = partial(_named, f"{path}: the list of", query_names)
     if not isinstance(value, list) or not all(isinstance(images, list) for images in value):
@@ -219,6 +228,57 @@ def candidates_of_array(array: StoredArray, n_query: int, n_gallery: int) -> Can
         return Candidates([row[row != -1] for row in values], n_gallery)
 
 
+def _names(query_names: Sequence[str] | None, path: Path) -> Sequence[str]:
+    if query_names is None:
+        raise InputError(path, "a list of lists", "lists by the names of queries, and the labels "
+                         "have no names", "name label files with names")
+    return query_names
+
+
+def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFile:
+    """Read ranked lists of identities, of queries whose true ones are known.
+
+    The gallery has one image of each identity; where a list has one again, the place counts, but
+    not as another match. So Rank-k and MRR@k are what is defined.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, is of no form with names (`tables.LISTS`), or lacks a query.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "lists.csv")
+    ...     _ = path.write_text("Image,Id\\na.jpg,w_1 w_1 w_2\\n")
+    ...     data = lists_of_identities(path, Labels(["w_2"], name=["a.jpg"]))
+    >>> data.ranked.lists, data.gallery.texts("identity").tolist()
+    ([array([1, 2, 0])], ['w_2', 'w_1', '(again)'])
+    """
+    path = Path(path)
+    named = lists_of(path, text_of(path, _LISTS))
+    if named is None:
+        raise InputError(path, "lists of identities with a header, a row for each query", "others",
+                         "of images, --labels names the gallery's labels, too")
+    names = _names(query.names(), path)
+    lists = in_order_of_queries(named[1], names, str(path))
+    known = dict.fromkeys([*map(str, query.texts("identity").tolist()),
+                           *(word for words in lists for word in words)])
+    place = {word: k for k, word in enumerate(known)}
+    again = max((len(words) - len(set(words)) for words in lists), default=0)
+    ranked = []
+    for words in lists:
+        spare = iter(range(len(known), len(known) + again))
+        ranked.append(np.array([place[word] if word not in words[:k] else next(spare)
+                                for k, word in enumerate(words)], dtype=np.int64))
+    gallery = Labels([*known, *["(again)"] * again])
+    return ResultFile(
+        "ranked lists of identities, without a gallery: Rank-k and MRR@k are what is defined",
+        Labels(query.texts("identity").astype(np.str_), name=query.name), gallery,
+        ranked=RankedLists(ranked, partial(_named, f"{path}: the list of", names)))
+
+
 def _numbered(prefix: str, first: int, k: int) -> str:
     return f"{prefix}{k + first}"
 
@@ -229,7 +289,7 @@ def _named(prefix: str, names: Sequence[str], k: int) -> str:
 
 def _check_number(n: int, n_query: int, where: str, what: str) -> None:
     if n != n_query:
-        reason = "a query is missing" if n < n_query else "are these lists of another benchmark?"
+        reason = "a query is missing" if n < n_query else ""
         raise InputError(
             where, f"{n_query:,} {what}, one for each query of the labels", f"{n:,}", reason)
 

@@ -16,7 +16,7 @@ from reid_ref.arrays import InputError, check_choice, check_finite_rows
 from reid_ref.arrays.stored import is_lazy
 from reid_ref.disk import check_different, is_json, path_of, renamed
 from reid_ref.evaluation.result_file import Matrix, ResultFile
-from reid_ref.files.formats import MAT, NPY, TEXT, Contents, read_contents, read_npy_folder
+from reid_ref.files.formats import MAT, NPY, TABLE, TEXT, Contents, read_contents, read_npy_folder
 from reid_ref.files.given_labels import holds_ranked, lay_labels
 from reid_ref.files.image_places import GivenLabels
 from reid_ref.files.layouts import (
@@ -25,6 +25,7 @@ from reid_ref.files.layouts import (
 from reid_ref.files.lists import candidates_of_array, lists_of_array
 from reid_ref.files.roles import Fields, fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
+from reid_ref.files.tables import arrays_of
 from reid_ref.files.unread import warn_of_unread
 from reid_ref.labels import FURTHER, check_distances, check_feature_shapes
 
@@ -34,7 +35,7 @@ _SIDES = {"query_features": ("query",), "gallery_features": ("gallery",),
 
 
 def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None = None,
-                reading: Reading = Reading(), labels: Sequence[GivenLabels] = ()) -> ResultFile:
+                reading: Reading = Reading(), labels: Any = ()) -> ResultFile:
     """Read features, distances or ranked lists with their labels from one file, or from several.
 
     Parameters
@@ -52,8 +53,9 @@ def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None 
     reading : Reading, optional
         What a protocol adds to the names, such as text for queries:
         ``reid_ref.protocols.find_protocol("cuhk-pedes").reading``.
-    labels : sequence of GivenLabels, optional
-        Labels for files of features or distances alone: what `reid_ref.datasets.read_folder`
+    labels : pandas.DataFrame, or sequence of GivenLabels, optional
+        Labels for files of features or distances alone: columns as a table has them (identity,
+        split, path, camera), one row per image; or what `reid_ref.datasets.read_folder`
         returns. Names of the images in the file give the order; else the number of rows does, as
         the usual loaders have it, which `layout` of the result tells.
 
@@ -89,6 +91,12 @@ def read_result(*paths: str | os.PathLike[str], names: Mapping[str, str] | None 
     try:
         for path in listed:
             files[path] = _contents(path, len(listed) == 1, named)
+        if hasattr(labels, "columns"):
+            cells = [labels[name].astype(object).where(labels[name].notna(), "").astype(str)
+                     for name in labels.columns]
+            rows = [list(map(str, labels.columns)), *map(list, zip(*cells))]
+            files[Path("labels")] = Contents(arrays_of(Path("labels"), rows), TABLE)
+            labels = ()
         if all(contents.format == NPY for contents in files.values()):
             together = Contents({key: value for contents in files.values()
                                  for key, value in contents.values.items()}, ".npy files")
@@ -212,7 +220,7 @@ def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str],
                              ", ".join(part.values), "rename it, or leave it out")
     title = f"{layout.title if layout else fields.title}, in {contents.format}"
     formats = {part.format for part in files.values()}
-    if several and fields.ranked[0] not in ("ranked_lists", "similarity"):
+    if several and TABLE not in formats and fields.ranked[0] not in ("ranked_lists", "similarity"):
         title = SEPARATE["distances" if "distances" in fields.arrays else
                          "npy" if formats <= {NPY, TEXT} else "features"]
     result = _result(
@@ -251,7 +259,9 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
             extra: tuple[str, ...] = ()) -> ResultFile:
     where = {field: array.where for field, array in by_field.items()}
     names = {**where, "query": where["query_identity"], "gallery": where["gallery_identity"],
-             ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES)}
+             ", ".join(FEATURES): ", ".join(where.get(field, "") for field in FEATURES),
+             **{column: ", ".join(where.get(f"{side}_{column}", "") for side in SIDES)
+                for column in ("identity", "camera")}}
     stored = {field: by_field[field] for field in _SIDES if field in by_field}
     labels = {side: StoredLabels(
         by_field[f"{side}_identity"], by_field.get(f"{side}_camera"),
@@ -276,7 +286,7 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
         for field in FEATURES:
             if field in ready and not is_lazy(ready[field]):
                 check_finite_rows(ready[field], field)
-    return ResultFile(layout, query, gallery, **ready, extra=extra, candidates=candidates)
+        return ResultFile(layout, query, gallery, **ready, extra=extra, candidates=candidates)
 
 
 def _fit(matrices: Mapping[str, StoredArray], labels: Mapping[str, StoredLabels]) -> bool:

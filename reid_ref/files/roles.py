@@ -18,13 +18,14 @@ import numpy as np
 
 from reid_ref.arrays import InputError, check_choice, errors_at
 from reid_ref.arrays.texts import text_array
-from reid_ref.files.formats import Contents
+from reid_ref.files.formats import TABLE, Contents
 from reid_ref.files.image_names import form_of, listed_names, names_in_folder, parse_names
 from reid_ref.files.layouts import (
     BOXES, CAMERAS, COLUMNS, FEATURES, LABELS, NAMES, SET_OF, SIDES, WHOLE, Reading, plain_name,
     role_of_array, side_in)
-from reid_ref.files.split import SAME_IMAGES, Named, only, rows_of_sides
+from reid_ref.files.split import ONE_SET, SAME_IMAGES, Named, only, rows_of_sides
 from reid_ref.files.stored_arrays import StoredArray
+from reid_ref.files.tables import BY_NAME
 from reid_ref.text.numbers import is_whole
 
 Files = Mapping[Path, Contents]
@@ -93,13 +94,26 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
                             for place in _places(used[role], files))
     title = (f"{_RANKED.get(ranked, 'labels')} ({ranked_keys})"
              + (", the same images on both sides" if rows is SAME_IMAGES else "")
-             + (", labels by image names" if any(by_name) else ""))
+             + (", labels by image names" if any(by_name) else "")
+             + _left_out(whole, arrays)
+             + "".join(f"; identity: {BY_NAME}" for array in arrays.values()
+                       if array.where.endswith(BY_NAME))[:100])
     return Fields(
         {role: array for role, array in arrays.items()
          if array.text or not role.endswith("paths")}, ranked, title,
         frozenset(place for array in (*used.values(), *(
             array for role in WHOLE if role not in ("distances", "similarity")
             for array in named.get(role, ()))) for place in _places(array, files)))
+
+
+def _left_out(whole: Mapping[str, StoredArray], arrays: Mapping[str, StoredArray]) -> str:
+    """Return how many images of both sides' arrays are of neither, in words."""
+    for column, array in whole.items():
+        sides = [arrays[f"{side}_{column}"].shape[0] for side in SIDES
+                 if f"{side}_{column}" in arrays]
+        n = (array.shape or (0,))[0] - sum(sides)
+        return f", {n:,} images of neither side left out" if n > 0 and len(sides) == 2 else ""
+    return ""
 
 
 def _places(array: StoredArray, files: Files) -> list[str]:
@@ -139,14 +153,25 @@ def arrays_by_role(files: Files, names: Mapping[str, str], by_words: bool,
                 (key, path.name, path.stem) if n_arrays == 1 else (key,), value))
             role = further.get(plain) or (
                 role_of_array(key, path, n_arrays) if by_words else NAMES.get(plain))
+            if contents.format == TABLE:
+                role = _of_table(key, path)
             sets[value.where] = SET_OF.get(plain)
             if role and role not in names and not (role.endswith("paths") and value.numbers):
                 by_role.setdefault(role, []).append(_turned(role, path, value, len(files) > 1))
     for role, name in names.items():
         by_role[role].append(_mapped(role, str(name), keys))
+    for role, arrays in by_role.items():
+        if len(arrays) > 1:  # a label of a name is taken where there is no other
+            by_role[role] = [each for each in arrays if not each.where.endswith(BY_NAME)]
     mapped = {array.where for role in names for array in by_role[role]}
     return {role: _together(role, kept, sets) for role, arrays in by_role.items() if (kept := [
         array for array in arrays if role in names or array.where not in mapped])}
+
+
+def _of_table(key: str, path: Path) -> str | None:
+    """Return the role of a column: by its name, of the side that the table's name has."""
+    role, side = NAMES.get(plain_name(key.partition(" (")[0])), side_in(path.stem)
+    return f"{side}_{role}" if side and role in COLUMNS else role
 
 
 def _together(role: str, arrays: list[StoredArray],
@@ -161,9 +186,9 @@ def _together(role: str, arrays: list[StoredArray],
     for part in parts:
         if part.refusal:
             return [part]
-        if part.shape[1:] != parts[0].shape[1:]:
-            raise InputError(part.where, f"rows of {parts[0].shape[1:]} as {parts[0].where} has",
-                             part.shape[1:])
+        if (part.shape[1:], part.text) != (parts[0].shape[1:], parts[0].text):
+            raise InputError(part.where, f"rows like those of {parts[0].where}, "
+                             f"{parts[0].summary}", part.summary)
     return [StoredArray(
         _AND.join(part.where for part in parts),
         (sum(part.shape[0] for part in parts), *parts[0].shape[1:]),
@@ -243,7 +268,7 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
     guesses = _guesses(arrays, missing)
     lacks = ", ".join(missing) if not no_split else (
-        "num_query, how many of the images are queries (it may be a number), or is_query")
+        ONE_SET)
     elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
                  "folder"
                  if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}

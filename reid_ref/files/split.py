@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError, as_integers, check_length
-from reid_ref.files.layouts import IS_QUERY, plain_name
+from reid_ref.files.layouts import HELD_OUT, IS_QUERY, TRAINING, plain_name
 from reid_ref.files.stored_arrays import StoredArray
 
 Named = Mapping[str, list[StoredArray]]
 #: The rows of both sides, if they are of the same images.
 SAME_IMAGES = {"query": slice(None), "gallery": slice(None)}
+
+
+#: What says who asks in one set of images, for messages.
+ONE_SET = ("num_query, how many of the images are queries (it may be a number), or is_query; or "
+           "ignored=itself (--set ignored=itself) if every image asks all others")
 
 
 def only(named: Named, role: str) -> StoredArray:
@@ -41,7 +46,8 @@ def rows_of_sides(named: Named, whole: Mapping[str, StoredArray],
     total = next(iter(lengths.values()))
     for where, n in lengths.items():
         check_length(n, total, where)
-    rows = _flagged(named, total) if "is_query" in named else _counted(named, total)
+    rows = (_flagged(named, total) if "is_query" in named else
+            _counted(named, total, same_images))
     if same_images and len({len(np.arange(total)[images]) for images in rows.values()}) != 1:
         return SAME_IMAGES
     return rows
@@ -50,17 +56,18 @@ def rows_of_sides(named: Named, whole: Mapping[str, StoredArray],
 def _flagged(named: Named, total: int) -> dict[str, Any]:
     """Return the images of each side by a flag for each image."""
     flag = only(named, "is_query")
-    is_query = _flags(flag)
+    if flag.text:
+        return _in_words(flag, total)
+    is_query = flag.load().reshape(-1)
     check_length(len(is_query), total, flag.where)
     if not np.isin(is_query, (0, 1)).all() or not 0 < is_query.sum() < total:
-        values = flag.names() if flag.text else is_query
         raise InputError(flag.where, "1 for each query and 0 for each gallery image, or query "
-                         "and gallery in words", ", ".join(map(str, np.unique(values)[:5])))
+                         "and gallery in words", ", ".join(map(str, np.unique(is_query)[:5])))
     return {"query": _slice(np.flatnonzero(is_query)),
             "gallery": _slice(np.flatnonzero(is_query == 0))}
 
 
-def _counted(named: Named, total: int) -> dict[str, Any]:
+def _counted(named: Named, total: int, same_images: bool) -> dict[str, Any]:
     """Return the images of each side by the number of queries; nothing if it is not known."""
     if "num_query" in named:
         count = only(named, "num_query")
@@ -72,18 +79,36 @@ def _counted(named: Named, total: int) -> dict[str, Any]:
         if matrix is None:
             return {}
         n, where = matrix.shape[0] if matrix.shape else 0, matrix.where
+        if n == total and same_images:
+            return {}
+        if matrix.shape == (total, total):
+            raise InputError(where, ONE_SET, f"a matrix of all {total:,} images")
     if not 0 < n < total:
         raise InputError(where, f"a number of queries from 1 to {total - 1}, of {total} images", n)
     return {"query": slice(0, n), "gallery": slice(n, None)}
 
 
-def _flags(array: StoredArray) -> Any:
-    """Return an array of flags; of words 1 for each query, 0 for each gallery image, 2 for others.
+def _in_words(array: StoredArray, total: int) -> dict[str, Any]:
+    """Return the images of each side by a word for each image.
+
+    Queries ask, or else what is held out; the gallery answers, or else the one other word. Images
+    without a word are of neither side, nor are those for training beside a gallery.
     """
-    if not array.text:
-        return array.load().reshape(-1)
     words, place = np.unique(array.names(), return_inverse=True)
-    return np.array([IS_QUERY.get(plain_name(word), 2) for word in words.tolist()])[place]
+    check_length(len(place), total, array.where)
+    plain = {plain_name(word): k for k, word in enumerate(words.tolist())}
+    known = {"1": True, "true": True, "0": False, "false": False, **IS_QUERY}
+    asks = {word for word in plain if known.get(word)} or plain.keys() & HELD_OUT
+    answers = {word for word in plain if known.get(word) is False and word not in HELD_OUT}
+    others = plain.keys() - asks - answers - {""}
+    if not answers and len(others) == 1:
+        answers, others = others, set()
+    if not asks or not answers or others - TRAINING:
+        raise InputError(array.where, "query and gallery, or test and one other word, such as "
+                         "train or database", ", ".join(map(repr, words.tolist()[:8])),
+                         "name a column that says which images are queries: --map is_query=NAME")
+    return {side: _slice(np.flatnonzero(np.isin(place, [plain[word] for word in of_side])))
+            for side, of_side in (("query", asks), ("gallery", answers))}
 
 
 def _slice(index: Any) -> Any:

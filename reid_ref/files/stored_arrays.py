@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    InputError, Integers, as_integers, as_names, as_vector, check_length, check_same_length,
-    memory)
+    InputError, Integers, as_integers, as_labels, as_names, as_vector, check_length,
+    check_same_length, memory)
 from reid_ref.arrays.stored import in_rows
 from reid_ref.arrays.texts import check_width
 from reid_ref.labels import Labels
@@ -182,6 +182,10 @@ class StoredArray:
                           "is it the right array?")
         return as_integers(self.load().reshape(-1), self.where)
 
+    def labels(self) -> npt.NDArray[Any]:
+        """Read one label per image, a whole number or a text."""
+        return as_labels(self.names(), self.where) if self.text else self.vector()
+
     def names(self) -> npt.NDArray[np.str_]:
         """Read one name per image."""
         if self.refusal:
@@ -193,6 +197,8 @@ class StoredArray:
 
     def length(self) -> int:
         """Return the number of images; MATLAB's [], which is 0 x 0, has none."""
+        if self.text:
+            return math.prod(self.shape)
         outline = self.outline()
         return as_vector(outline, self.where).size if outline.size else 0
 
@@ -201,9 +207,7 @@ class StoredArray:
         if self.refusal:
             raise self.refusal
         if not self.numbers:
-            raise InputError(
-                self.where, "numbers", f"dtype {str(self.dtype)[:60]}", "map names to integers "
-                "first, e.g. numpy.unique(names, return_inverse=True)[1]")
+            raise InputError(self.where, "numbers", f"dtype {str(self.dtype)[:60]}")
         whole = math.prod(max(n, 1) for n in self.shape) * self.dtype.itemsize
         n_bytes = whole if whole >= 2**63 else max(self.size, n_read * self.dtype.itemsize)
         self._check_size(n_bytes, f"an array of shape {self.shape} and dtype {self.dtype}",
@@ -236,9 +240,9 @@ class StoredLabels:
         """Read the labels; every column must have an entry for each image."""
         n = len(self)
         for name, column in self.further.items():
-            length = math.prod(column.shape) if name == "name" else column.length()
+            length = column.length()
             check_length(length, n, column.where)
-        camera = None if self.camera is None else self.camera.vector()
-        return Labels(self.identity.vector(), camera, **{
-            name: column.names() if name == "name" else column.vector()
-            for name, column in self.further.items()})
+        camera = None if self.camera is None else self.camera.labels()
+        further: dict[str, Any] = {name: column.names() if name == "name" else column.labels()
+                                   for name, column in self.further.items()}
+        return Labels(self.identity.labels(), camera, **further)

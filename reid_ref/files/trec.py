@@ -87,7 +87,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     >>> [line.split()[2:5] for line in run.getvalue().splitlines()]
     [['g0', '1', '3'], ['g1', '2', '2'], ['g2', '3', '1']]
     """
-    check_labels(query, gallery)
+    query, gallery = check_labels(query, gallery)
     cameras = [cameras_of(labels, "the roles of images in a written ranking")
                for labels in (query, gallery)]
     done = lines = 0

@@ -163,7 +163,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
     if record.boxes is not None:
         raise InputError("protocol", "a protocol of images", f"{record.name}, which is of boxes",
                          "evaluate_person_search takes it")
-    check_labels(query, gallery)
+    query, gallery = check_labels(query, gallery)
     ranked.without_candidates(f"protocol {record.name}, which has a gallery of its own")
     parts = record.parts if part is None else (record.part(part),)
     record.check_cameras(parts, query)

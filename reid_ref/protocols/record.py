@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -145,7 +145,7 @@ def _cargo_view(labels: Labels) -> Labels:
     if labels.view is not None:
         return labels
     camera = cameras_of(labels, "the view is made of it")
-    return Labels(**{**labels.columns(), "view": (camera > 5).astype(int)})
+    return replace(labels, view=(camera > 5).astype(int))
 
 
 #: Name to what makes a column of others.

@@ -166,6 +166,7 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
                              "pass what rerank(...) returns to evaluate_distances(..., lists=...)")
     query_features = as_rows(query_features, "query_features")
     gallery_features = as_rows(gallery_features, "gallery_features")
+    query, gallery = check_labels(query, gallery)
     check_feature_shapes(query_features, gallery_features, query, gallery)
     groups = by_settings(conventions, variant, k1, k2, lambda_, normalize)
     report = shared_progress(progress, len(groups))

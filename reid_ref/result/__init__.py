@@ -14,7 +14,8 @@ from reid_ref.arrays import (
     Array, Doubles, InputError, Integers, Mask, Value, check_choice, check_count, read_only)
 from reid_ref.conventions import Convention
 from reid_ref.disk import PathLike
-from reid_ref.measures import MEASURES, PLACES, RANKS, Measure, measure, printed
+from reid_ref.measures import (
+    MEASURES, PLACES, RANKS, Measure, any_case, measure, printed)
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result import form, formula, shown
 from reid_ref.result.parts import AtK, Counts, Fingerprints, PerQuery, QueryValues, for_all
@@ -132,6 +133,16 @@ class Result(Value):
     def sd(self) -> dict[str, float]:
         """Standard deviations over the trials, by the names of the numbers; none of one trial."""
         return {} if len(self.trials) < 2 else sd_of(self, headline(self))
+
+    def __getitem__(self, name: str) -> float:
+        """Return the number of a measure, in any case: ``result["Rank-1"]``; see `value`."""
+        return self.value(any_case(name))
+
+    def __repr__(self) -> str:
+        numbers = "".join(f"{name}={value:.4f}, " for name, value in headline(
+            self, ("mAP", "Rank-1", "mINP")).items()).replace("Rank-1", "rank1")
+        return (f"{type(self).__name__}({numbers}queries={self.counted}/{self.counts.query}, "
+                f"convention={self.convention.name!r})")
 
     def __str__(self) -> str:
         """Return mAP, Rank-k and mINP in percent, the queries counted, and the signature."""
@@ -432,7 +443,7 @@ class Result(Value):
             **self._printed(), "convention": json_values(self.convention),
             "labels": json_values(self.fingerprints),
             "counts": {**json_values(self.counts), **self._pairs()},
-            "queries": {name: getattr(self.per_query, name).tolist() for name in form.QUERIES},
+            "queries": {name: self.per_query.texts(name).tolist() for name in form.QUERIES},
             **self._source_values()}
 
     def _printed(self) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result.parts import STATUSES
 
-#: The version of the form; another one cannot be read.
-SAVED = 3
+#: The version of the form, and those that can be read: 3 has no labels of text.
+SAVED, READ = 4, (3, 4)
 #: What is read here, for messages.
 EXPECTED = "what reid-ref evaluate FILE --save OUT.json or Result.save wrote"
 
@@ -52,7 +52,7 @@ CURVE = Kind("numbers from 0 to 1, or null", lambda value: value is None or SHAR
 LIST = Kind("a list", lambda value: type(value) is list)
 OBJECT = Kind("an object", lambda value: type(value) is dict)
 
-#: The columns of the queries, with an entry for each.
+#: The columns of the queries, with an entry for each; labels may be `TEXT`.
 QUERIES = {"identity": WHOLE, "camera": WHOLE, "status": STATUS}
 #: The columns of the ranks: those of `GoodRanks`, the last one where a cut loses good images.
 OF_RANKS = {name: WHOLE if name == "image" else COUNT for name in GoodRanks.__dataclass_fields__}
@@ -115,7 +115,7 @@ def read_values(path: PathLike) -> Values:
     if summary or type(value.get("queries")) is list:
         raise InputError(path, EXPECTED, "what another option wrote", "--save keeps what commands "
                          "need, the ranks: reid-ref evaluate FILE --save OUT.json")
-    if schema != SAVED or type(schema) is not int:
+    if schema not in READ or type(schema) is not int:
         newer = type(schema) is int and schema > SAVED
         raise InputError(f"{path}: schema", f"{SAVED}, {EXPECTED}",
                          "none" if schema is None else shown(schema),

@@ -1,7 +1,8 @@
 """Numbers to a result, be they of an evaluation or of a file."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,12 +32,19 @@ class Asked(NamedTuple):
     status: npt.NDArray[np.str_]
     identity: Integers
     camera: Integers
+    words: Mapping[str, npt.NDArray[np.str_]]
 
     @classmethod
     def of(cls, query: Labels, status: npt.NDArray[np.str_]) -> Asked:
-        """Return these queries; of labels without cameras the column is empty."""
-        camera = np.zeros(0, np.int64) if query.camera is None else query.camera
-        return cls(status, query.identity, camera)
+        """Return these queries, their texts numbered by themselves; an empty column is unknown."""
+        columns: dict[str, Any] = {"camera": np.zeros(0, np.int64)}
+        words = {}
+        for name in query.columns().keys() & {"identity", "camera"}:
+            columns[name] = values = query.texts(name)
+            if values.dtype.kind == "U":
+                words[name], place = np.unique(values, return_inverse=True)
+                columns[name] = place.reshape(-1) + 1
+        return cls(status, **columns, words=words)
 
 
 def of_numbers(numbers: Numbers, asked: Asked, images: GalleryCounts, convention: Convention,

@@ -13,6 +13,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError, Mask, check_count, read_only
 from reid_ref.conventions import Convention
+from reid_ref.labels import Labels
 from reid_ref.measures import COLUMNS, Measure, measure
 from reid_ref.metrics import mean_in_order
 from reid_ref.ranking.good_ranks import GoodRanks, concatenate
@@ -103,9 +104,11 @@ def over_trials(trials: Sequence[Result], average: str, signature: Signature) ->
 
 def _joined_queries(trials: Sequence[PerQuery]) -> PerQuery:
     arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(trial, name) for trial in trials])
-        for name in PerQuery.__dataclass_fields__ if name != "values"}
-    return PerQuery(**arrays, values={
+        name: np.concatenate([trial.texts(name) for trial in trials])
+        for name in PerQuery.__dataclass_fields__ if name not in ("values", "words")}
+    identity, camera, status = (arrays[name] for name in ("identity", "camera", "status"))
+    asked = Asked.of(Labels(identity, camera if camera.size else None), status)
+    return PerQuery(**arrays | asked._asdict(), values={
         name: np.concatenate([trial.values[name] for trial in trials])
         for name in trials[0].values})
 

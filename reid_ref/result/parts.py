@@ -52,6 +52,8 @@ class PerQuery(Value):
         Who the query shows: queries of one identity are no independent samples.
     camera : int64
         Which camera took the query; empty if unknown.
+    words : mapping of str to array of str
+        The texts that the numbers of a column stand for, as in `Labels`.
 
     Examples
     --------
@@ -70,10 +72,11 @@ class PerQuery(Value):
     status: npt.NDArray[np.str_]
     identity: Integers
     camera: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    words: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            if name != "values":
+            if name not in ("values", "words"):
                 object.__setattr__(self, name, read_only(getattr(self, name)))
         object.__setattr__(self, "values", {
             name: read_only(values) for name, values in self.values.items()})
@@ -101,7 +104,12 @@ class PerQuery(Value):
 
     def labels(self) -> Labels:
         """Return the labels of the queries, without cameras if these are not known."""
-        return Labels(self.identity, self.camera if self.camera.size else None)
+        return Labels(self.identity, self.camera if self.camera.size else None, words=self.words)
+
+    def texts(self, name: str) -> npt.NDArray[Any]:
+        """Return a column as it was given: labels that are text are text."""
+        known = name in self.words
+        return self.labels().texts(name) if known else np.asarray(getattr(self, name))
 
 
 @dataclass(frozen=True)
@@ -175,7 +183,8 @@ class Fingerprints(NamedTuple):
 
 def fingerprint_of(labels: Labels) -> Checksums:
     """Return the fingerprint of each column."""
-    return Checksums(fingerprint(labels.identity), fingerprint(labels.camera))
+    return Checksums(fingerprint(labels.texts("identity")), fingerprint(
+        None if labels.camera is None else labels.texts("camera")))
 
 
 def for_all(values: Array, loaded: Mask,

@@ -144,7 +144,7 @@ def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequenc
         raise InputError("unit", "identity or query, for splits have queries of their own",
                          repr(unit) if isinstance(unit, str) else "groups")
     check_same_convention(systems)
-    identity = np.concatenate([system.per_query.identity for system in systems.values()])
+    identity = np.concatenate([system.per_query.texts("identity") for system in systems.values()])
     return splits_of_scores(scores_of(systems, metrics), unit, identity, level=level,
                             method=method, resamples=resamples, seed=seed)
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from reid_ref._version import __version__
-from reid_ref.arrays import Doubles, InputError, Mask, SavedWarning, check_choice, errors_at, warn
+from reid_ref.arrays import Array, Doubles, InputError, Mask, SavedWarning, check_choice, errors_at, warn
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.texts import text_array
 from reid_ref.conventions import CHOICES, Convention
 from reid_ref.disk import PathLike
-from reid_ref.labels import DISTRACTOR, JUNK, fingerprint
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, fingerprint
 from reid_ref.measures import COLUMNS, RANKS, printed
 from reid_ref.ranking.good_ranks import RAGGED, GoodRanks, first_ranks, of_queries
 from reid_ref.result import Result, form, headline
@@ -106,16 +106,14 @@ def _of_one(file: Values) -> Result:
     queries = file.of(form.ONE).inside("queries", form.QUERIES)
     status = queries.column("status", form.STATUS)
     n = len(status)
-    identity, camera = (np.array(queries.column(name, form.QUERIES[name], size), np.int64)
-                        for name, size in (("identity", n), ("camera", n if queries.values.get(
-                            "camera") else 0)))
+    identity, camera = (_labels(queries, name, n) for name in ("identity", "camera"))
     counts = file.inside("counts", (*Counts.__dataclass_fields__, *form.PAIRS))
     images = GalleryCounts(*(counts.value(name, form.COUNT) for name in (
         "gallery", "gallery_junk", "gallery_distractors")))
     convention = _convention(file)
     signature = _signature(file, convention)
     names = text_array((*STATUSES, *status), f"{file.where}: queries: status")
-    asked = Asked(names[len(STATUSES):], identity, camera)
+    asked = Asked.of(Labels(identity, camera if len(camera) else None), names[len(STATUSES):])
     labels = file.inside("labels", Fingerprints._fields)
     fingerprints = Fingerprints(*(
         Checksums(*(labels.inside(side, Checksums._fields).value(column, form.CRC)
@@ -124,6 +122,15 @@ def _of_one(file: Values) -> Result:
     result = of(file, asked, images, convention, signature, fingerprints)
     _check_images(file, counts, result)
     return result
+
+
+def _labels(queries: Values, name: str, n: int) -> Array:
+    """Return a column of labels, numbers or text; that of cameras may be empty."""
+    values = queries.values.get(name)
+    size = n if values or name == "identity" else 0
+    if type(values) is list and values and type(values[0]) is str:
+        return text_array(queries.column(name, form.TEXT, size), queries.where)
+    return np.array(queries.column(name, form.QUERIES[name], size), np.int64)
 
 
 def _of_ranks(file: Values, asked: Asked, images: GalleryCounts, convention: Convention,
@@ -293,7 +300,7 @@ def _check_images(file: Values, counts: Values, result: Result) -> None:
         if written != computed:
             raise _contradiction(counts, name, computed, form.shown(written))
     for column, written in result.fingerprints.query._asdict().items():
-        computed = fingerprint(getattr(result.per_query, column))
+        computed = fingerprint(result.per_query.texts(column))
         if computed and written != computed:
             raise _contradiction(file, f"labels: query: {column}", computed, written)
 

@@ -175,7 +175,9 @@ def check_same_labels(systems: Mapping[str, Result],
                              "both must be of the same labels")
         for field in columns:
             words = _COLUMNS[field]
-            expected, got = (getattr(each.per_query, field) for each in (baseline, system))
+            expected, got = (each.per_query.texts(field) for each in (baseline, system))
+            if expected.dtype.kind != got.dtype.kind:  # numbers here, text there
+                expected, got = expected.astype(np.str_), got.astype(np.str_)
             if len(expected) != len(got) or np.array_equal(expected, got):
                 continue
             bad = np.flatnonzero(expected != got)

@@ -172,8 +172,8 @@ def to_frame(result: Result) -> Any:
     pandas = optional_module("to_frame", "pandas",
                              otherwise="or take the arrays of result.per_query")
     names = [*(each.column for each in COLUMNS), *PerQuery.__dataclass_fields__]
-    names.remove("values")
-    columns = {name: getattr(result.per_query, name).copy() for name in names
+    names = [name for name in names if name not in ("values", "words")]
+    columns = {name: result.per_query.texts(name).copy() for name in names
                if name != "camera" or result.per_query.camera.size}
     return pandas.DataFrame(
         columns, index=pandas.RangeIndex(result.counts.query, name="query"))

@@ -65,7 +65,7 @@ def ranked(random: np.random.RandomState, query: Labels, gallery: Labels,
 def relabelled(arrays: Arrays, side: str, where: Any, **columns: Any) -> Arrays:
     """Return a problem with other labels at some places of a side."""
     labels = getattr(arrays, side)
-    changed = {name: np.array(values) for name, values in labels.columns().items()}
+    changed: dict[str, Any] = {name: np.array(values) for name, values in labels.columns().items()}
     for name, values in columns.items():
         changed[name][where] = values
     made = Labels(**changed)

@@ -44,7 +44,7 @@ from reid_ref.conventions import Convention, find_conventions
 from reid_ref.evaluation.how import How, Progress, in_queries, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
 from reid_ref.evaluation.result_file import Input
-from reid_ref.labels import JUNK, Labels, QueryLists
+from reid_ref.labels import JUNK, Labels, QueryLists, check_labels
 from reid_ref.ranking.counting import TooFarOff, wrong_products
 from reid_ref.ranking.roles import Roles, find_roles
 from reid_ref.signature import fields_of, signature
@@ -167,6 +167,7 @@ def thresholds_of(ranked: Input, query: Labels, gallery: Labels, how: How,
 
     `confidence` has the options of `statistics.mean_intervals`.
     """
+    query, gallery = check_labels(query, gallery)
     ranked.check_sizes(query, gallery)
     rates = _checked_rates(far)
     how = ranked.among(how)

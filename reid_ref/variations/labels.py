@@ -67,8 +67,8 @@ def sides_of(data: ResultFile) -> tuple[Any, Any]:
 def joined(first: Labels, second: Labels) -> Labels:
     """Return the labels of two sets of images, with the columns that both have."""
     ours, theirs = first.columns(), second.columns()
-    return Labels(**{name: np.concatenate([ours[name], theirs[name]])
-                     for name in ours if name in theirs})
+    return Labels(words=first.words, **{name: np.concatenate([ours[name], theirs[name]])
+                                        for name in ours if name in theirs})
 
 
 # ---------------------------------------------------------------- when it can be done

@@ -177,9 +177,9 @@ def find_variation(name: str) -> Variation:
     >>> find_variation("Same_Camera_Kept").name
     'same-camera-kept'
     """
-    name = extensions.canonical(name)
-    if name in VARIATIONS:
-        return VARIATIONS[name]
+    known = {extensions.canonical(each): each for each in VARIATIONS}
+    if (called := extensions.canonical(name)) in known:
+        return VARIATIONS[known[called]]
     record = extensions.declared_record("variation", name, Variation)
     if record is None:
         check_choice(name, "variation", [*VARIATIONS, *extensions.declared_names("variation")])

@@ -162,8 +162,7 @@ def change(path, new, **changes):
 
 @pytest.mark.parametrize(("baseline", "message"), [
     ("missing.json", "No such file"), ("summary.json", "--save keeps what commands need"),
-    ("changed.json", "as the rest of the file gives"), ("other.json", "the same images"),
-    ("torchreid.json", "under one convention")])
+    ("changed.json", "as the rest of the file gives"), ("other.json", "the same images")])
 def test_baselines_that_cannot_be(baseline, message, results):
     good = results / "good.json"
     value = json.loads(good.read_text())
@@ -171,10 +170,17 @@ def test_baselines_that_cannot_be(baseline, message, results):
     change(good, results / "other.json", labels={**value["labels"], "gallery": nobody})
     change(good, results / "changed.json", mAP=.9)
     (results / "summary.json").write_text(table("evaluate", results / "good.npz", "--json"))
-    table("evaluate", results / "good.npz", "--convention", "torchreid", "--save",
-          results / "torchreid.json")
     done = command("evaluate", results / "good.npz", "--baseline", results / baseline)
     assert_one_line_error(done, f"{baseline}.*{re.escape(message)}")
+
+
+def test_a_baseline_brings_its_rule(results):
+    """What --convention or --set name instead is not comparable."""
+    good, base = results / "good.npz", results / "torchreid.json"
+    table("evaluate", good, "--convention", "torchreid", "--save", base)
+    assert "convention:torchreid" in table("evaluate", good, "--baseline", base)
+    done = command("evaluate", good, "--baseline", base, "--convention", "matlab")
+    assert_one_line_error(done, "torchreid.json.*under one convention")
 
 
 def test_the_baseline_is_not_overwritten(results):

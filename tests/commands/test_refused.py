@@ -22,7 +22,8 @@ REFUSED = {
     "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
     "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",
     "evaluate MARKET --format x": "; see reid-ref evaluate --help$",
-    "evaluate MARKET --set ties=gallery": "--set ties: unknown 'gallery'; known: gallery-order",
+    "evaluate MARKET --set ties=gallery": (
+        "--set ties: unknown 'gallery'. Did you mean 'gallery-order'"),
     "conventions torchried": "NAME: .*'torchried'.*Did you mean 'torchreid'",
     "evaluate MARKET --shots 0": "--shots: .*--protocol",
     **{f"evaluate MARKET {words}": "argument --.*: .*two" for words in (
@@ -121,7 +122,8 @@ REFUSED = {
     "validate MARKET --published 80/60 --max-memory much": "--max-memory: .*size",
     BENCHMARK: "FILE, --dataset: .*none",
     BENCHMARK + "MARKET --dataset mars": "FILE, --dataset: .*both",
-    BENCHMARK + "--dataset markt1501": "--dataset: unknown 'markt1501'; known: .* 'market1501'?",
+    BENCHMARK + "--dataset markt1501": (
+        "--dataset: unknown 'markt1501'. Did you mean 'market1501'[?] Known: "),
     BENCHMARK + "--dataset mars --convention matlab":
         "--convention: .*result file",
     "validate --dataset mars --paper market1501/bagtricks-resnet50":
@@ -137,7 +139,8 @@ REFUSED = {
     "validate --paper mars/x": "KEY: unknown 'mars/x'",
     "check-table missing.md": "missing.md: .*No such file.*Markdown",
     "check-table MARKET": "market_like.mat: .*not text.*Markdown",
-    "check-table README --dataset markt": "--dataset: unknown 'markt'; known: .*market1501",
+    "check-table README --dataset markt": (
+        "--dataset: unknown 'markt'. Did you mean 'mars'[?] Known: .*market1501"),
     "check-table README --columns Rank-1,accuracy": "--columns: measure: .*got 'accuracy'",
     "check-table README --queries 0": "--queries: expected a whole number from 1",
     "check-table paper.pdf": "a PDF; write pdftotext -layout paper.pdf - . reid-ref check-table -",

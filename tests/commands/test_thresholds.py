@@ -50,11 +50,18 @@ def test_every_format_has_the_numbers_of_the_library(tmp_path):
         "open set FAR 0.1"]
     text = command(*words).stdout
     cells = [line.split() for line in text.splitlines()]
-    for point in ours:  # both rates in percent
-        numbers = [repr(point.threshold), f"{100 * point.tar:.2f}", f"{100 * point.far:.4g}"]
-        assert any(numbers == line[k:k + 3] for line in cells for k in range(len(line))), numbers
+    for point in ours:  # both rates in percent; of unit features, the cosine too
+        numbers = [repr(point.threshold), f"{1 - point.threshold / 2:.4f}",
+                   f"{100 * point.tar:.2f}", f"{100 * point.far:.4g}"]
+        assert any(numbers == line[k:k + 4] for line in cells for k in range(len(line))), numbers
     assert f"EER       {100 * found.eer:.2f} percent" in text
     assert f"DIR-k     detected and at rank k or less, of {found.open_set.genuine}" in text
+
+
+def test_rates_may_be_in_percent():
+    words = "thresholds", "fixtures/market_like.mat", "--format", "csv", "--far"
+    assert command(*words, "1%,0.1%").stdout == command(*words, "1e-2,1e-3").stdout
+    assert "cosine" not in command(*words[:2], "--no-normalize").stdout
 
 
 def test_a_closed_set_says_so(tmp_path):

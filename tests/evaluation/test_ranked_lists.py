@@ -258,7 +258,7 @@ BAD = {
     "a query missing in JSON": ("t.json", '{"a": [1], "c": [2]}', "t.json: .* 'b.jpg'"),
     "a query twice in JSON": ("t.json", '{"a": [1], "a": [1], "b": [1], "c": [2]}', "'a' twice"),
     "no answers": ("t.json", '[{"query_id": 1}]', "list 1: .*an object with query_id and"),
-    "floats": ("t.npy", np.zeros((3, 2)), "t.npy: .*gallery indices .*float64"),
+    "floats": ("t.npy", np.zeros((3, 2)), "t.npy and 2 more files: it lacks query_features"),
     "a number twice in a row": ("t.npy", [[0, 1], [3, 3], [1, 0]], "row 2: .*3 more than once"),
 }
 
@@ -279,7 +279,7 @@ def test_bad_lists_end_in_one_line(name, content, message, tmp_path):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("name,identity\na,1\n", "gallery: .*cameras on both sides, or on neither"),
-    ("identity,camera,camera\n1,2,2\n", "line 1: .*2 for camera"),
+    ("identity,camera,camera\n1,2,2\n", "line 1: .*each column once, got 'camera' twice"),
     ("identity,camera\n1,2\n\n1\n", "line 4: .*2 columns"),
     ("a b c\n", "line 1: .*an image name"),
     ("name,identity,camera\na.jpg,1,1\na.jpg,2,1\n", "'a.jpg' twice, for image")])

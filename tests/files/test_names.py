@@ -297,8 +297,8 @@ REFUSED = {
     "flags of three kinds": ({"r.npz": {**SPLIT, "is_query": [0, 1, 2, 0, 0, 0, 0, 0]}},
                              "is_query: .*1 for each query and 0 for each gallery image"),
     "words of three kinds": (
-        {"r.npz": {**SPLIT, "is_query": ["query"] * 3 + ["gallery"] * 4 + ["train"]}},
-        "is_query: .*query and gallery in words"),
+        {"r.npz": {**SPLIT, "is_query": ["query"] * 3 + ["gallery"] * 4 + ["val"]}},
+        "is_query: .*query and gallery, or test and one other word, .*'val'"),
     "names for half the images": ({"r.npz": {**HALF, "q_paths": Q_PATHS, "g_paths": G_PATHS[:3]}},
                                   "r.npz: g_paths: .*3 names"),
     "names that say nothing": (
@@ -308,7 +308,7 @@ REFUSED = {
                                "r.npz: query_features: .*one array for query_features"),
     "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}}, "r.npz: I: .*3 rows"),
     "a map of what is not there": (mapped("query_camera=q_cams"),
-                                   "--map: query_camera: .*'q_cams'.* Did you mean 'q_camids'.$"),
+                                   "--map: query_camera: .*'q_cams'. Did you mean 'q_camids'[?] Known: .*$"),
     "a map without a name": (mapped("query_features"), "--map: .*each role once"),
     "a file too many": ({**each(".npy", SIX), "more.npz": {"x": QF}},
                         "more.npz: .*belongs to the features"),

@@ -295,8 +295,7 @@ class TestImagesOfBothSidesOnce:
             assert "it lacks num_query" in error_of(capsys, "r.npz", *words)
 
     @pytest.mark.parametrize(("changes", "words"), [
-        ({"pids": pids[:4]}, "r.npz: pids"), ({"feats": feats[:4]}, "r.npz: "),
-        ({"pids": list("abcdefghi")}, "r.npz: pids")])
+        ({"pids": pids[:4]}, "r.npz: pids"), ({"feats": feats[:4]}, "r.npz: ")])
     def test_what_does_not_fit(self, changes, words, capsys):
         np.savez("r.npz", **{**self.once, **changes})
         assert words in error_of(capsys, "r.npz", "--protocol", "vehicleid")

@@ -64,7 +64,7 @@ def test_an_error_is_a_line(recorded, monkeypatch, capsys):
     recorded()
     assert installation.check_installation() == 1
     assert [words for _, words, _ in installation.check()] == [
-        "ERROR: TypeError: no such dtype", "3 answers, as recorded", "1 answers, as recorded"]
+        "ERROR: TypeError: no such dtype", "4 answers, as recorded", "1 answers, as recorded"]
 
 
 def test_without_scipy_its_groups_are_skipped(recorded, monkeypatch):

@@ -114,7 +114,7 @@ def compare_systems(systems: Mapping[str, Sequence[Result]], metrics: Sequence[s
     """As `compare`, of the runs of each system by its name, the baseline first."""
     scores, runs = scores_of_runs(systems, metrics)
     baseline, *others = systems
-    identity = systems[baseline][0].per_query.identity
+    identity = systems[baseline][0].per_query.texts("identity")
     unit, groups = unit_of_queries(identity, unit)
     names = (list(combinations(systems, 2)) if all_pairs
              else [(baseline, name) for name in others])
@@ -195,5 +195,5 @@ def _extremes(before: Doubles, after: Doubles, identity: Integers,
     """Return the queries that gained most, or lost most, the first of equal ones first."""
     gain = sign * (after - before)
     order = np.argsort(-gain, kind="stable")[:EXTREMES]
-    return tuple(Change(int(k), int(identity[k]), float(before[k]), float(after[k]))
+    return tuple(Change(int(k), identity[k].item(), float(before[k]), float(after[k]))
                  for k in order if gain[k] > 0)

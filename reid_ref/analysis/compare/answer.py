@@ -28,13 +28,13 @@ class Change(Value):
     ----------
     query : int
         Which, from 0.
-    identity : int
+    identity : int or str
     baseline, system : float
         Its values.
     """
 
     query: int
-    identity: int
+    identity: int | str
     baseline: float
     system: float
 

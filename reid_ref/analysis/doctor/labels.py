@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -83,7 +84,7 @@ def _no_cameras(query: Labels, gallery: Labels) -> Finding:
 def _single_camera(query: Labels, gallery: Labels, unmatched: npt.NDArray[np.bool_]) -> Finding:
     return Finding(
         "doctor:single-camera", "error",
-        f"All images are of camera {_cameras(gallery)[0][0]}, and a query ignores its identity's "
+        f"All images are of camera {gallery.camera_of(0)}, and a query ignores its identity's "
         "images on its own camera, so no query can have a match.",
         {"cameras": 1, "queries": len(query), "unmatched": int(unmatched.sum())},
         ("" if is_single_shot(gallery) else "Store the camera of each image. ")
@@ -103,7 +104,8 @@ def _no_match(query: Labels, gallery: Labels,
         evidence["only_same_camera"] = int((unmatched & ~absent).sum())
     counts = f"{evidence['unmatched']:,} of {len(query):,} queries have no match"
     severity = "error" if share == 1 else "warning"
-    offset = _offset(query.identity, gallery.identity) if absent.all() else None
+    offset = _offset(query.identity, gallery.identity) if (
+        absent.all() and "identity" not in query.words) else None
     if offset is not None:
         yield Finding(
             "doctor:identity-offset", "error",
@@ -111,7 +113,7 @@ def _no_match(query: Labels, gallery: Labels,
             "is added to them.", {**evidence, "offset": offset},
             "Number the identities of query and gallery in one go.")
     elif 2 * evidence["identity_absent"] >= evidence["unmatched"]:
-        of_query, of_gallery = _range(query.identity), _range(gallery.identity)
+        of_query, of_gallery = (_range(side.texts("identity")) for side in (query, gallery))
         yield Finding(
             "doctor:identities-differ", severity,
             f"{counts}, {evidence['identity_absent']:,} of them because their identity is not in "
@@ -141,13 +143,15 @@ def _offset(query: Integers, gallery: Integers) -> int | None:
     return None
 
 
-def _range(values: Integers) -> str:
-    low, high = int(values.min()), int(values.max())
+def _range(values: npt.NDArray[Any]) -> str:
+    """Return the first and the last of some labels, numbers or texts."""
+    low, high = np.unique(values)[[0, -1]].tolist()
     return f"{low}" if low == high else f"{low} to {high}"
 
 
 def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
-    of_query, of_gallery = map(np.unique, _cameras(query, gallery))
+    of_query, of_gallery = (np.unique(cameras) for cameras in _cameras(query, gallery))
+    shown = [_range(side.texts("camera")) for side in (query, gallery)]
     n_images = len(query) + len(gallery)
     cameras = np.union1d(of_query, of_gallery)
     evidence: dict[str, int | float] = {
@@ -164,18 +168,19 @@ def _made_up_cameras(query: Labels, gallery: Labels) -> Iterator[Finding]:
             "swapped.", {**evidence, "identities": _identities(query, gallery)},
             "Check which of the two label arrays is which.")
     elif not np.intersect1d(of_query, of_gallery).size:
-        shifts = {other - camera for camera, other in zip(of_query.tolist(), of_gallery.tolist())}
+        shifts = {other - camera for camera, other in zip(of_query.tolist(), of_gallery.tolist())
+                  if "camera" not in query.words}
         if len(of_query) == len(of_gallery) > 1 == len(shifts):
             yield Finding(
                 "doctor:camera-offset", "warning",
-                f"The cameras of the queries ({_range(of_query)}) are those of the gallery "
-                f"({_range(of_gallery)}) but for a constant: numbered for each folder apart, they "
+                f"The cameras of the queries ({shown[0]}) are those of the gallery "
+                f"({shown[1]}) but for a constant: numbered for each folder apart, they "
                 "never meet, and same-camera images are not ignored.",
                 {**evidence, "offset": shifts.pop()}, "Number the cameras of both sides alike.")
         else:
             yield Finding(
                 "doctor:disjoint-cameras", "note",
-                f"Queries ({_range(of_query)}) and gallery ({_range(of_gallery)}) share no "
+                f"Queries ({shown[0]}) and gallery ({shown[1]}) share no "
                 "camera, so no "
                 "same-camera image is ever ignored.", evidence,
                 "Right where query and gallery are of different kinds (sketch and photo, infrared "
@@ -186,7 +191,7 @@ def _last_digit(query: Labels, gallery: Labels, numbers: NumbersOfNames,
                 benchmark: Recognised | None) -> Iterator[Finding]:
     """Cameras 0 to 9 of data that has more: one digit was read of each number."""
     cameras = np.union1d(*_cameras(query, gallery))
-    if cameras[0] < 0 or cameras[-1] > 9:
+    if cameras[0] < 0 or cameras[-1] > 9 or "camera" in query.words:
         return
     expected = benchmark.fingerprint.counts.cameras if benchmark and len(cameras) == 10 else None
     if benchmark is not None and expected and expected > 10:

@@ -58,7 +58,7 @@ def _finding(column: str, wrong: dict[str, Flags], sides: dict[str, Labels],
         f"doctor:{column}-in-names", "warning",
         f"The {column} of {' and '.join(counts)} is not that of its name (first: {side} image "
         f"{first}, {names[first]!r}, {column} {of_names[side][first]} by its name and "
-        f"{getattr(labels, column)[first]} by its label): {cause}.", evidence,
+        f"{labels.texts(column)[first]} by its label): {cause}.", evidence,
         "Read identity and camera of the names: leave the label arrays out, and reid-ref does it "
         "with query_paths and gallery_paths.")
 

@@ -54,7 +54,7 @@ class CameraTrace(NamedTuple):
 def camera_traces(distances: Array, sample: Sample, query: Labels,
                   gallery: Labels) -> list[CameraTrace]:
     """Return the trace of each shift that enough queries can show."""
-    if query.camera is None or gallery.camera is None:
+    if query.camera is None or gallery.camera is None or "camera" in query.words:
         return []
     row, column = np.nonzero(~sample.wrong)
     apart = gallery.camera[sample.image[column]] - query.camera[sample.query[row]]
@@ -118,7 +118,7 @@ def identity_shift(distances: Array, sample: Sample, query: Labels,
     nearest = gallery.identity[sample.image[np.argmin(distances.real, axis=1)]]
     real = (nearest > DISTRACTOR) & (own > DISTRACTOR)
     offsets, n = np.unique((nearest - own)[real], return_counts=True)
-    if not len(n):
+    if not len(n) or "identity" in query.words:
         return
     most, rest = int(np.argmax(n)), np.delete(n, np.argmax(n))
     offset, number = int(offsets[most]), int(n[most])

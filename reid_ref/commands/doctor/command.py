@@ -104,7 +104,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     common.add_files(command, words="result file or files, or a folder of .npy files; or files "
                      "of labels")
-    DoctorRequest.add(command, "--seed", "--verbose")
+    DoctorRequest.add(command, "--labels", "--seed", "--verbose")
     add_json(command)
 
 

@@ -9,12 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reid_ref.analysis.doctor.labels import label_findings
 from reid_ref.arrays import (
     BenchmarkWarning, ConventionWarning, InputError, UnreadWarning, check_count, warn)
 from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
-    AtRow, Details, Evaluations, Method, evaluated, groups_of, intervals_of, rows_of, worst_rows)
+    PAIRS, AtRow, Details, Evaluations, Method, evaluated, groups_of, intervals_of, rows_of,
+    worst_rows)
 from reid_ref.commands.evaluate.show import means, parts, rows
 from reid_ref.console import confidence, files as ranked_lists, options as common
 from reid_ref.console import protocols
@@ -22,7 +24,7 @@ from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, Request, option
 from reid_ref.console.terminal import show
-from reid_ref.conventions import find_convention, lacking_cameras
+from reid_ref.conventions import changed, find_convention, lacking_cameras
 from reid_ref.datasets import recognise
 from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import check_targets, is_direct, is_json, is_packed, whole_files
@@ -81,10 +83,10 @@ class EvaluateRequest(gates.GateRequest):
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
         "--by", **OF_ONE, only=_DETAILED, action="append",
-        choices=("identity", "camera", "camera-pair"),
+        choices=("identity", "camera", *PAIRS),
         help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
              "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
-             "the gallery; may be given again")
+             "the gallery, with the images of that camera alone in view-pair; may be given again")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -194,9 +196,12 @@ def plan_of(request: EvaluateRequest) -> Plan:
         check_count(request.worst, "--worst")
     _check_written(request)
     intervals = confidence.interval_options(request, always=request.mean is not None)
+    read = gates.read_gates(request)
+    if read.baseline is not None and not (request.convention or request.choices or protocol):
+        how = replace(how, conventions=(read.baseline.convention,))
     measures = named or printed(request.ranks or RANKS)
-    return Plan(how, left_out is not None, left_out or {}, intervals, gates.read_gates(request),
-                protocol, named, measures, length)
+    return Plan(how, left_out is not None, left_out or {}, intervals, read, protocol,
+                named, measures, length)
 
 
 def files_of_ranking(name: str | None) -> tuple[str, ...]:
@@ -241,9 +246,10 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
     if request.convention is None and (hint := protocols.hint(data.query, data.gallery, own)):
         warn(hint, BenchmarkWarning)
     elif request.convention is None and (other := results.get(OTHER)):
-        warn(f"{unlike_market(data.query, data.gallery)}: mAP is {percent(own.mAP)} by the "
-             f"trapezoid of matlab and {percent(other.mAP)} by the step rule of {OTHER}; name the "
-             "one that you print", ConventionWarning)
+        why = unlike_market(data.query, data.gallery) or "the data has no cameras"
+        warn(f"{why}: mAP is {percent(own.mAP)} by the trapezoid of matlab and "
+             f"{percent(other.mAP)} by the step rule of {OTHER}; name the one that you print",
+             ConventionWarning)
     unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
     for column in sorted(unused - {"video" if request.pool else ""}):
         warn(f"{column}: not used, {NOT_COUNTED[column]}", UnreadWarning)
@@ -251,8 +257,8 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
 
 def _evaluated(request: EvaluateRequest, plan: Plan, given: Given) -> Method:
     """Return the results of what is given; refuse what it is not enough for."""
-    if "camera-pair" in (request.by or ()):
-        given.data_for("--by camera-pair")
+    for by in PAIRS.keys() & {*(request.by or ())}:
+        given.data_for(f"--by {by}")
     if files_of_ranking(request.save):
         given.data_for("--save", KEPT)
     results, findings = (_of_data(request, plan, given) if given.has_data else
@@ -276,11 +282,23 @@ def _of_data(request: EvaluateRequest, plan: Plan,
     if plan.every:
         plan.left_out.update(lacking := lacking_cameras(conventions, data.query))
         conventions = tuple(each for each in conventions if each.name not in lacking)
-    unlike = (request.convention is None and not request.choices
-              and unlike_market(data.query, data.gallery))
-    results = given.results(replace(plan.how, conventions=(
-        *conventions, *([find_convention(OTHER)] if unlike else []))))
-    findings = gates.examine(data, plan.how)
+    benchmark, of_data = recognise(data.query, data.gallery), (data.query, data.gallery)
+    by_default = request.convention is None and not request.choices
+    other = [find_convention(OTHER)] if by_default and unlike_market(*of_data) else []
+    implied = data.query.camera is None and request.convention is None and not any(
+        "ignored" in choice for choice in request.choices) and not (
+            benchmark and not benchmark.off and benchmark.fingerprint.counts.cameras)
+    if implied:
+        conventions = tuple(changed(each, each.choices_without_cameras(data.gallery), "ignored")
+                            for each in conventions)
+        step = find_convention(OTHER)
+        other = [step.replace(**step.choices_without_cameras(data.gallery), name=OTHER)
+                 ] * by_default
+    results = given.results(replace(plan.how, conventions=(*conventions, *other)))
+    findings = gates.examine(data, replace(plan.how, conventions=conventions))
+    if implied:
+        findings = [*findings, *(each for each in label_findings(*of_data)
+                                 if each.key == "doctor:no-cameras")]
     _warn_of(request, data, results)
     return dict(list(results.items())[:len(conventions)]), findings
 

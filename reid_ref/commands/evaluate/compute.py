@@ -98,8 +98,8 @@ class QueryRow:
     """
 
     query: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
     status: str
     counted: bool
     ap: Share
@@ -121,8 +121,8 @@ class WorstRow(QueryRow):
 class GroupRow:
     """The numbers of one identity, or of one query camera."""
 
-    identity: int | None = None
-    camera: int | None = None
+    identity: int | str | None = None
+    camera: int | str | None = None
     queries: int
     counted: int
     mAP: Share
@@ -141,7 +141,7 @@ class PairMatrices:
     """Pairs of cameras as JSON has them: each number by its name, Rank-1 or mAP."""
 
     rule: str
-    cameras: list[int]
+    cameras: list[int | str]
     mean: dict[str, float]
     matrix: dict[str, list[list[float]]]
     queries: dict[str, list[list[int]]]
@@ -192,10 +192,11 @@ def evaluated(methods: Iterable[Method], length: int | None, details: Details | 
 
 def query_rows(result: Result, measures: Iterable[str] = ()) -> list[QueryRow]:
     """Return what each query got, in their order, and its values of further measures."""
-    per_query, camera = result.per_query, result.per_query.labels().camera
+    per_query, has_cameras = result.per_query, result.per_query.camera.size
     columns: dict[str, Any] = {
-        "identity": per_query.identity,
-        "camera": np.full(len(per_query.identity), None) if camera is None else camera,
+        "identity": per_query.texts("identity"),
+        "camera": (per_query.texts("camera") if has_cameras else
+                   np.full(len(per_query.identity), None)),
         "status": per_query.status,
         "counted": in_mean(result), **{each.column: result.of_query(each.name)
                                        for each in COLUMNS},
@@ -241,11 +242,15 @@ def worst_rows(result: Result, given: Given, how: How, count: int,
             for query, image in zip(queries.tolist(), given.nearest_wrong(queries, how))]
 
 
+#: Values of --by that are pairs of cameras, and their rules.
+PAIRS = {"camera-pair": "plain", "view-pair": "views"}
+
+
 def groups_of(result: Result, given: Given, how: How, by: str,
               measures: Sequence[str] = ()) -> list[GroupRow] | PairMatrices:
     """Return the numbers of each group, or of pairs of cameras by the distances of the result."""
-    if by != "camera-pair":
+    if by not in PAIRS:
         return group_rows(result, by, measures)
     data = given.data
-    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, "plain",
+    return pair_matrices(camera_pairs_of(data.input, data.query, data.gallery, PAIRS[by],
                                          replace(how, lists=None)))

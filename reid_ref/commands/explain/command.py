@@ -159,7 +159,7 @@ def most_moved(walk: Explanation, query: Labels) -> str:
     heads = ["moved most", "identity", *of_camera, "good", f"AP {walk.origin.name}",
              f"AP {walk.target.name}"]
     return "\n".join(["", *table_lines(heads, [
-        [f"query {k}", str(query.identity[k]), *(str(query.camera_of(k)) for _ in of_camera),
+        [f"query {k}", str(query.identity_of(k)), *(str(query.camera_of(k)) for _ in of_camera),
          str(n_good[k]),
          *(f"{ap[k]:.{AP_DIGITS}f}" for ap in aps)] for k in moved], indent=12),
         "--query N shows the ranked list of query N."])
@@ -170,7 +170,7 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
     names = walk.origin.name, walk.target.name
     camera = query.camera_of(k)
     of_query = "" if camera is None else f", camera {camera}"
-    lines = [f"query {k}: identity {query.identity[k]}{of_query}", ""]
+    lines = [f"query {k}: identity {query.identity_of(k)}{of_query}", ""]
     for name, result in zip(names, (walk.start, walk.end)):
         values, unmatched = result.per_query, UNMATCHED[result.convention.unmatched].words
         first = values.first_match[k]
@@ -230,8 +230,8 @@ class Moved(NamedTuple):
     """A query whose AP changed; without cameras, `camera` is null."""
 
     query: int
-    identity: int
-    camera: int | None
+    identity: int | str
+    camera: int | str | None
     ap_from: Share
     ap_to: Share
 
@@ -254,7 +254,7 @@ def as_answer(walk: Explanation, query: Labels, files: list[str], layout: str, n
               listed: list[ListedImage], measures: Sequence[str] = ()) -> Explained:
     """Return the walk, and the ranked list of query `number`, for JSON."""
     before, after = (result.of_query("mAP").tolist() for result in (walk.start, walk.end))
-    identity = query.identity.tolist()
+    identity = query.texts("identity").tolist()
     return Explained(
         files=files, layout=layout,
         from_=End(convention=walk.origin.name, **_numbers(walk.start, measures)),

@@ -282,13 +282,14 @@ def _from_rows(data: ResultFile, shown: list[int],
     queries, how = np.union1d(sampled, shown).astype(np.int64), options.how
     convention, = how.conventions
     distractors = count_distractors(data.query, data.gallery) > 0
+    camera = [None] * len(data.query) if data.query.camera is None else data.query.camera.tolist()
     lists: dict[int, RankList] = {}
     kinds: dict[int, Integers] = {}
 
     def rows() -> Iterator[Doubles]:
         for query, (row, good, kept) in zip(queries.tolist(), rows_with_roles(data, queries, how)):
             kinds[query] = causes.kinds_of_list(
-                row, good, kept, data.query.camera_of(query), data.gallery, distractors)
+                row, good, kept, camera[query], data.gallery, distractors)
             if query in shown:
                 lists[query] = rank_list(query, row, good, kept, data, convention, options.top)
             if query in sampled:

@@ -80,6 +80,7 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command, nargs="*")
     ValidateRequest.add(command, "--dataset", "--queries", "--published", "--paper", "--table",
                         "--search", "--search-depth", "--convention", "--set", "--max-memory",
+                        "--labels",
                         formats=("table", "json"),
                         conventions="all that are quick")
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from reid_ref.commands.evaluate.compute import (
     AtRow, Details, GroupRow, Method, PairMatrices, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
@@ -273,6 +275,10 @@ def _pairs(pairs: PairMatrices) -> list[str]:
         [name, percent(value), repr(value)] for name, value in (
             ("mAP", pairs.mean["mAP"]), ("Rank-1", pairs.mean["Rank-1"]))],
         left=(0, 2), indent=30)]
+    if pairs.rule == "views":
+        text += ["", *row("all pairs", ", ".join(
+            f"{name} {percent(float(np.nanmean(pairs.matrix[name])))}" for name in pairs.matrix)
+            + "; equal cameras included")]
     blank = ", ".join(f"{n} in {name}" for name in ("mAP", "Rank-1") if (n := sum(
         value != value for k, values in enumerate(pairs.matrix[name])
         for value in (*values[:k], *values[k + 1:]))))

@@ -216,7 +216,7 @@ def _queries(content: Page, cards: Cards, names: list[str]) -> list[dict[str, An
     labels = per_query.labels()
     for query in content.queries:
         why = [reason for reason, chosen in content.reasons.items() if query in chosen]
-        shown.append({"query": query, "identity": per_query.identity[query],
+        shown.append({"query": query, "identity": labels.identity_of(query),
                       "camera": labels.camera_of(query), "why": ",".join(why),
                       "name": names[query] if names else "",
                       "reasons": ", ".join(TABS[reason] for reason in why),

@@ -140,7 +140,7 @@ REFUSED = [
     ("mars.json mars2.json", "--measure", "NaN under convention 'mars'"),
     (f"{MARKET} again.mat --convention mars", "--measure", "NaN under convention 'mars'"),
     ("matlab.json broken.json", "broken.json", "--save"),
-    ("matlab.json torchreid.json --measure map", "--measure", "'map'"),
+    ("matlab.json torchreid.json --measure mapp", "--measure", "'mapp'"),
     ("matlab.json torchreid.json --convention mars", "--convention", "saved results"),
     (f"{MARKET} again.mat --unit nowhere", "nowhere", "cannot be read"),
     ("matlab.json torchreid.json --seed -1", "--seed", "from 0")]

@@ -5,8 +5,8 @@ once, when a public function is entered; inner functions do not check again.
 """
 from reid_ref.arrays.convert import (
     Array, Doubles, Integers, Mask, as_array, as_integers, as_labels, as_names, as_vector,
-    blocks_of, check_distinct, check_finite_rows, check_numeric_matrix, check_real_distances, is_stored,
-    read_only, refuse_where, stored_or_array)
+    blocks_of, check_distinct, check_finite_rows, check_numeric_matrix, check_real_distances,
+    is_stored, read_only, refuse_where, stored_or_array)
 from reid_ref.arrays.errors import (
     InputError, check_choice, check_count, check_length, check_name, check_same_length, errors_at)
 from reid_ref.arrays.memory import bytes_for, bytes_of

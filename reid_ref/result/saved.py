@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from reid_ref._version import __version__
-from reid_ref.arrays import Array, Doubles, InputError, Mask, SavedWarning, check_choice, errors_at, warn
+from reid_ref.arrays import (
+    Array, Doubles, InputError, Mask, SavedWarning, check_choice, errors_at, warn)
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.texts import text_array
 from reid_ref.conventions import CHOICES, Convention

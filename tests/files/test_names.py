@@ -307,8 +307,9 @@ REFUSED = {
     "two names for one role": ({"r.npz": {**SIX, "query_features": QF}},
                                "r.npz: query_features: .*one array for query_features"),
     "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}}, "r.npz: I: .*3 rows"),
-    "a map of what is not there": (mapped("query_camera=q_cams"),
-                                   "--map: query_camera: .*'q_cams'. Did you mean 'q_camids'[?] Known: .*$"),
+    "a map of what is not there": (
+        mapped("query_camera=q_cams"),
+        "--map: query_camera: .*'q_cams'. Did you mean 'q_camids'[?] Known: .*$"),
     "a map without a name": (mapped("query_features"), "--map: .*each role once"),
     "a file too many": ({**each(".npy", SIX), "more.npz": {"x": QF}},
                         "more.npz: .*belongs to the features"),

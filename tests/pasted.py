@@ -118,7 +118,7 @@ def write(name, words, folder):
         savemat(path, {"mquery_f": data.query_features, "mquery_label": data.query.identity,
                        "mquery_cam": data.query.camera})
     elif name == "paper.md":
-        path.write_text("| Market-1501 | Rank-1 | mAP |\n|:--|--:|--:|\n| ours | 90.11 | 75.02 |\n")
+        path.write_text("| Market-1501 | Rank-1 | mAP |\n|--|--|--|\n| ours | 90.11 | 75.02 |\n")
     elif name == "mine.py":
         path.write_text(EVALUATOR)
     elif path.suffix == ".mat":

@@ -14,7 +14,7 @@ from reid_ref.cli.parser import GROUPS, make_parser
 
 HERE = Path(__file__).parent
 #: Commands whose example is in README.md, and their guides.
-IN_README = {"evaluate": "start", "scripts": "proof"}
+IN_README = {"evaluate": "start"}
 
 
 def write(folder):

@@ -113,6 +113,12 @@ def write(name, words, folder):
         savemat(path, {name[:-4]: permutations()})
     elif name == "boxes.npz":
         np.savez(path, **BOXES)
+    elif name == "multi_query.mat":
+        data = reid_ref.read(MARKET)
+        savemat(path, {"mquery_f": data.query_features, "mquery_label": data.query.identity,
+                       "mquery_cam": data.query.camera})
+    elif name == "paper.md":
+        path.write_text("| Market-1501 | Rank-1 | mAP |\n|--|--|--|\n| ours | 90.11 | 75.02 |\n")
     elif name == "mine.py":
         path.write_text(EVALUATOR)
     elif path.suffix == ".mat":
@@ -161,7 +167,7 @@ def run(line, folder):
         if "*" in word else [word])]
     written = {words[k + 1] for k, word in enumerate(words)
                if word in ("-o", "--save", "--per-query")}
-    for name in re.findall(r"[\w/.-]+\.(?:npz|mat|pt|json|py)\b", line):
+    for name in re.findall(r"[\w/.-]+\.(?:npz|mat|pt|json|py|md)\b", line):
         if name not in written and not (folder / name).exists():
             write(name, words, folder)
     if words[0] == "reid-ref":

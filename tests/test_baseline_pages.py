@@ -68,7 +68,7 @@ def test_the_networks_of_nearly_the_figures_of_the_question():
     table = re.search(r"<!-- list: worth.*?<!-- end -->", page).group()
     rows = re.findall(r"\| ([^|]+, [^|]+) \|", table)
     ordinal = ("first", "second", "third", "fourth", "fifth")[rows.index("0076, 0079")]
-    assert f"The question itself is in the {ordinal} row." in page
+    assert f"The {ordinal} row answers the question." in page
 
 
 def test_the_network_that_is_worse_is_better_for_nearly_half_of_the_persons():

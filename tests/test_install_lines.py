@@ -1,7 +1,7 @@
 """Every line that a reader may paste from a page is run, or named here with the reason.
 
 Screens (`$ reid-ref ...`) and the Python of docs/ are run by tests/test_docs.py, the screen of
-`reid-ref scripts` by tests/test_readme.py.
+`reid-ref scripts` in docs/proof.md by tests/test_readme.py.
 """
 import importlib.metadata
 import importlib.util

@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+import reid_ref
 from tests.documents import ROOT
 
 #: Fenced and indented code, and code in a line: what looks like a link in it is none.
@@ -116,3 +117,33 @@ def test_pages_that_the_package_names_exist():
              for name in re.findall(r"(?<![\w/.])docs/[\w/-]+\.\w+", path.read_text())}
     assert len(named) >= 5
     assert sorted((name, path) for name, path in named if ROOT / name not in FILES) == []
+
+
+#: What people look for; docs/index.md has each, with the page and the section.
+WORDS = ("similarity matrix", "no cameras", "own data set", "mAP@R", "mAP@k", "leave-one-out",
+         "re-ranking", "multi-query", "tracklets", "gait", "vehicle", "animal", "text-to-image",
+         "threshold", "FAR", "seeds", "reproduce", "why is my mAP different", "GPU",
+         "large gallery")
+FOUND = {word: target for words, target in re.findall(
+    r"^\| ([^|]+) \| \[[^]]+\]\(([^)]+)\) \|$", (ROOT / "docs/index.md").read_text(), re.MULTILINE)
+    for word in words.split(", ")}
+
+
+def section(target):
+    """The text below the heading that a link leads to, or the whole page."""
+    name, _, anchor = target.partition("#")
+    text = (ROOT / "docs" / name).read_text()
+    code = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    parts = re.split(r"^(?=#+ )", code.sub("", text), flags=re.MULTILINE)
+    return next(part for part in parts if anchor in anchors(part)) if anchor else text
+
+
+def test_the_front_page_has_the_words_that_people_look_for():
+    assert set(WORDS) <= set(FOUND)
+
+
+@pytest.mark.parametrize("word", [  # mAP@R: as soon as it is a measure
+    word for word in FOUND if word != "mAP@R" or word in reid_ref.measures.measure_names()])
+def test_a_word_leads_to_a_section_that_has_it(word):
+    text = section(FOUND[word]).casefold()
+    assert [part for part in word.casefold().split() if part not in text] == []

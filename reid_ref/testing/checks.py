@@ -9,7 +9,7 @@ import numpy as np
 from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK
 from reid_ref.testing import problems
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.arrays import Arrays
 
 
 class Check(NamedTuple):

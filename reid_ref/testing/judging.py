@@ -1,58 +1,24 @@
 """Whether an answer to a problem is the rule's: number by number, or by what is asked of it."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, InputError, ignored, warnings_to
+from reid_ref.arrays import InputError
 from reid_ref.conventions import Convention
-from reid_ref.evaluation.engine import results_of
-from reid_ref.evaluation.how import How
-from reid_ref.evaluation.ranked import Distances
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
-from reid_ref.testing.answers import Answer
-from reid_ref.testing.arguments import Form, part_of
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.calling import Ask
-from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.matching import differences, same_ranks
-from reid_ref.testing.mistakes import Walked
-from reid_ref.testing.timeout import TimeIsUp, time_limit
-
-#: How far sums of the same terms in another order may lie apart.
-ADDITIONS = 1e-12
-#: How far numbers of single precision may: a few roundings, of numbers up to 1.
-SINGLE = 2.0**-20
-#: The words for how near numbers are, by the largest difference.
-NEARNESS = ("to the last bit", "but for the order of additions", "to single precision",
-            "within the tolerance given")
-
-
-#: What an answer is compared with: a result, or a walk with mistakes in it.
-Numbers: TypeAlias = Result | Walked
-
-
-class Mismatch(NamedTuple):
-    """One number that is not the rule's."""
-
-    name: str
-    theirs: float
-    ours: float
-
-    def __str__(self) -> str:
-        percent = " (percent beside numbers that are shares)" * self.is_percent
-        return f"{self.name} is {self.theirs!r}, by the rule {self.ours!r}{percent}"
-
-    @property
-    def is_percent(self) -> bool:
-        """Whether it is a hundred times the rule's number."""
-        return self.ours > 0.02 and abs(self.theirs / 100 - self.ours) < SINGLE
-
+from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.arguments import Form, part_of
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.foreign.calling import Ask, seeded
+from reid_ref.foreign.words import describe, text_of
+from reid_ref.rules.numbers import Mismatch, compared, is_drawn, mismatches, result_of
+from reid_ref.foreign.timeout import TimeIsUp, time_limit
 
 class Verdict(NamedTuple):
     """What came of one check.
@@ -92,55 +58,7 @@ def try_asking(ask: Ask, arrays: Arrays, timeout: float, form: Form = Form()) ->
         return f"it ends in {describe(error)}"
 
 
-def result_of(arrays: Arrays, *conventions: Convention) -> list[Result]:
-    """Return our results on a problem."""
-    with warnings_to(ignored):
-        return results_of(Distances(arrays.distances), arrays.query, arrays.gallery,
-                          How(conventions))
-
-
 # ------------------------------------------------------------------ numbers
-def mismatches(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[Mismatch], int]:
-    """Return which numbers are not ours, and how near the others are: a place in `NEARNESS`."""
-    found, level = [], 0
-    for name, field, theirs, ours in _pairs(answer, result):
-        away = differences(theirs, ours)
-        allowed = max(tolerance, SINGLE if field in answer.single else 0)
-        largest = float(away.max(initial=0))
-        if largest > allowed:
-            k = int(np.argmax(away > allowed))
-            found.append(Mismatch(name[k], float(theirs[k]), float(ours[k])))
-        elif largest and field != "cmc":  # whose single precision is the rule of most copies
-            level = max(level, 1 if largest <= ADDITIONS else 2 if field in answer.single else 3)
-    return found, level
-
-
-def _pairs(answer: Answer, result: Numbers) -> Iterator[tuple[list[str], str, Doubles, Doubles]]:
-    """Yield what both have: the names of the numbers, the field, theirs, ours."""
-    ap = result.of_query("mAP")
-    for name in ("mAP", "mINP"):
-        theirs = getattr(answer, name)
-        if theirs is not None:
-            yield [name], name, np.array([theirs]), np.array([getattr(result, name)])
-    if answer.ap is not None:
-        counted = np.flatnonzero(~np.isnan(ap))
-        if len(answer.ap) == len(ap):
-            yield [f"AP of query {k}" for k in counted], "ap", answer.ap[counted], ap[counted]
-        elif len(answer.ap) == len(counted):
-            yield [f"AP of query {k}" for k in counted], "ap", answer.ap, ap[counted]
-        else:
-            yield (["the number of APs"], "mAP", np.array([float(len(answer.ap))]),
-                   np.array([float(len(counted))]))
-    if len(answer.curve) and not is_drawn(result.convention):
-        theirs, ours = same_ranks(answer, result)
-        yield [f"Rank-{k}" for k in answer.at[:len(ours)]], "cmc", theirs, ours
-
-
-def is_drawn(convention: Convention) -> bool:
-    """Whether others draw for the CMC curve, which an expectation then stands for."""
-    return convention.curve.short == "drawn"
-
-
 def judge_numbers(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
                   timeout: float, form: Form = Form()) -> Verdict:
     """Judge answers by the rule's numbers."""
@@ -170,14 +88,14 @@ def judge_ties(ask: Ask, problems: Iterable[Arrays], convention: Convention, tol
         if isinstance(answer, str):
             return Verdict(error=answer, arrays=arrays)
         least, most = _bounds(arrays, convention)
-        for name, field, theirs, low in _pairs(answer, least):
-            high = next(values for names, _, _, values in _pairs(answer, most) if names == name)
-            allowed = max(tolerance, SINGLE if field in answer.single else 0)
-            outside = (theirs < low - allowed) | (theirs > high + allowed) | np.isnan(theirs)
+        for low, high in zip(*(compared(answer, each, tolerance) for each in (least, most))):
+            theirs = low.theirs
+            outside = ~((theirs >= low.ours - low.allowed) & (theirs <= high.ours + high.allowed))
             if outside.any():
                 k = int(np.argmax(outside))
-                return Verdict(f"{name[k]} is {float(theirs[k])!r}; the orders of equal distances "
-                               f"allow {float(low[k])!r} to {float(high[k])!r}", arrays=arrays)
+                return Verdict(f"{low.names[k]} is {float(theirs[k])!r}; the orders of equal "
+                               f"distances allow {float(low.ours[k])!r} to "
+                               f"{float(high.ours[k])!r}", arrays=arrays)
         ours, sorts = result_of(arrays, convention, convention.replace(ties="numpy"))
         if _defines_order(convention) and (
                 found := mismatches(answer, ours, tolerance)[0]):
@@ -232,7 +150,10 @@ def judge_twice(ask: Ask, problems: Iterable[Arrays], convention: Convention, to
                 timeout: float) -> Verdict:
     """Judge whether the same arrays give the same bits; drawn curves may differ."""
     for arrays in problems:
-        first, second = (_seeded(ask, arrays, timeout, seed) for seed in (0, 1))
+        with seeded(0):
+            first = try_asking(ask, arrays, timeout)
+        with seeded(1):
+            second = try_asking(ask, arrays, timeout)
         if isinstance(first, str) or isinstance(second, str):
             return Verdict(error=text_of(first if isinstance(first, str) else second),
                            arrays=arrays)
@@ -247,21 +168,6 @@ def judge_twice(ask: Ask, problems: Iterable[Arrays], convention: Convention, to
 
 def _first(answer: Answer) -> float | None:
     return float(answer.curve[0]) if len(answer.curve) else None
-
-
-def _seeded(ask: Ask, arrays: Arrays, timeout: float, seed: int) -> Answer | str:
-    with _numpy_seed(seed):
-        return try_asking(ask, arrays, timeout)
-
-
-@contextmanager
-def _numpy_seed(seed: int) -> Iterator[None]:
-    state = np.random.get_state()
-    np.random.seed(seed)
-    try:
-        yield
-    finally:
-        np.random.set_state(state)
 
 
 def judge_form(form: str) -> Callable[..., Verdict]:

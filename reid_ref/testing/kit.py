@@ -9,7 +9,7 @@ from typing import Any
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import Convention
 from reid_ref.testing.checks import CHECKS, checks_of
-from reid_ref.testing.choices_changed import in_choices
+from reid_ref.rules.changed import in_choices
 from reid_ref.testing.judging import try_asking
 from reid_ref.testing.one_check import Rules, check_one, rules_of
 from reid_ref.testing.report import CheckResult, Report

@@ -18,10 +18,10 @@ from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances
 from reid_ref.result import Result
-from reid_ref.testing.answers import ROUNDING, Answer
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.candidates import ApplyingConventions, place
-from reid_ref.testing.mistakes import Walked
+from reid_ref.foreign.answers import ROUNDING, Answer
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.rules.candidates import ApplyingConventions, place
+from reid_ref.rules.mistakes import Walked
 
 #: How near two numbers are, nearest first: the words, and the rounding error of an operation.
 LEVELS = {

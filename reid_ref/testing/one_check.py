@@ -7,15 +7,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from reid_ref.conventions import Convention
-from reid_ref.testing.answers import Answer
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.arrays import Arrays
 from reid_ref.testing.checks import Check
-from reid_ref.testing.judging import NEARNESS, Verdict, mismatches, result_of, try_asking
+from reid_ref.rules.numbers import NEARNESS, mismatches, result_of
+from reid_ref.testing.judging import Verdict, try_asking
 from reid_ref.testing.report import CheckResult
-from reid_ref.testing.rules import Asked, FoundRule, answered, mistake_of
+from reid_ref.rules.search import Asked, FoundRule, answered, mistake_of
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import Subject
-from reid_ref.testing.timeout import NO_ANSWER
+from reid_ref.foreign.timeout import NO_ANSWER
 
 #: Largest smallest problem that is printed: images of the gallery.
 _PRINTED = 12
@@ -73,9 +74,8 @@ def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
     if verdict.difference is not None and verdict.difference.is_percent:
         return _shown(tested, verdict)
     rule = elsewhere = rules.of_all()
-    if elsewhere is not None and not _gives(elsewhere, verdict, tested):
-        rule = mistake_of([*answered(rules.pairs()), *verdict.answers], elsewhere,
-                          tested.tolerance)
+    if elsewhere is not None and not _gives(elsewhere, verdict):
+        rule = mistake_of([*answered(rules.pairs()), *verdict.answers], elsewhere)
         if rule is None:
             return [*_shown(tested, verdict), f"elsewhere it follows {elsewhere}"]
     if rule is None or rule.name == claimed:
@@ -90,8 +90,8 @@ def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
     return [*_shown(tested, verdict), f"it follows {rule}"]
 
 
-def _gives(rule: FoundRule, verdict: Verdict, tested: Subject) -> bool:
-    return all(rule.gives(arrays, answer, tested.tolerance) for arrays, answer in verdict.answers)
+def _gives(rule: FoundRule, verdict: Verdict) -> bool:
+    return all(rule.gives(arrays, answer) for arrays, answer in verdict.answers)
 
 
 def _shown(tested: Subject, verdict: Verdict) -> list[str]:

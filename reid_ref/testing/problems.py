@@ -12,7 +12,7 @@ import numpy as np
 
 from reid_ref.conventions import Convention
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.arrays import Arrays
 
 #: Cameras of queries and of the gallery; SYSU-MM01's where a rule looks at its locations.
 _CAMERAS = ((1, 2, 3, 4), (1, 2, 3, 4))

@@ -49,12 +49,11 @@ def _tested(evaluator: Any, convention: str | Convention, junk: bool | None,
     return tested, rules_of(tested, tested.convention, junk)
 
 
-def session(functions: Any, **options: Any) -> Callable[..., Any]:
+def session(functions: Any, **options: Any) -> Callable[[str], Any]:
     """Return what does one task after another with an evaluator, for `report_of`.
 
-    It takes a task, the rule that is claimed, or None, and the seconds that a call may take: the
-    name of a check gives its `CheckResult`; "checks" the rule and the names of its checks; "rule"
-    the rule that is followed, and how the evaluator was called.
+    The name of a check gives its `CheckResult`; "checks" the rule and the names of its checks;
+    "rule" the rule that is followed, and how the evaluator was called.
 
     Parameters
     ----------
@@ -64,12 +63,12 @@ def session(functions: Any, **options: Any) -> Callable[..., Any]:
     done: list[CheckResult] = []
 
     @cache
-    def start(convention: str | None, timeout: float) -> tuple[Subject, Rules, bool | None]:
-        tested = subject(functions, convention, timeout=timeout, **options)
-        return claimed_or_found(tested, convention is not None, None)
+    def start() -> tuple[Subject, Rules, bool | None]:
+        tested = subject(functions, **options)
+        return claimed_or_found(tested, options.get("convention") is not None, None)
 
-    def run(task: str, convention: str | None, timeout: float) -> Any:
-        tested, rules, junk = start(convention, timeout)
+    def run(task: str) -> Any:
+        tested, rules, junk = start()
         if task == "checks":
             return tested.convention.name, [
                 check.name for check in checks_of(tested.convention, junk)]

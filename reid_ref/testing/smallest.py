@@ -12,8 +12,8 @@ from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import columns_of, query_roles
 from reid_ref.result import Result
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.judging import result_of
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.rules.numbers import result_of
 
 #: Seconds that looking for a smaller problem may take.
 _SECONDS = 2.0

@@ -9,16 +9,16 @@ from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
-from reid_ref.testing.answers import Answer, decimals_of
-from reid_ref.testing.arguments import fed
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.calling import Ask, ask_functions, name_of
-from reid_ref.testing.candidates import rules_of_protocols
+from reid_ref.foreign.answers import Answer, decimals_of
+from reid_ref.foreign.arguments import fed
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.foreign.calling import Ask, ask_functions, name_of, with_draws
+from reid_ref.rules.candidates import rules_of_protocols
 from reid_ref.testing.checks import CHECKS, Check, checks_of
-from reid_ref.testing.importing import check_spec, load_functions
+from reid_ref.foreign.importing import check_spec, load_functions
 from reid_ref.testing.judging import JUDGES, Verdict, try_asking
-from reid_ref.testing.old_numpy import needs
-from reid_ref.testing.rules import Asked, FoundRule, answered, rule_of
+from reid_ref.foreign.old_numpy import needs
+from reid_ref.rules.search import Asked, FoundRule, answered, rule_of
 
 #: The rule that an evaluator is asked about if it claims none.
 DEFAULT = "torchreid-function"
@@ -71,7 +71,7 @@ class Subject:
              junk: bool | None) -> FoundRule | None:
         """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
         located = replace(self, convention=CONVENTIONS["sysu-mm01"])
-        return rule_of(pairs, claimed, self.tolerance,
+        return rule_of(pairs, [claimed] if claimed else [], self.tolerance,
                        lambda: [] if self.square else answered(located.pairs(junk)))
 
 
@@ -97,7 +97,7 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     name = name if isinstance(name, str) else ", ".join(map(name_of, functions))
     ask, words = ask_functions(functions, name, max_rank, **settings)
     plans = [fed(function, name, settings) for function in functions]
-    tested = Subject(name, ask, words + told, find_rule(convention or DEFAULT),
+    tested = Subject(name, with_draws(ask), words + told, find_rule(convention or DEFAULT),
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in plans),
                      any("_features" in part for plan in plans for part in plan.names.values()))

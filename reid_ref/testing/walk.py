@@ -17,8 +17,8 @@ import numpy.typing as npt
 from reid_ref.arrays import Doubles, Integers
 from reid_ref.conventions import TIES
 from reid_ref.labels import JUNK
-from reid_ref.testing.answers import Answer
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.arrays import Arrays
 from reid_ref.testing.matching import DIFFERS, Match, named_first, unlike
 
 #: Queries looked at on either side (differing, equal) for one explanation, and conventions.

@@ -23,9 +23,9 @@ from reid_ref.commands.crosscheck.command import as_text
 from reid_ref.conventions import TOOLBOXES as TOOLBOXES_OF
 from reid_ref.distances import distance_matrix
 from reid_ref.testing import candidates, matching
-from reid_ref.testing.arguments import fed
-from reid_ref.testing.arrays import MAX_RANK, Arrays
-from reid_ref.testing.importing import load_evaluator
+from reid_ref.foreign.arguments import fed
+from reid_ref.foreign.arrays import MAX_RANK, Arrays
+from reid_ref.foreign.importing import load_evaluator
 from reid_ref.testing.walk import WORDS
 from reid_ref.text.plain import json_values
 from tests.cases import market_like, nearly_tied

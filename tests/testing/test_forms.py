@@ -7,9 +7,9 @@ import pytest
 
 from reid_ref import testing
 from reid_ref.arrays import InputError
-from reid_ref.testing.answers import decimals_of, read_answer
-from reid_ref.testing.arguments import fed
-from reid_ref.testing.importing import load_functions
+from reid_ref.foreign.answers import decimals_of, read_answer
+from reid_ref.foreign.arguments import fed
+from reid_ref.foreign.importing import load_functions
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.testing.wrong import evaluator
@@ -151,18 +151,36 @@ def test_a_cut_of_ap_beside_a_whole_curve():
 
 def test_a_curve_that_is_drawn():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
-        random, curves = np.random.RandomState(1), []
+        curves = []
         mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]
         for row, pid, camid in zip(distmat, q_pids, q_camids):
             order = np.argsort(row, kind="stable")
             left = order[(g_pids[order] != pid) | (g_camids[order] != camid)]
             for _ in range(10 * (g_pids[left] == pid).any()):
-                drawn = [random.choice(np.flatnonzero(g_pids[left] == each))
+                drawn = [np.random.choice(np.flatnonzero(g_pids[left] == each))
                          for each in np.unique(g_pids[left])]
                 hits = g_pids[left[np.sort(drawn)]] == pid
                 curves.append(np.append(hits.cumsum(), np.ones(50))[:50])
         return np.mean(curves, axis=0), mAP
-    assert rule_of(evaluate).startswith("cuhk03-single-shot-function; its CMC is drawn")
+    assert rule_of(evaluate).startswith("cuhk03-single-shot-function;")
+
+    def higher(distmat, q_pids, g_pids, q_camids, g_camids):
+        cmc, mAP = evaluate(distmat, q_pids, g_pids, q_camids, g_camids)
+        return np.minimum(cmc + .1, 1), mAP
+    assert "but for its CMC" in rule_of(higher)
+
+
+@pytest.mark.parametrize("change", [
+    lambda cmc: np.append(0, cmc[1:]), lambda cmc: np.append(np.minimum(cmc[0] + .2, 1), cmc[1:]),
+    lambda cmc: np.minimum(cmc + .03, 1), lambda cmc: np.append(cmc[2:], [1, 1])])
+@pytest.mark.parametrize("claimed", [None, "torchreid-function"])
+def test_a_curve_that_is_not_drawn_is_compared(change, claimed):
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+        return change(cmc), mAP
+    report = testing.check_evaluator(evaluate, claimed)
+    assert not report.passed
+    assert report.rule.startswith("torchreid-function, but for "), report.rule
     assert "follows no rule" in rule_of(lambda distmat, q_pids, g_pids, q_camids, g_camids: (
         np.full(50, 0.5), LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]))
 

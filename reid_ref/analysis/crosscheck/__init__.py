@@ -17,11 +17,11 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import cameras_of
 from reid_ref.result.views import Ranks, as_fields, means_of, named_ranks
-from reid_ref.testing.answers import ROUNDING, Answer
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.candidates import ApplyingConventions, applying, rules_of_protocols
-from reid_ref.testing.child import Child, Outcome
-from reid_ref.testing.importing import TOOLBOXES, check_spec
+from reid_ref.foreign.answers import ROUNDING, Answer
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.rules.candidates import ApplyingConventions, applying, rules_of_protocols
+from reid_ref.foreign.child import Child, Outcome
+from reid_ref.foreign.importing import TOOLBOXES, check_spec
 from reid_ref.testing.matching import (
     DIFFERS, MEANS, Agreement, Match, best_matches, likely_conventions, problems, same_curve,
     same_ranks)

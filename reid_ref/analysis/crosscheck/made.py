@@ -6,10 +6,10 @@ from contextlib import closing
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from reid_ref.testing.child import Child
-from reid_ref.testing.importing import check_spec
+from reid_ref.foreign.child import Child
+from reid_ref.foreign.importing import check_spec
 from reid_ref.testing.report import Report
-from reid_ref.testing.session import report_of
+from reid_ref.testing.session import report_of, session
 from reid_ref.testing.subject import find_rule
 
 
@@ -46,8 +46,9 @@ def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: f
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
             closing(Child(evaluator, timeout, folder)) as child:
         child.load()
+        options = {"convention": convention, "timeout": timeout}
 
         def run(task: str) -> Any:
-            outcome = child.work(task, convention)
+            outcome = child.work(session, options, task)
             return outcome.failure if outcome.value is None else outcome.value
         return report_of(evaluator, run, progress)

@@ -14,7 +14,7 @@ from reid_ref.console.request import LISTS, NO_FILES, SAVED, Request, narrowed, 
 from reid_ref.conventions import find_conventions
 from reid_ref.measures import RANKS
 from reid_ref.testing.checks import CHECKS
-from reid_ref.testing.foreign import shorten
+from reid_ref.foreign.words import shorten
 from reid_ref.testing.matching import LEVELS
 from reid_ref.testing.report import CheckResult
 from reid_ref.text import named_rows, with_reasons

@@ -32,11 +32,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, warnings_to
-from reid_ref.testing.answers import Answer, fitting
-from reid_ref.testing.arrays import Arrays, from_columns
-from reid_ref.testing.calling import Ask
-from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.importing import About, load_evaluator
+from reid_ref.foreign.answers import Answer, fitting
+from reid_ref.foreign.arrays import Arrays, from_columns
+from reid_ref.foreign.calling import Ask
+from reid_ref.foreign.words import describe, text_of
+from reid_ref.foreign.importing import About, load_evaluator
 
 if sys.platform == "win32":
     import _winapi
@@ -69,7 +69,7 @@ TWICE = ("it gave two answers for one request: it forked, and both processes ret
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
 _PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
-            "from reid_ref.testing.child import serve_evaluator; "
+            "from reid_ref.foreign.child import serve_evaluator; "
             "serve_evaluator(*sys.argv[1:5])")
 #: Why a process is ended by a signal.
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
@@ -157,10 +157,10 @@ class Child:
         """Call the evaluator on the arrays of a name, on all queries or on a single one."""
         return self._request(self._timeout, "ask", name, query, seed)
 
-    def work(self, task: str, convention: str | None) -> Outcome:
-        """Do a task of `session` there."""
-        # A task is several calls, which are interrupted there as far as they can be.
-        return self._request(60 + 20 * self._timeout, "kit", task, convention, self._timeout)
+    def work(self, make: Callable[..., Any], options: Mapping[str, Any], *given: Any) -> Outcome:
+        """Let what `make` makes there of the functions, with options, do something."""
+        # It is several calls, which are interrupted there as far as they can be.
+        return self._request(60 + 20 * self._timeout, "work", make, pickle.dumps(options), given)
 
     def _request(self, seconds: float, *message: Any) -> Outcome:
         if self._process is None:
@@ -368,7 +368,7 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
                 answer(functools.partial(
                     _call, loaded.ask, arrays if k < 0 else arrays.take(slice(k, k + 1)), seed))
             else:
-                answer(functools.partial(_of_kit, loaded.functions, given))
+                answer(functools.partial(_of_session, loaded.functions, *given))
     finally:
         os._exit(0)
 
@@ -402,13 +402,15 @@ def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
 
 
 @functools.cache
-def _session(functions: tuple[Any, ...]) -> Callable[..., Any]:
-    from reid_ref.testing.session import session  # which crosscheck of a file does not need
-    return session(functions)
+def _session(make: Callable[..., Any], functions: tuple[Any, ...],
+             options: bytes) -> Callable[..., Any]:
+    made: Callable[..., Any] = make(functions, **pickle.loads(options))
+    return made
 
 
-def _of_kit(functions: tuple[Any, ...], given: list[Any]) -> Outcome:
-    value, outcome = _guarded(lambda: _session(functions)(*given))
+def _of_session(functions: tuple[Any, ...], make: Callable[..., Any], options: bytes,
+                given: tuple[Any, ...]) -> Outcome:
+    value, outcome = _guarded(lambda: _session(make, functions, options)(*given))
     return outcome._replace(value=value)
 
 

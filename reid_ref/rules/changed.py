@@ -9,12 +9,15 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
 from reid_ref.labels import JUNK
-from reid_ref.testing.judging import is_drawn
+from reid_ref.rules.numbers import is_drawn
 
 #: Conventions from which other rules are one or two choices away.
 BASES = ("torchreid-function", "matlab")
 #: Where lists are cut: those of every problem, and long ones.
 _CUTS, LONG_CUTS = (5, 10, 20, 50), (100, 200, 500, 1000)
+
+#: Other orders of equal distances; two depend on the machine.
+OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
 
 
 def changes_of_ap(base: Convention) -> Iterator[list[dict[str, Any]]]:
@@ -75,7 +78,7 @@ def fewest_changes(ways: list[Convention], most: int) -> list[Convention]:
 def _n_changed(way: Convention) -> int:
     base = CONVENTIONS.get(way.base, way)
     return sum(getattr(way, name) != getattr(base, name)
-               for name in ("ap", "ignored", "top_k", "cut", "unmatched", "cmc", "arithmetic"))
+               for name in ("ap", "ignored", "top_k", "cut", "unmatched", "ties", "cmc", "arithmetic"))
 
 
 def in_one_step(way: Convention) -> Convention:

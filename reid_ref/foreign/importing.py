@@ -19,11 +19,11 @@ from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
-from reid_ref.testing.arrays import MAX_RANK
-from reid_ref.testing.calling import Ask, ask_functions
-from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.old_numpy import needs, with_old_names
-from reid_ref.testing.source import from_source
+from reid_ref.foreign.arrays import MAX_RANK
+from reid_ref.foreign.calling import Ask, ask_functions
+from reid_ref.foreign.words import describe, text_of
+from reid_ref.foreign.old_numpy import needs, with_old_names
+from reid_ref.foreign.source import from_source
 
 
 class About(NamedTuple):

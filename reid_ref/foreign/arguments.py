@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.testing.arrays import MAX_RANK, Arrays
-from reid_ref.testing.foreign import text_of
+from reid_ref.foreign.arrays import MAX_RANK, Arrays
+from reid_ref.foreign.words import text_of
 
 #: Words in the names of parameters, and the column they ask for. The first that fits decides.
 _COLUMNS = (

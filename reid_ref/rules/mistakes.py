@@ -15,7 +15,7 @@ from reid_ref.arrays import Doubles
 from reid_ref.conventions import AP, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import query_roles
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.arrays import Arrays
 
 
 class Mistake(NamedTuple):
@@ -54,19 +54,24 @@ MISTAKES = (
     Mistake("float16", "distances", "distances become float16, so that some that differ tie"),
     Mistake("descending", "distances", "larger values come first: distances are taken for "
             "similarities"),
+    Mistake("good first", "ties", "of equally far images the good ones come first"),
+    Mistake("good last", "ties", "of equally far images the good ones come last"),
     Mistake("identity float32", "identity", "identities pass through float32, so that those above "
             "2^24 merge"),
     Mistake("absolute", "identity", "identities lose their sign"),
     Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
     *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
               "divided by the hits found there") for k in _CUTS))
-#: For a curve that no mistake explains, beside AP that a rule gives.
+#: For a curve, or mINP, that no mistake explains, beside AP that a rule gives.
 OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
+OTHER_INP = Mistake("other mINP", "mINP", "mINP follows no rule that was tried")
+#: The fields of an answer that a mistake of CMC or of mINP alone changes.
+FIELDS_OF = {"CMC": ("cmc", "ranks"), "mINP": ("mINP",)}
 
 
 @dataclass(frozen=True)
 class Walked:
-    """Numbers of a walk, as far as `judging.mismatches` looks at them."""
+    """Numbers of a walk, as far as `numbers.mismatches` looks at them."""
 
     convention: Convention
     ap: Doubles
@@ -96,7 +101,7 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     for k in range(len(query)):
         good, kept = roles(k)
         same = gallery.identity == query.identity[k]
-        order = _order(distances[k], keys)
+        order = _order(distances[k], convention, good, keys)
         ap[k], inp[k], first = _of_query(order, good, kept, same, gallery.identity == JUNK,
                                          convention, keys)
         n_good[k], n_kept[k] = len(good), kept.sum()
@@ -125,12 +130,21 @@ def _renamed(labels: Any, keys: set[str]) -> Any:
     return type(labels)(**columns)
 
 
-def _order(row: npt.NDArray[Any], keys: set[str]) -> npt.NDArray[np.int64]:
+def _order(row: npt.NDArray[Any], convention: Convention, good: Any,
+           keys: set[str]) -> npt.NDArray[np.int64]:
     for dtype in ("float32", "float16"):
         if dtype in keys:
             with np.errstate(over="ignore"):
                 row = row.astype(dtype)
-    order: npt.NDArray[np.int64] = np.argsort(-row if "descending" in keys else row, kind="stable")
+    row = -row if "descending" in keys else row
+    order: npt.NDArray[np.int64] = np.argsort(row, kind="stable")
+    if second := keys & {"good first", "good last"}:
+        is_good = np.isin(np.arange(len(row)), good)
+        order = np.lexsort((is_good == (second == {"good last"}), row))
+    elif convention.ties == "reversed":
+        order = np.lexsort((-np.arange(len(row)), row))
+    elif convention.ties.startswith("numpy"):
+        order = np.argsort(-row)[::-1] if "reversed" in convention.ties else np.argsort(row)
     return order
 
 

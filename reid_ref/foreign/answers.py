@@ -5,7 +5,7 @@ single number. Percent is recognised by mAP, and divided by 100.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.testing.foreign import as_numbers, describe, short
-from reid_ref.testing.named import first_of, named_parts
-from reid_ref.testing.unnamed import by_values, refuse_part
+from reid_ref.foreign.words import as_numbers, describe, short
+from reid_ref.foreign.named import first_of, named_parts
+from reid_ref.foreign.unnamed import by_values, refuse_part
 
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
 ROUNDING = 2.0**-20
@@ -43,6 +43,8 @@ class Answer(Value):
         How they were understood, if not by their names.
     gone : tuple of str
         Names that it asks numpy for, which numpy no longer has; put back for the call.
+    drawn : shape (seeds, ranks)
+        The curve by several seeds, if two of them give two.
     """
 
     mAP: float | None = None
@@ -54,6 +56,7 @@ class Answer(Value):
     single: frozenset[str] = frozenset()
     told: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    drawn: Doubles = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def curve(self) -> Doubles:

@@ -1,10 +1,12 @@
 """How an evaluator is called: its parameters are fed by their names, or by their places."""
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -237,3 +239,19 @@ def _is_open(default: Any) -> bool:
     """Whether a default is a place for an array or for a rank, and not a setting."""
     return default is None or isinstance(default, (int, list, np.ndarray)) and (
         not isinstance(default, bool))
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """Return the name and the value of a setting, for argparse.
+
+    Examples
+    --------
+    >>> setting("top=20"), setting("metric=cosine")
+    (('top', 20), ('metric', 'cosine'))
+    """
+    name, equals, value = text.partition("=")
+    if not (name.isidentifier() and equals):
+        raise ValueError(f"expected NAME=VALUE, got {text!r}")
+    with suppress(ValueError, SyntaxError):
+        return name, ast.literal_eval(value)
+    return name, value

@@ -55,7 +55,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
         def call(as_tensors: bool) -> Answer:
             returned, gone = with_old_names(lambda: plan.call(
                 arrays, rank, form._replace(tensors=as_tensors)))
-            answer = read_answer(returned, text_of(name_of(plan.function)))
+            answer = read_answer(returned, name_of(plan.function))
             told = ("it is handed tensors",) * as_tensors
             return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
         if tensors[k] is not None:
@@ -113,4 +113,4 @@ def with_draws(ask: Ask) -> Ask:
 
 def name_of(function: Any) -> str:
     """Return the name of a function."""
-    return str(getattr(function, "__name__", "the evaluator"))
+    return text_of(getattr(function, "__name__", "the evaluator"))

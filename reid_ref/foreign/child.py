@@ -26,6 +26,7 @@ from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
@@ -36,7 +37,7 @@ from reid_ref.foreign.answers import Answer, fitting
 from reid_ref.foreign.arrays import Arrays, from_columns
 from reid_ref.foreign.calling import Ask
 from reid_ref.foreign.words import describe, text_of
-from reid_ref.foreign.importing import About, load_evaluator
+from reid_ref.foreign.importing import About, ImportedEvaluator, load_evaluator
 
 if sys.platform == "win32":
     import _winapi
@@ -109,10 +110,15 @@ class Child:
         Seconds that importing it, or any one call, may take.
     folder : str
         An empty folder that only this user can enter.
+    rank, settings
+        As for `load_evaluator`.
     """
 
-    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str) -> None:
+    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str,
+                 rank: int | None = None,
+                 settings: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._evaluator, self._timeout = evaluator, timeout
+        self._given = rank, dict(settings)
         self._folder, self._printed, self._output = Path(folder), b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
         self._reader = Thread()
@@ -158,7 +164,7 @@ class Child:
         return self._request(self._timeout, "ask", name, query, seed)
 
     def work(self, make: Callable[..., Any], options: Mapping[str, Any], *given: Any) -> Outcome:
-        """Let what `make` makes there of the functions, with options, do something."""
+        """Let what `make` makes there of the evaluator, once, with options, do something."""
         # It is several calls, which are interrupted there as far as they can be.
         return self._request(60 + 20 * self._timeout, "work", make, pickle.dumps(options), given)
 
@@ -191,6 +197,8 @@ class Child:
         finally:
             pipe.close()
             os.close(printed)
+        with suppress(OSError):
+            self._pipe.send(self._given)
         return self._receive(self._timeout)
 
     def _receive(self, seconds: float) -> Outcome:
@@ -352,23 +360,23 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
             open(k, "w", buffering=1, encoding="utf-8", errors="backslashreplace", newline="\n",
                  closefd=False) for k in (1, 2))
         faulthandler.enable()  # a crash prints its place
-        loaded = None
+        loaded, given = None, pipe.recv()
 
         def load() -> Outcome:
             nonlocal loaded
-            loaded, outcome = _guarded(lambda: load_evaluator(evaluator))
+            loaded, outcome = _guarded(lambda: load_evaluator(evaluator, *given))
             return outcome._replace(about=loaded and loaded.about)
 
         answer(load)
         while loaded is not None:
-            task, *given = pipe.recv()
+            task, *request = pipe.recv()
             if task == "ask":
-                name, k, seed = given
+                name, k, seed = request
                 arrays = read(folder, name)
                 answer(functools.partial(
                     _call, loaded.ask, arrays if k < 0 else arrays.take(slice(k, k + 1)), seed))
             else:
-                answer(functools.partial(_of_session, loaded.functions, *given))
+                answer(functools.partial(_of_session, loaded, *request))
     finally:
         os._exit(0)
 
@@ -402,15 +410,18 @@ def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
 
 
 @functools.cache
-def _session(make: Callable[..., Any], functions: tuple[Any, ...],
-             options: bytes) -> Callable[..., Any]:
-    made: Callable[..., Any] = make(functions, **pickle.loads(options))
-    return made
+def _session(make: Callable[..., Any], options: bytes) -> list[Any]:
+    return []
 
 
-def _of_session(functions: tuple[Any, ...], make: Callable[..., Any], options: bytes,
+def _of_session(loaded: ImportedEvaluator, make: Callable[..., Any], options: bytes,
                 given: tuple[Any, ...]) -> Outcome:
-    value, outcome = _guarded(lambda: _session(make, functions, options)(*given))
+    def work() -> Any:
+        made = _session(make, options)
+        if not made:
+            made.append(make(loaded, **pickle.loads(options)))
+        return made[0](*given)
+    value, outcome = _guarded(work)
     return outcome._replace(value=value)
 
 

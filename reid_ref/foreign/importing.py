@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.foreign.arrays import MAX_RANK
-from reid_ref.foreign.calling import Ask, ask_functions
-from reid_ref.foreign.words import describe, text_of
+from reid_ref.foreign.calling import Ask, ask_functions, name_of
+from reid_ref.foreign.words import describe
 from reid_ref.foreign.old_numpy import needs, with_old_names
 from reid_ref.foreign.source import from_source
 
@@ -38,17 +38,21 @@ class About(NamedTuple):
 
 # ------------------------------------------------------------------ importing
 class ImportedEvaluator(NamedTuple):
-    """An evaluator that was imported: what is known of it, what asks it, and its functions."""
+    """An evaluator that was imported: what is known of it, what asks it, its functions, and how
+    it was imported, if oddly."""
 
     about: About
     ask: Ask
     functions: tuple[Any, ...]
+    told: str = ""
 
 
-def load_evaluator(evaluator: Any) -> ImportedEvaluator:
+def load_evaluator(evaluator: Any, rank: int | None = None,
+                   settings: Mapping[str, Any] = MappingProxyType({})) -> ImportedEvaluator:
     """Return a key of `TOOLBOXES`, "module:function", "file.py:function" or a function to ask.
 
-    Two functions that share the work are "module:mean_ap,cmc", or a tuple.
+    Two functions that share the work are "module:mean_ap,cmc", or a tuple. `rank`, `settings`:
+    the longest rank that is asked for, and further arguments.
 
     Raises
     ------
@@ -57,12 +61,14 @@ def load_evaluator(evaluator: Any) -> ImportedEvaluator:
     """
     if not isinstance(evaluator, str):
         functions = evaluator if isinstance(evaluator, (tuple, list)) else (evaluator,)
-        return _about(functions, ", ".join(text_of(getattr(function, "__name__", "the evaluator"))
-                                           for function in functions))
-    if ":" not in evaluator:
-        return _load_toolbox(evaluator)
-    functions, told = load_functions(evaluator)
-    return _about(functions, evaluator, told)
+        told, name = "", ", ".join(map(name_of, functions))
+    elif ":" not in evaluator:
+        return _load_toolbox(evaluator, rank, settings)
+    else:
+        (functions, told), name = load_functions(evaluator), evaluator
+    ask, words = ask_functions(functions, name, rank or MAX_RANK, **settings)
+    about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
+    return ImportedEvaluator(about, ask, tuple(functions), told)
 
 
 def load_functions(spec: str) -> tuple[list[Any], str]:
@@ -73,12 +79,6 @@ def load_functions(spec: str) -> tuple[list[Any], str]:
 
 def _names(spec: str) -> list[str]:
     return spec.rpartition(":")[2].split(",")
-
-
-def _about(functions: Any, name: str, told: str = "") -> ImportedEvaluator:
-    ask, words = ask_functions(functions, name, rank=MAX_RANK)
-    about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
-    return ImportedEvaluator(about, ask, tuple(functions))
 
 
 def check_spec(spec: str) -> None:
@@ -187,7 +187,8 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
 
 
-def _load_toolbox(name: str) -> ImportedEvaluator:
+def _load_toolbox(name: str, longest: int | None,
+                  settings: Mapping[str, Any]) -> ImportedEvaluator:
     version = ""
     try:
         version = metadata.version(name)
@@ -201,7 +202,8 @@ def _load_toolbox(name: str) -> ImportedEvaluator:
         "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
         "use_cython off")
     function = partial(rank.evaluate_rank, use_cython=False)
-    return ImportedEvaluator(about, ask_functions([function], name, rank=MAX_RANK)[0], (function,))
+    ask, _ = ask_functions([function], name, longest or MAX_RANK, **settings)
+    return ImportedEvaluator(about, ask, (function,))
 
 
 def _rank_file(package: str) -> Any:

@@ -77,8 +77,8 @@ def fewest_changes(ways: list[Convention], most: int) -> list[Convention]:
 
 def _n_changed(way: Convention) -> int:
     base = CONVENTIONS.get(way.base, way)
-    return sum(getattr(way, name) != getattr(base, name)
-               for name in ("ap", "ignored", "top_k", "cut", "unmatched", "ties", "cmc", "arithmetic"))
+    return sum(getattr(way, name) != getattr(base, name) for name in (
+        "ap", "ignored", "top_k", "cut", "unmatched", "ties", "cmc", "arithmetic"))
 
 
 def in_one_step(way: Convention) -> Convention:

@@ -19,11 +19,12 @@ from reid_ref.foreign.arrays import Arrays
 
 
 class Mistake(NamedTuple):
-    """One mistake: its key, what it is a mistake of, and its words."""
+    """One mistake: its key, what it is a mistake of, its words, and what to do about it."""
 
     key: str
     of: str
     words: str
+    advice: str = ""
 
 
 _CUTS = (10, 20, 50, 100, 200, 500, 1000)
@@ -50,14 +51,16 @@ MISTAKES = (
     Mistake("uncut", "CMC", "CMC is that of the whole list"),
     Mistake("filled", "CMC", "CMC is cut to the fewest images that a query keeps and filled with "
             "zeros"),
-    Mistake("float32", "distances", "distances become float32, so that some that differ tie"),
-    Mistake("float16", "distances", "distances become float16, so that some that differ tie"),
+    Mistake("float32", "distances", "distances become float32, so that some that differ tie",
+            "give it whole numbers from ranks"),
+    Mistake("float16", "distances", "distances become float16, so that some that differ tie",
+            "give it whole numbers from ranks"),
     Mistake("descending", "distances", "larger values come first: distances are taken for "
-            "similarities"),
+            "similarities", "give it the negative of these distances"),
     Mistake("good first", "ties", "of equally far images the good ones come first"),
     Mistake("good last", "ties", "of equally far images the good ones come last"),
     Mistake("identity float32", "identity", "identities pass through float32, so that those above "
-            "2^24 merge"),
+            "2^24 merge", "renumber them, e.g. with numpy.unique"),
     Mistake("absolute", "identity", "identities lose their sign"),
     Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
     *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
@@ -65,8 +68,6 @@ MISTAKES = (
 #: For a curve, or mINP, that no mistake explains, beside AP that a rule gives.
 OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
 OTHER_INP = Mistake("other mINP", "mINP", "mINP follows no rule that was tried")
-#: The fields of an answer that a mistake of CMC or of mINP alone changes.
-FIELDS_OF = {"CMC": ("cmc", "ranks"), "mINP": ("mINP",)}
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, ignored, warnings_to
+from reid_ref.arrays import Doubles, Integers, ignored, warnings_to
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranked import Distances
-from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.answers import ROUNDING, Answer
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.result import Result
 from reid_ref.rules.mistakes import Walked
@@ -140,3 +140,26 @@ def mismatches(answer: Answer, result: Numbers, tolerance: float) -> tuple[list[
         elif part.field != "cmc":  # whose single precision is the rule of most copies
             level = max(level, list(LEVELS).index(part.level))
     return wrong, level
+
+
+def impossible(answer: Answer, queries: Integers, n_gallery: int, nan_agrees: bool) -> list[str]:
+    """Return what is wrong with the numbers of an answer, whatever convention they follow."""
+    cmc, ap = answer.curve, np.zeros(0) if answer.ap is None else answer.ap
+    numbers = {"mAP": answer.mAP, "mINP": answer.mINP}
+    ranks = answer.at
+    for name, places, values in (("AP of query ", queries, np.nan_to_num(ap)),
+                                 ("CMC at Rank-", ranks, cmc)):
+        wrong = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))[:1]
+        numbers |= {f"{name}{places[k]}": float(values[k]) for k in wrong}
+    texts = [f"its {name} is {number!r}; expected a number from 0 to 1"
+             + (", not percent" if 1 < number <= 100 else "") for name, number in numbers.items()
+             if number is not None and not -ROUNDING <= number <= 1 + ROUNDING
+             and not (nan_agrees and np.isnan(number))]
+    if answer.cmc is not None and not len(cmc):
+        texts.append("its CMC is empty")
+    if answer.ranks is None and len(cmc) > n_gallery:
+        texts.append(f"its CMC has {len(cmc)} entries; the gallery has {n_gallery} images")
+    for k in np.flatnonzero(np.diff(cmc) < -ROUNDING)[:1].tolist():
+        texts.append(f"its CMC falls from {float(cmc[k])!r} at Rank-{ranks[k]} to "
+                     f"{float(cmc[k + 1])!r} at Rank-{ranks[k + 1]}")
+    return texts

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
-from reid_ref.ranking.roles import columns_of
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import Arrays
+from reid_ref.labels import JUNK
+from reid_ref.ranking.roles import columns_of
 from reid_ref.rules.candidates import place, rules_of_protocols
 from reid_ref.rules.changed import (
-    BASES, LONG_CUTS, OTHER_TIES, changes_of_ap, changes_of_cut, combined, each_value, fewest_changes,
-    in_one_step, with_or_without_junk, words_of_choices)
+    BASES, LONG_CUTS, OTHER_TIES, changes_of_ap, changes_of_cut, combined, each_value,
+    fewest_changes, in_one_step, with_or_without_junk, words_of_choices)
 from reid_ref.rules.mistakes import (
-    FIELDS_OF, MISTAKES, OTHER_CURVE, OTHER_INP, Mistake, mistaken_numbers)
+    MISTAKES, OTHER_CURVE, OTHER_INP, Mistake, mistaken_numbers)
 from reid_ref.rules.numbers import NEARNESS, SINGLE, is_drawn, mismatches, result_of
 
 Pairs = list[tuple[Arrays, Answer]]
@@ -36,7 +37,7 @@ class FoundRule(NamedTuple):
     name: str
     words: str
     level: int
-    convention: Convention | None = None
+    convention: Convention
     mistakes: tuple[Mistake, ...] = ()
     tolerance: float = 0
 
@@ -45,12 +46,12 @@ class FoundRule(NamedTuple):
         """The name, with the mistakes."""
         return f"{self.name}: {self.words}" if self.mistakes else self.name
 
-    def gives(self, arrays: Arrays, answer: Answer) -> bool:
+    def gives(self, arrays: Arrays, answer: Answer | str) -> bool:
         """Return whether an answer to a problem is this rule's."""
-        if self.convention is None:
+        if isinstance(answer, str):
             return False
         for other in {*self.mistakes} & {*_OTHER}:
-            answer = replace(answer, **dict.fromkeys(FIELDS_OF[other.of]))
+            answer = without(answer, other.of)
         numbers = mistaken_numbers(arrays, self.convention, self.mistakes) if self.mistakes else (
             result_of(arrays, self.convention)[0])
         return not mismatches(answer, numbers, self.tolerance)[0]
@@ -58,6 +59,14 @@ class FoundRule(NamedTuple):
     def __str__(self) -> str:
         words = f" ({self.words})" if self.words and not self.mistakes else ""
         return f"{self.title}{words}, {NEARNESS[self.level]}"
+
+
+def without(answer: Answer, *numbers: str) -> Answer:
+    """Return an answer without CMC, or mINP."""
+    for number in numbers:
+        answer = replace(answer, cmc=None, ranks=None) if number == "CMC" else replace(
+            answer, mINP=None)
+    return answer
 
 
 def answered(asked: Asked) -> Pairs:
@@ -86,7 +95,7 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
     raised = [arrays for arrays, answer in asked if isinstance(answer, str)]
     for allowed in dict.fromkeys((tolerance, max(tolerance, SINGLE))):
         found = _agreeing(claimed, pairs, allowed) or (
-            _changed(_by_means(claimed, 1, pairs, allowed), 1, pairs, allowed)
+            _changed(_by_means([*claimed], 1, pairs, allowed), 1, pairs, allowed)
             or _agreeing(named_rules(pairs), pairs, allowed, raised))
         if found is not None:
             return _named(found, allowed)
@@ -106,8 +115,12 @@ def named_rules(pairs: Pairs) -> list[Convention]:
     ways = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
                   key=place)
     ties = [way.replace(ties=ties) for way in ways for ties in OTHER_TIES
-            if way.ties == "gallery-order"] if _has_ties(pairs) else []
-    return sorted((way for way in [*ways, *ties] if _applies(way, pairs[0][0])), key=is_drawn)
+            if way.ties == "gallery-order"] if any(has_ties(arrays) for arrays, _ in pairs) else []
+    junk = any(JUNK in labels.identity for arrays, _ in pairs
+               for labels in (arrays.query, arrays.gallery))
+    # Without label -1 a toolbox and its bare function are the same.
+    return sorted((way for way in [*ways, *ties] if pairs and _applies(way, pairs[0][0]) and (
+        junk or way.loads == "all images")), key=is_drawn)
 
 
 def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> list[Convention]:
@@ -115,10 +128,10 @@ def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> 
     return _filtered(ways, pairs, tolerance)[0]
 
 
-def _has_ties(pairs: Pairs) -> bool:
+def has_ties(arrays: Arrays) -> bool:
     """Whether some images are equally far from a query."""
-    rows = (np.sort(arrays.distances, axis=1) for arrays, _ in pairs)
-    return any(bool((row[:, 1:] == row[:, :-1]).any()) for row in rows)
+    rows = np.sort(arrays.distances, axis=1)
+    return bool((rows[:, 1:] == rows[:, :-1]).any())
 
 
 def _in_one_unit(pairs: Pairs) -> Pairs:
@@ -154,8 +167,7 @@ def _but_for_one_number(near: list[Convention], pairs: Pairs,
         return None
     way = in_one_step(near[0])
     for other in _OTHER:
-        rest = [(arrays, replace(answer, **dict.fromkeys(FIELDS_OF[other.of])))
-                for arrays, answer in pairs]
+        rest = [(arrays, without(answer, other.of)) for arrays, answer in pairs]
         if found := _changed(near, 2, rest, tolerance):
             way = in_one_step(found[0])
             rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES
@@ -163,7 +175,8 @@ def _but_for_one_number(near: list[Convention], pairs: Pairs,
             return rule or FoundRule(f"{way.name}, but for its {other.of}",
                                      "which follows no rule that was tried", 0, way, (other,),
                                      tolerance)
-    return _mistake(pairs, way, tolerance, [each for each in MISTAKES if each.of in FIELDS_OF])
+    both = [each for each in MISTAKES if each.of in ("CMC", "mINP")]
+    return _mistake(pairs, way, tolerance, both)
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
@@ -220,7 +233,7 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
     First what changes AP, by one problem; then where a long list is cut; then what becomes of
     label -1 and of queries without a match.
     """
-    means = [(arrays, replace(answer, cmc=None, ranks=None, mINP=None))
+    means = [(arrays, without(answer, "CMC", "mINP"))
              for arrays, answer in pairs if answer.mAP is not None or answer.ap is not None]
     plain = [pair for pair in means if not np.isnan(pair[1].mAP or 0)][:1]
     long = [pair for pair in means if len(pair[0].gallery) > LONG_CUTS[-1]]
@@ -230,8 +243,9 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
             way, 1, changes_of_cut(way, LONG_CUTS) if not way.top_k else [])], long or plain),
         (lambda way: [each for ignored in with_or_without_junk(way) for each in (
             ignored, *each_value(ignored, "unmatched"))], means)]
-    ties = OTHER_TIES if _has_ties(means) else ()
-    left = [*bases, *(base.replace(ties=each) for base in bases for each in ties)]
+    ties = [base.replace(ties=each) for base in bases for each in OTHER_TIES
+            if any(has_ties(arrays) for arrays, _ in means)]
+    left = [*bases, *ties]
     for more, by in steps:
         left = fewest_changes([each for way in left for each in more(way)], most)
         left = _filtered(left, by, tolerance)[0]
@@ -250,8 +264,7 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 # ------------------------------------------------------------------ mistakes
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
-    return None if rule.convention is None else _mistake(
-        pairs, rule.convention, rule.tolerance, most=1)
+    return _mistake(pairs, rule.convention, rule.tolerance, most=1)
 
 
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,

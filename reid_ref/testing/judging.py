@@ -20,6 +20,7 @@ from reid_ref.foreign.words import describe, text_of
 from reid_ref.rules.numbers import Mismatch, compared, is_drawn, mismatches, result_of
 from reid_ref.foreign.timeout import TimeIsUp, time_limit
 
+
 class Verdict(NamedTuple):
     """What came of one check.
 

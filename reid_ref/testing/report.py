@@ -82,6 +82,14 @@ def _text(report: Report) -> str:
     return "\n".join(lines)
 
 
+def summary(report: Report) -> str:
+    """Return how many checks pass, and the first sentence of each that does not."""
+    bad = [f"{check.name}: {check.message.partition(chr(10))[0]}" for check in report.checks
+           if check.status != "passed"]
+    passed = len(report.checks) - len(bad)
+    return "; ".join([f"{passed} of {len(report.checks)} checks on made problems pass", *bad])
+
+
 def _lines(line: str) -> list[str]:
     """Return a line of a message, wrapped unless it is code to paste."""
     return [f"  {line}"] if line.startswith(" ") else wrap(line, "  ", "  ")

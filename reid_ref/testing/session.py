@@ -8,11 +8,13 @@ from typing import Any
 
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import Convention
+from reid_ref.foreign.importing import ImportedEvaluator
+from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.checks import CHECKS, checks_of
 from reid_ref.testing.kit import claimed_or_found, how_called, rule_name
 from reid_ref.testing.one_check import Rules, check_one, rules_of
 from reid_ref.testing.report import CheckResult, Report
-from reid_ref.testing.subject import DEFAULT, Subject, find_rule, subject
+from reid_ref.testing.subject import DEFAULT, Subject, subject
 
 
 def checks_by_name(convention: str | Convention, junk: bool | None,
@@ -20,7 +22,7 @@ def checks_by_name(convention: str | Convention, junk: bool | None,
     """Return the names of a rule's checks; refuse unknown ones in `except_`."""
     for name in except_:
         check_choice(name, "except_", CHECKS)
-    return [check.name for check in checks_of(find_rule(convention), junk)]
+    return [check.name for check in checks_of(find_rules(convention)[0], junk)]
 
 
 def checker(convention: str | Convention, name: str, *, junk: bool | None = None,
@@ -49,7 +51,7 @@ def _tested(evaluator: Any, convention: str | Convention, junk: bool | None,
     return tested, rules_of(tested, tested.convention, junk)
 
 
-def session(functions: Any, **options: Any) -> Callable[[str], Any]:
+def session(loaded: ImportedEvaluator, **options: Any) -> Callable[[str], Any]:
     """Return what does one task after another with an evaluator, for `report_of`.
 
     The name of a check gives its `CheckResult`; "checks" the rule and the names of its checks;
@@ -57,14 +59,15 @@ def session(functions: Any, **options: Any) -> Callable[[str], Any]:
 
     Parameters
     ----------
-    functions, options
+    loaded : ImportedEvaluator
+    options
         As for `subject`.
     """
     done: list[CheckResult] = []
 
     @cache
     def start() -> tuple[Subject, Rules, bool | None]:
-        tested = subject(functions, **options)
+        tested = subject(loaded, **options)
         return claimed_or_found(tested, options.get("convention") is not None, None)
 
     def run(task: str) -> Any:

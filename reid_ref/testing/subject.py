@@ -7,15 +7,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from reid_ref.arrays import InputError
-from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
+from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.foreign.answers import Answer, decimals_of
 from reid_ref.foreign.arguments import fed
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import Ask, ask_functions, name_of, with_draws
-from reid_ref.rules.candidates import rules_of_protocols
+from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.checks import CHECKS, Check, checks_of
-from reid_ref.foreign.importing import check_spec, load_functions
+from reid_ref.foreign.importing import ImportedEvaluator, check_spec, load_functions
 from reid_ref.testing.judging import JUDGES, Verdict, try_asking
 from reid_ref.foreign.old_numpy import needs
 from reid_ref.rules.search import Asked, FoundRule, answered, rule_of
@@ -93,11 +92,13 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     if isinstance(evaluator, str):
         check_spec(evaluator)
         evaluator, told = _loaded(evaluator)
+    elif isinstance(evaluator, ImportedEvaluator):
+        evaluator, told, name = evaluator.functions, evaluator.told, evaluator.about.evaluator
     functions = tuple(evaluator) if isinstance(evaluator, (tuple, list)) else (evaluator,)
     name = name if isinstance(name, str) else ", ".join(map(name_of, functions))
     ask, words = ask_functions(functions, name, max_rank, **settings)
     plans = [fed(function, name, settings) for function in functions]
-    tested = Subject(name, with_draws(ask), words + told, find_rule(convention or DEFAULT),
+    tested = Subject(name, with_draws(ask), words + told, find_rules(convention or DEFAULT)[0],
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in plans),
                      any("_features" in part for plan in plans for part in plan.names.values()))
@@ -114,20 +115,3 @@ def _rounded(tested: Subject) -> Subject:
     return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
                    words=f"{tested.words}; its numbers are rounded to {decimals} decimal"
                    + "s" * (decimals > 1))
-
-
-def find_rule(name: str | Convention) -> Convention:
-    """Return a convention, or a rule of protocols, by its name.
-
-    Raises
-    ------
-    InputError
-        It is not known, or takes lists, which no evaluator is handed.
-    """
-    if isinstance(name, str) and name in rules_of_protocols():
-        return rules_of_protocols()[name][0]
-    found, = find_conventions(name)
-    if found.needs_lists:
-        raise InputError("convention", "one that takes no lists", found.name,
-                         "no lists are handed to an evaluator")
-    return found

@@ -1,19 +1,22 @@
 """An evaluator on the made problems of `reid_ref.testing`, in a process of its own."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from reid_ref.foreign.child import Child
 from reid_ref.foreign.importing import check_spec
+from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.report import Report
 from reid_ref.testing.session import report_of, session
-from reid_ref.testing.subject import find_rule
 
 
 def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: float = 600,
+                    max_rank: int | None = None, tolerance: float | None = None,
+                    settings: Mapping[str, Any] = MappingProxyType({}),
                     progress: Callable[[float], object] = lambda _: None) -> Report:
     """Test an evaluator by made problems, each with one thing that evaluators differ in.
 
@@ -27,6 +30,8 @@ def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: f
         The rule that it claims. Default: the one that its answers follow.
     timeout : float
         Seconds that importing it, or any one check, may take.
+    max_rank, tolerance, settings
+        As for `reid_ref.testing.check_evaluator`; settings by name.
     progress : callable, optional
         Called with 1 after each check.
 
@@ -42,11 +47,12 @@ def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: f
     if ":" in evaluator:
         check_spec(evaluator)
     if convention is not None:
-        find_rule(convention)
+        find_rules(convention)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder)) as child:
+            closing(Child(evaluator, timeout, folder, max_rank, settings)) as child:
         child.load()
-        options = {"convention": convention, "timeout": timeout}
+        options = {"convention": convention, "timeout": timeout, "max_rank": max_rank,
+                   "tolerance": tolerance, "settings": dict(settings)}
 
         def run(task: str) -> Any:
             outcome = child.work(session, options, task)

@@ -57,9 +57,21 @@ CHECKS = {check.name: check for check in (
     Check("one query", "One query alone is evaluated.", problems.one_query, takes_sides=True),
     Check("nothing kept", "Without any match it gives the rule's numbers or, if the rule has "
           "none, an exception or NaN.", problems.nothing_kept, takes_sides=True),
-    Check("large identities", "Identities above 2^24 stay apart.", problems.large),
+    Check("large identities", "Identities stay apart that are the same in 8, 16, 24 or 32 bits.",
+          problems.large),
     Check("negative identities", "Identities below -1 are identities.", problems.negative),
     Check("unsorted identities", "Identities may have gaps and any order.", problems.unsorted),
+    Check("many queries", "The mean is over all of 173 queries.", problems.many_queries,
+          takes_sides=True),
+    Check("many matches", "An identity may have 400 images.", problems.many_matches,
+          takes_sides=True),
+    Check("very long gallery", "All of a list of 40,000 images counts, or as much of it as the "
+          "rule counts.", problems.very_long, takes_sides=True),
+    Check("any cameras", "Cameras may be 0 or of any number.", problems.cameras,
+          takes_sides=True),
+    Check("any distances", "Distances may be of any sign and size.", problems.any_distances),
+    Check("NaN distances", "Images whose distance is NaN are not the nearest.",
+          problems.with_nan, "nan"),
     Check("ties", "With equal distances each number lies between the least and the most that "
           "their order allows, and is that of gallery order if the rule defines it.",
           problems.ties, "ties", takes_sides=True),

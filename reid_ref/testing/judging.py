@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from io import StringIO
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,6 +129,20 @@ def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
     return least, most
 
 
+def judge_nan(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
+              timeout: float) -> Verdict:
+    """Judge whether NaN comes first, where the rule has it last; other orders are undefined."""
+    for arrays in problems:
+        answer = try_asking(ask, arrays, timeout)
+        nearest = replace(arrays, distances=np.nan_to_num(arrays.distances, nan=-1.0))
+        (last,), (first,) = result_of(arrays, convention), result_of(nearest, convention)
+        if isinstance(answer, Answer) and mismatches(answer, last, tolerance)[0]:
+            if not mismatches(answer, first, tolerance)[0]:
+                return Verdict("an image whose distance is NaN counts as the nearest")
+            return Verdict(remark="its order of NaN is none that could be told")
+    return Verdict()
+
+
 def judge_unchanged(ask: Ask, problems: Iterable[Arrays], convention: Convention,
                     tolerance: float, timeout: float) -> Verdict:
     """Judge whether what was handed over is as it was."""
@@ -182,5 +197,5 @@ def judge_form(form: str) -> Callable[..., Verdict]:
 
 
 JUDGES: dict[str, Callable[..., Verdict]] = {
-    "numbers": judge_numbers, "ties": judge_ties, "unchanged": judge_unchanged,
+    "numbers": judge_numbers, "ties": judge_ties, "nan": judge_nan, "unchanged": judge_unchanged,
     "twice": judge_twice, "lists": judge_form("lists"), "tensors": judge_form("tensors")}

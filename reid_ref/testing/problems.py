@@ -13,6 +13,7 @@ import numpy as np
 from reid_ref.conventions import Convention
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
 from reid_ref.foreign.arrays import Arrays
+from reid_ref.rules.numbers import result_of
 
 #: Cameras of queries and of the gallery; SYSU-MM01's where a rule looks at its locations.
 _CAMERAS = ((1, 2, 3, 4), (1, 2, 3, 4))
@@ -156,13 +157,15 @@ def _renamed(convention: Convention, square: bool, rename: Any) -> list[Arrays]:
 
 
 def large(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities from 2^24 on, which single precision cannot tell apart."""
-    return _renamed(convention, square, lambda identity: 2**24 + identity)
+    """Identities that 8, 16 or 32 bits, or single precision, cannot tell apart."""
+    added = np.array([0, 2**24, 2**24 + 1, 0, 2**8, 2**16, 2**32])
+    return _renamed(convention, square, lambda identity: 7 + added[identity])
 
 
 def negative(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities below -1."""
-    return _renamed(convention, square, lambda identity: -3 * identity - 7)
+    """Identities below -1, and the same without their sign."""
+    names = np.array([0, -7, 7, -300, 300, -2, 12])
+    return _renamed(convention, square, lambda identity: names[identity])
 
 
 def unsorted(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -185,10 +188,68 @@ def near(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def long(convention: Convention, square: bool = False) -> list[Arrays]:
     """More than a thousand images, with good ones everywhere."""
-    random = np.random.RandomState(3)
-    sides = _SYSU if "same location" in convention.ignored else _CAMERAS
-    made = ranked(random, _labels(random, 3, sides[0]), _labels(random, 1100, sides[1]))
+    made = _sized(convention, 3, 3, 1100)
     return [replace(made, distances=made.distances / 8)]
+
+
+def _sized(convention: Convention, seed: int, n_query: int, n_gallery: int) -> Arrays:
+    random = np.random.RandomState(seed)
+    sides = _SYSU if "same location" in convention.ignored else _CAMERAS
+    return ranked(random, _labels(random, n_query, sides[0]), _labels(random, n_gallery, sides[1]))
+
+
+# ------------------------------------------------------------------ large, asked once
+def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
+    """More images than 16 bits count, few of them good, from the first place to the last."""
+    made = _sized(convention, 4, 2, 40_000)
+    random = np.random.RandomState(5)
+    others = np.where(random.rand(40_000) < .999, 100 + np.arange(40_000) % 900, 0)
+    identity = np.where(others, others, made.gallery.identity)
+    return [relabelled(made, "gallery", slice(None), identity=identity)]
+
+
+def many_queries(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Queries of no round number, the better ones first; several of an identity and a camera."""
+    made = _sized(convention, 6, 173, 90)
+    return [made.take(np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable"))]
+
+
+def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
+    """An identity with more images than eight bits count."""
+    made = _sized(convention, 7, 5, 500)
+    images = np.argsort(np.random.RandomState(8).rand(500))[:400]
+    return [relabelled(relabelled(made, "gallery", images, identity=1), "query", [0, 3],
+                       identity=1)]
+
+
+def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Cameras of any number: 0, those that 3 or 8 bits merge, and those of two and three digits.
+    """
+    made, = plain(convention, square)[:1]
+    if "same location" in convention.ignored or made.query.camera is None:
+        return [made]
+    made, random = _sized(convention, 9, 40, 160), np.random.RandomState(10)
+    numbers = np.array([0, 1, 2, 8, 9, 10, 11, 12, 256, 257, 300])
+    for side in ("query", "gallery"):
+        made = relabelled(made, side, slice(None), camera=random.choice(
+            numbers, len(getattr(made, side))), identity=random.randint(
+                1, 13, len(getattr(made, side))))
+    return [made]
+
+
+def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Distances of any sign and size: from -2^20 to 2^30, with 0 among them."""
+    made, = plain(convention, square)[:1]
+    rank = np.rint(made.distances * 256)
+    rank -= 1 + rank.max() // 3
+    return [replace(made, distances=np.sign(rank) * 2.0**(np.abs(rank) / 2 - 4), features=None)]
+
+
+def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
+    """A few distances that are NaN."""
+    made, = plain(convention, square)[:1]
+    places = np.random.RandomState(11).rand(*made.distances.shape) < .1
+    return [replace(made, distances=np.where(places, np.nan, made.distances), features=None)]
 
 
 def of_dtype(dtype: Any, scale: int = 1) -> Any:

@@ -68,6 +68,14 @@ class Answer(Value):
         """The ranks of the curve."""
         return np.arange(1, len(self.curve) + 1) if self.ranks is None else self.ranks
 
+    def of_percent(self) -> Answer:
+        """Return it read as percent, if its numbers are too small to tell."""
+        if self.percent:
+            return self
+        return replace(self, percent=True, **{
+            name: value / 100 for name in ("mAP", "cmc", "mINP", "ap")
+            if (value := getattr(self, name)) is not None})
+
 
 def read_answer(value: Any, function: str = "") -> Answer:
     """Return the answer as numpy values; `function` is the name of what gave it.

@@ -102,14 +102,17 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in plans),
                      any("_features" in part for plan in plans for part in plan.names.values()))
-    return tested if tolerance is not None else _rounded(tested)
+    return _in_unit(tested, tolerance is not None)
 
 
-def _rounded(tested: Subject) -> Subject:
-    """Return an evaluator with the tolerance that numbers of few decimals need."""
+def _in_unit(tested: Subject, has_tolerance: bool) -> Subject:
+    """Return an evaluator whose numbers are shares, with the tolerance that few decimals need."""
     answer = try_asking(tested.ask, tested.problem, tested.timeout)
+    if isinstance(answer, Answer) and answer.percent:
+        ask = tested.ask
+        tested = replace(tested, ask=lambda *given: ask(*given).of_percent())
     decimals = decimals_of(answer) if isinstance(answer, Answer) else None
-    if decimals is None:
+    if decimals is None or has_tolerance:
         return tested
     unit = 100 if isinstance(answer, Answer) and answer.percent else 1
     return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,

@@ -427,7 +427,7 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
         if single.answer is None or single.answer.mAP is None:
             refused[k] = single.failure or "it gave no mAP"
         else:
-            ap[k] = single.answer.mAP
+            ap[k] = (single.answer.of_percent() if answer.percent else single.answer).mAP
         progress(1)
         if single.hung:
             refused, ap = {k: f"query {queries[k]} alone: {single.failure}"}, np.full(n, np.nan)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.foreign.answers import Answer, merged, read_answer
-from reid_ref.foreign.arguments import Fed, Form, fed, wants_tensors
+from reid_ref.foreign.arguments import PLACES, Fed, Form, fed, wants_tensors
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.words import text_of
+from reid_ref.foreign.words import describe, text_of, their_frames
 from reid_ref.foreign.old_numpy import needs, with_old_names
 
 #: What asks an evaluator. It may raise anything: what it calls is not ours.
@@ -39,11 +39,12 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     """
     plans = [fed(function, name, settings) for function in functions]
     for key in settings:
-        if not any(key in plan.settings for plan in plans):
+        if not any(key in plan.settings or key in plan.names for plan in plans):
             raise InputError("settings", f"arguments of {name}", key)
     words = " and ".join(f"({plan.words(rank)})" for plan in plans)
-    kind = "our signature" if "gallery" in plans[0].names.values() else "torchreid's signature"
-    tensors = {k: wants_tensors(plan.function) for k, plan in enumerate(plans)}
+    kind = ", our signature" * ("gallery" in plans[0].names.values()) + (
+        ", by torchreid's order" * any(plan.ordered for plan in plans))
+    forms: dict[int, tuple[bool, int | None]] = {}
 
     def ask(arrays: Arrays, form: Form = Form()) -> Answer:
         if any(plan.is_square for plan in plans) and len(set(arrays.distances.shape)) > 1:
@@ -52,25 +53,41 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
         return merged([ask_one(plan, k, arrays, form) for k, plan in enumerate(plans)])
 
     def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
-        def call(as_tensors: bool) -> Answer:
-            returned, gone = with_old_names(lambda: plan.call(
-                arrays, rank, form._replace(tensors=as_tensors)))
-            answer = read_answer(returned, name_of(plan.function))
+        """Call a function: with arrays, then tensors; the error is that which came furthest."""
+        errors: list[BaseException] = []
+        for as_tensors, n_places in [forms[k]] if k in forms else _attempts(plan):
+            given = plan._replace(places=PLACES[:n_places]) if n_places else plan
+            try:
+                returned, gone = with_old_names(lambda: given.call(
+                    arrays, rank, form._replace(tensors=as_tensors)))
+                answer = read_answer(returned, name_of(plan.function))
+            except Exception as error:
+                errors.append(error)
+                continue
+            forms[k] = as_tensors, n_places
             told = ("it is handed tensors",) * as_tensors
             return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
-        if tensors[k] is not None:
-            return call(bool(tensors[k]))
-        try:
-            answer = call(False)
-            tensors[k] = False
-            return answer
-        except Exception:  # as tensors, then; if that fails, too, the first error counts
-            with suppress(Exception):
-                answer = call(True)
-                tensors[k] = True
-                return answer
-            raise
-    return ask, f"called as {words}, {kind}"
+        furthest = max(errors, key=_how_far)
+        if plan.made_up and not isinstance(furthest, InputError):
+            raise InputError("", got=f"it ends in {describe(furthest)}; it is given None for "
+                             f"{', '.join(plan.made_up)}, which no name tells",
+                             remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
+        raise furthest
+    return ask, f"called as {words}{kind}"
+
+
+def _attempts(plan: Fed) -> list[tuple[bool, int | None]]:
+    """Return the ways to call a function: whether with tensors, and how many values."""
+    wanted = wants_tensors(plan.function)
+    tensors = [bool(wanted)] if wanted is not None else [False, True]
+    counts = [None, len(PLACES)] if plan.places == PLACES[:5] else [None]
+    return [(as_tensors, count) for as_tensors in tensors for count in counts]
+
+
+def _how_far(error: BaseException) -> tuple[bool, int, int]:
+    """Return how far a call came before an error: past the call itself, its line, its depth."""
+    lines = [frame.lineno or 0 for frame in their_frames(error)]
+    return isinstance(error, InputError), lines[0] if lines else 0, len(lines)
 
 
 @contextmanager

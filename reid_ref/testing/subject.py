@@ -101,7 +101,7 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     tested = Subject(name, with_draws(ask), words + told, find_rules(convention or DEFAULT)[0],
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in plans),
-                     any("_features" in part for plan in plans for part in plan.names.values()))
+                     any("features" in part for plan in plans for part in plan.names.values()))
     return _in_unit(tested, tolerance is not None)
 
 

@@ -540,7 +540,7 @@ def test_clothes_are_the_labels():
                       for side, start in ((query, 7), (gallery, 70)))
     check = crosscheck(clothed, distances, query, gallery)
     assert check.verdict == "equal" and check.printed == "7 70 CC"
-    assert "(distmat, q_pids, g_pids, q_camids, g_camids, q_clothids, g_clothids)" in check.fed
+    assert "g_camids, q_clothids=q_clothes, g_clothids=g_clothes)" in check.fed
 
     def takes_labels(distances, query, gallery):
         print(query.clothes[0], gallery.clothes[0])
@@ -700,18 +700,23 @@ def test_what_it_prints_and_warns_is_shown_shortened_and_goes_nowhere_else(capfd
 
 # ------------------------------------------------------------------ signatures and names
 @pytest.mark.parametrize(("parameters", "form"), [
-    ("d, q, g, r, h", "(d, q, g, r, h), torch"),
-    ("*arguments", "g_camids, 50), torch"),
-    ("d, q, g, r, h, *, max_rank, cython=True", "(d, q, g, r, h, max_rank=50), torch"),
-    ("d, q, g, r=None, h=None, use_cython=True, max_rank=1", "h, max_rank=50), torch"),
-    ("d, q, g, r, h, most, /", "g_camids, 50), torch"),
-    ("d, who, where", "(d, who, where), torch"),
+    ("d, q, g, r, h", "(d=distmat, q=q_pids, g=g_pids, r=q_camids, h=g_camids), by torch"),
+    ("*arguments", "q_camids, g_camids), by torch"),
+    ("d, q, g, r, h, *, max_rank, cython=True", "h=g_camids, max_rank=50), by torch"),
+    ("d, q, g, r=None, h=None, use_cython=True, max_rank=1", "h=g_camids, max_rank=50), by tor"),
+    ("d, q, g, r, h, most, /", "g_camids, 50), by torch"),
+    ("d, who, where", "(d=distmat, who=q_pids, where=g_pids), by torch"),
+    ("query_emb, query_ids, gallery_emb, gallery_ids", "(query_emb=q_features, query_ids=q_pids,"),
+    ("names, distmat, names_db, k", "(names=q_pids, distmat, names_db=g_pids, k=50)"),
+    ("rank_lists, query_ids, gallery_ids", "(rank_lists=places, query_ids=q_pids, gallery_ids"),
     ("distances, query, gallery, convention=None, more=1, most=2", "our signature")])
 def test_signatures(parameters, form):
     made_object = type("Made", (), {"__call__": eval(f"lambda self, {parameters}: 0")})()
     assert form in load_evaluator(made_object)[0].fed
     function = eval(f"lambda {parameters}: locals()")
     assert form in load_evaluator(function)[0].fed
+    if "query_emb" in parameters or "names" in parameters:
+        return
     names = fed(function).call(Arrays(*data()), MAX_RANK)
     assert names.get("max_rank", MAX_RANK) == MAX_RANK and names.get("use_cython", True) is True
     values = [*names.pop("arguments", ()), *names.values()]
@@ -721,6 +726,10 @@ def test_signatures(parameters, form):
 @pytest.mark.parametrize(("evaluator", "argument", "noun"), [
     (lambda a, b: 0, "", "one of (a, b)"),
     (lambda a, b, c, d, e, f, g: 0, "", "a function of (distmat"),
+    (lambda thing, query_ids, other, gallery_ids: 0, "",
+     "understood as (thing=?, query_ids=q_pids, other=?, gallery_ids=g_pids); thing: features? "
+     "then say --setting thing=q_features"),
+    (lambda where, gallery_ids, query_ids: 0, "", "where=?"),
     (lambda a, b, c, *, needed: 0, "", "one of (a, b, c, *, needed)"),
     (42, "", "the evaluator: expected a function"),
     ("torchried", "evaluator", "Did you mean 'torchreid'"),

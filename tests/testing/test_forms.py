@@ -104,6 +104,59 @@ def test_what_is_not_known_is_none():
     assert "annotations=None" in subject(evaluate).words
 
 
+def test_a_setting_says_what_a_name_does_not():
+    def evaluate(things, query_ids, others, gallery_ids):
+        return {"mAP": one_place(-things @ others.T, query_ids, gallery_ids,
+                                 np.zeros((len(things), len(others)), bool))[1]}
+    assert rule_of(evaluate, things="q_features", others="g_features").startswith("cuhk-pedes;")
+
+
+def test_places_of_a_ranked_list():
+    def evaluate(sorted_indices, q_ids, q_cams, g_ids, g_cams):
+        distances = np.argsort(sorted_indices, axis=1)
+        return LOOP(distances, q_ids, g_ids, q_cams, g_cams)
+    assert rule_of(evaluate).startswith("torchreid-function;")
+
+
+class Metric:
+    """As torchmetrics has them."""
+
+    def __init__(self):
+        self.parts = []
+
+    def update(self, distmat, q_pids, g_pids, q_camids, g_camids):
+        self.parts.append(LOOP(distmat, q_pids, g_pids, q_camids, g_camids))
+
+    def compute(self):
+        assert len(self.parts) == 1
+        return self.parts[0]
+
+
+class Callable:
+    def __call__(self, *arrays):
+        return LOOP(*arrays)
+
+
+@pytest.mark.parametrize("evaluator", [Metric, Callable, Callable(), Callable().__call__])
+def test_classes(evaluator):
+    assert rule_of(evaluator).startswith("torchreid-function;")
+
+
+def test_the_error_that_came_furthest_is_told():
+    pytest.importorskip("torch")
+
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        rows = distmat.cpu().numpy()
+        return rows.no_such_name
+    report = testing.check_evaluator(evaluate, "torchreid")
+    assert "no attribute 'no_such_name'" in report.checks[0].message
+
+    def unknown(distmat, q_pids, g_pids, q_camids, g_camids, table):
+        return table["mAP"]
+    message = testing.check_evaluator(unknown, "torchreid").checks[0].message
+    assert "it is given None for table, which no name tells; say --setting table=" in message
+
+
 # ------------------------------------------------------------------ answers
 def test_percent_beside_a_share():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):

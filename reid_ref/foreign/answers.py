@@ -43,6 +43,8 @@ class Answer(Value):
         How they were understood, if not by their names.
     gone : tuple of str
         Names that it asks numpy for, which numpy no longer has; put back for the call.
+    order : tuple
+        What its numbers are, in their order.
     drawn : shape (seeds, ranks)
         The curve by several seeds, if two of them give two.
     """
@@ -56,6 +58,7 @@ class Answer(Value):
     single: frozenset[str] = frozenset()
     told: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    order: tuple[Any, ...] = ()
     drawn: Doubles = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
@@ -77,8 +80,10 @@ class Answer(Value):
             if (value := getattr(self, name)) is not None})
 
 
-def read_answer(value: Any, function: str = "") -> Answer:
+def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
     """Return the answer as numpy values; `function` is the name of what gave it.
+
+    `order`: what its numbers without names were before.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def read_answer(value: Any, function: str = "") -> Answer:
     (0.75, array([0.5]))
     """
     try:
-        return value if isinstance(value, Answer) else _read(value, function)
+        return value if isinstance(value, Answer) else _read(value, function, order)
     except InputError:
         raise
     except Exception as error:  # ragged lists, numbers that refuse to be read, ...
@@ -136,14 +141,14 @@ def merged(answers: list[Answer]) -> Answer:
     return first
 
 
-def _read(value: Any, function: str) -> Answer:
+def _read(value: Any, function: str, order: Any) -> Answer:
     parts = _of_result(value) or first_of(named_parts(value))
     told: tuple[str, ...] = ()
     if not parts:
-        parts, told = by_values(value, function)
+        parts, told = by_values(value, function, order)
     if not parts:
         raise InputError("", got=f"it returned {short(value)}", remedy=_EXPECTED)
-    return _answer(parts, told)
+    return replace(_answer(parts, told), order=tuple(parts))
 
 
 def _of_result(value: Any) -> dict[Any, Any] | None:

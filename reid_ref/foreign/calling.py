@@ -45,6 +45,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     kind = ", our signature" * ("gallery" in plans[0].names.values()) + (
         ", by torchreid's order" * any(plan.ordered for plan in plans))
     forms: dict[int, tuple[bool, int | None]] = {}
+    orders: dict[int, tuple[Any, ...]] = {}
 
     def ask(arrays: Arrays, form: Form = Form()) -> Answer:
         if any(plan.is_square for plan in plans) and len(set(arrays.distances.shape)) > 1:
@@ -60,11 +61,12 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
             try:
                 returned, gone = with_old_names(lambda: given.call(
                     arrays, rank, form._replace(tensors=as_tensors)))
-                answer = read_answer(returned, name_of(plan.function))
+                answer = read_answer(returned, name_of(plan.function), orders.get(k))
             except Exception as error:
                 errors.append(error)
                 continue
             forms[k] = as_tensors, n_places
+            orders[k] = answer.order
             told = ("it is handed tensors",) * as_tensors
             return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
         furthest = max(errors, key=_how_far)

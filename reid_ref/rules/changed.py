@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -102,15 +102,26 @@ def in_choices(rule: Convention) -> Iterator[str]:
 
 def words_of_choices(convention: Convention) -> str:
     """Return what its changed choices do; "" of a convention as it is."""
-    if convention.name == convention.base or convention.base not in CONVENTIONS:
-        return ""
-    base = CONVENTIONS[convention.base]
+    return "; ".join(_changes(convention, CONVENTIONS.get(convention.base, convention)))
+
+
+def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _: "") -> str:
+    """Return what of a rule is not that of Market-1501, and not torchreid's, in words.
+
+    `cost`: what is told of the numbers.
+    """
     texts = []
+    for name, whose in (("matlab", "Market-1501's"), ("torchreid-function", "torchreid's")):
+        if changes := list(_changes(convention, CONVENTIONS[name])):
+            texts.append(f"not {whose} ({'; '.join(changes)}{cost(CONVENTIONS[name])})")
+    return ", ".join(texts)
+
+
+def _changes(way: Convention, base: Convention) -> Iterator[str]:
     for name in (*CHOICES, "top_k"):
-        value = getattr(convention, name)
-        if value != getattr(base, name):
-            texts.append(_choice_words(name, value))
-    return "; ".join(texts)
+        value = getattr(way, name)
+        if value != getattr(base, name) and name not in ("cmc_length", "junk_match"):
+            yield _choice_words(name, value)
 
 
 def _choice_words(name: str, value: Any) -> str:
@@ -120,7 +131,7 @@ def _choice_words(name: str, value: Any) -> str:
         rules = " and ".join(CHOICES[name][rule].words for rule in value)
         return f"ignored: {rules or 'nothing'}"
     record = CHOICES[name][value]
-    words = getattr(record, "words", "") or record.differs or str(value)
+    words = getattr(record, "words", "") or record.differs.partition(":")[0] or str(value)
     lead = {"unmatched": "a query without a good image: ", "recall": "recall over ",
             "cmc": "CMC: "}.get(name, "")
     return f"{lead}{words}"

@@ -272,7 +272,8 @@ def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
     for count in range(1, most + 1):
         for chosen in itertools.combinations(among, count):
-            if len({mistake.of for mistake in chosen}) < count:
+            kinds = {mistake.of for mistake in chosen}
+            if len(kinds) < count or count > 1 and "cut" in kinds:
                 continue
             level = _level_of(pairs, convention, chosen, tolerance)
             if level is not None:

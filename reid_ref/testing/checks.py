@@ -81,6 +81,7 @@ CHECKS = {check.name: check for check in (
           problems.of_dtype(np.float32)),
     Check("integer distances", "Distances may be whole numbers.",
           problems.of_dtype(np.int64, 256)),
+    Check("numpy", "It needs no name that numpy no longer has.", problems.plain, "numpy"),
     Check("inputs unchanged", "What it is handed is as it was.", problems.plain, "unchanged"),
     Check("the same answer twice", "The same arrays give the same numbers, ties included.",
           problems.ties, "twice"),

@@ -17,6 +17,7 @@ from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arguments import Form, part_of
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import Ask, seeded
+from reid_ref.foreign.old_numpy import needs
 from reid_ref.foreign.words import describe, text_of
 from reid_ref.rules.numbers import Mismatch, compared, is_drawn, mismatches, result_of
 from reid_ref.foreign.timeout import TimeIsUp, time_limit
@@ -143,6 +144,13 @@ def judge_nan(ask: Ask, problems: Iterable[Arrays], convention: Convention, tole
     return Verdict()
 
 
+def judge_numpy(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
+                timeout: float) -> Verdict:
+    """Judge whether it asks numpy for what that no longer has, which is put back for the call."""
+    answer = try_asking(ask, next(iter(problems)), timeout)
+    return Verdict(error="; ".join(map(needs, answer.gone)) if isinstance(answer, Answer) else "")
+
+
 def judge_unchanged(ask: Ask, problems: Iterable[Arrays], convention: Convention,
                     tolerance: float, timeout: float) -> Verdict:
     """Judge whether what was handed over is as it was."""
@@ -197,5 +205,6 @@ def judge_form(form: str) -> Callable[..., Verdict]:
 
 
 JUDGES: dict[str, Callable[..., Verdict]] = {
-    "numbers": judge_numbers, "ties": judge_ties, "nan": judge_nan, "unchanged": judge_unchanged,
-    "twice": judge_twice, "lists": judge_form("lists"), "tensors": judge_form("tensors")}
+    "numbers": judge_numbers, "ties": judge_ties, "nan": judge_nan, "numpy": judge_numpy,
+    "unchanged": judge_unchanged, "twice": judge_twice, "lists": judge_form("lists"),
+    "tensors": judge_form("tensors")}

@@ -9,10 +9,11 @@ from typing import Any
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import Convention
 from reid_ref.testing.checks import CHECKS, checks_of
-from reid_ref.rules.changed import in_choices
+from reid_ref.rules.changed import in_choices, unlike
+from reid_ref.rules.numbers import SINGLE
 from reid_ref.testing.judging import try_asking
 from reid_ref.testing.one_check import Rules, check_one, rules_of
-from reid_ref.testing.report import CheckResult, Report
+from reid_ref.testing.report import CheckResult, Report, without_numbers
 from reid_ref.testing.subject import NOT_ASKED, Subject, subject
 
 
@@ -83,23 +84,33 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
     tested = subject(evaluator, convention, max_rank=max_rank, tolerance=tolerance,
                      timeout=timeout, settings=settings)
     tested, rules, junk = claimed_or_found(tested, convention is not None, junk)
-    checks = tuple(check_one(tested, check, rules, except_)
-                   for check in checks_of(tested.convention, junk))
+    checks = without_numbers([check_one(tested, check, rules, except_)
+                              for check in checks_of(tested.convention, junk)])
     return Report(tested.name, tested.convention.name, rule_name(tested, checks, rules),
-                  how_called(tested), checks)
+                  how_called(tested), "" if convention else unlike(tested.convention), checks)
 
 
 def claimed_or_found(tested: Subject, claims: bool,
                      junk: bool | None) -> tuple[Subject, Rules, bool | None]:
     """Return it with the rule that it claims, or else follows; its rules; if it gets -1."""
     if claims:
+        plain = tested.judge(CHECKS["plain"])
+        if plain.difference and replace(tested, tolerance=SINGLE).judge(CHECKS["plain"]).passed:
+            tested = in_single_precision(tested, SINGLE)
         return tested, rules_of(tested, tested.convention, junk), junk
     junk = True if junk is None else junk
     rules = rules_of(tested, None, junk)
-    found = rules.of_all()
-    if found is not None and found.convention is not None:
-        tested = replace(tested, convention=found.convention)
+    if found := rules.of_all():
+        tested = in_single_precision(replace(tested, convention=found.convention), found.tolerance)
     return tested, rules, junk
+
+
+def in_single_precision(tested: Subject, tolerance: float) -> Subject:
+    """Return it with a tolerance that no rule could do without; that is told."""
+    if tolerance <= tested.tolerance:
+        return tested
+    return replace(tested, tolerance=tolerance, words=f"{tested.words}; its numbers are off by "
+                   "more than double precision, so single precision is asked for")
 
 
 def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:

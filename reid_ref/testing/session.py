@@ -10,10 +10,11 @@ from reid_ref.arrays import check_choice
 from reid_ref.conventions import Convention
 from reid_ref.foreign.importing import ImportedEvaluator
 from reid_ref.rules.candidates import find_rules
+from reid_ref.rules.changed import unlike
 from reid_ref.testing.checks import CHECKS, checks_of
 from reid_ref.testing.kit import claimed_or_found, how_called, rule_name
 from reid_ref.testing.one_check import Rules, check_one, rules_of
-from reid_ref.testing.report import CheckResult, Report
+from reid_ref.testing.report import CheckResult, Report, without_numbers
 from reid_ref.testing.subject import DEFAULT, Subject, subject
 
 
@@ -76,7 +77,8 @@ def session(loaded: ImportedEvaluator, **options: Any) -> Callable[[str], Any]:
             return tested.convention.name, [
                 check.name for check in checks_of(tested.convention, junk)]
         if task == "rule":
-            return rule_name(tested, done, rules), how_called(tested)
+            return (rule_name(tested, done, rules), how_called(tested),
+                    "" if options.get("convention") else unlike(tested.convention))
         done.append(check_one(tested, CHECKS[task], rules))
         return done[-1]
     return run
@@ -90,7 +92,7 @@ def report_of(name: str, run: Callable[[str], Any],
     """
     started = run("checks")
     if isinstance(started, str):
-        return Report(name, DEFAULT, None, "", (CheckResult("plain", "error", started),))
+        return Report(name, DEFAULT, None, "", "", (CheckResult("plain", "error", started),))
     convention, names = started
     results = []
     for check in names:
@@ -99,5 +101,5 @@ def report_of(name: str, run: Callable[[str], Any],
                        else outcome)
         progress(1)
     found = run("rule")
-    rule, how = (None, found) if isinstance(found, str) else found
-    return Report(name, convention, rule, how, tuple(results))
+    rule, how, against = (None, found, "") if isinstance(found, str) else found
+    return Report(name, convention, rule, how, against, without_numbers(results))

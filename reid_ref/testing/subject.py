@@ -16,7 +16,6 @@ from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.checks import CHECKS, Check, checks_of
 from reid_ref.foreign.importing import ImportedEvaluator, check_spec, load_functions
 from reid_ref.testing.judging import JUDGES, Verdict, try_asking
-from reid_ref.foreign.old_numpy import needs
 from reid_ref.rules.search import Asked, FoundRule, answered, rule_of
 
 #: The rule that an evaluator is asked about if it claims none.
@@ -50,12 +49,12 @@ class Subject:
         problems = check.problems(self.convention, self.square)
         if self.takes_features and any(arrays.features is None for arrays in problems):
             return Verdict(remark=f"{NOT_ASKED} it takes features")
-        verdict = JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
-                                      self.timeout)
-        gone = dict.fromkeys(name for _, answer in verdict.answers for name in answer.gone)
-        if check.name == "plain" and verdict.passed and gone:
-            return Verdict("; ".join(map(needs, gone)))
-        return verdict
+        return self.judge_on(check, problems)
+
+    def judge_on(self, check: Check, problems: list[Arrays]) -> Verdict:
+        """Return what comes of a check on these problems."""
+        return JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
+                                   self.timeout)
 
     def pairs(self, junk: bool | None) -> Asked:
         """Return the problems that tell rules apart, with its answers, or what it raised."""

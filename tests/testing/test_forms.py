@@ -342,7 +342,7 @@ def test_a_name_that_numpy_no_longer_has(name):
         pytest.skip("numpy has it")
     report = testing.check_evaluator(evaluate, "torchreid")
     failed = {check.name: check.message for check in report.checks if check.status != "passed"}
-    assert failed == {"plain": f"it needs np.{name}, which numpy {np.__version__} no longer has: "
+    assert failed == {"numpy": f"it needs np.{name}, which numpy {np.__version__} no longer has: "
                       "put back here"}
     assert report.rule == "torchreid" and not hasattr(np, name)
 

@@ -172,7 +172,7 @@ def test_what_numpy_had_before_is_put_back_in_a_process_of_its_own(monkeypatch):
     assert report.rule == "torchreid", str(report)
     if not hasattr(np, "in1d"):
         failed, = (check for check in report.checks if check.status != "passed")
-        assert failed.name == "plain" and "it needs np.in1d, which numpy" in failed.message
+        assert failed.name == "numpy" and "it needs np.in1d, which numpy" in failed.message
 
 
 def test_the_module_and_crosscheck_print_the_same(monkeypatch, capsys):

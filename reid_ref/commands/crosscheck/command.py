@@ -37,6 +37,7 @@ class Tested:
     convention: str
     rule: str | None
     how: str
+    unlike: str
     passed: bool
     checks: tuple[CheckResult, ...]
 
@@ -172,13 +173,15 @@ def verdict(check: CrossCheck) -> str:
             "it follows no convention that was tried")
         closest = ", although its numbers are near" if near else "; the closest is"
         return f"DIFFERENT: {words}" + (
-            f"{closest} {check.closest}" if check.closest and not check.rule else "")
+            f"{closest} {check.closest}" if check.closest and not check.rule else "") + (
+            f"; {check.unlike}" if check.unlike else "")
     expected = ""
     if check.expected not in (None, check.follows.split("[")[0]):
         expected = f" (expected: {check.expected})"
     levels = [agreement[name].level for name in ("ap", "mAP", "mINP") if name in agreement]
     how = LEVELS[max(levels, key=list(LEVELS).index, default="bit")]
     also = f"; here the same as {', '.join(check.also)}" if check.also else ""
+    also += f"; {check.unlike}" if check.unlike else ""
     return f"EQUAL to convention {check.follows}{expected}, {how}{also}"
 
 

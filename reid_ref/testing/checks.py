@@ -46,13 +46,14 @@ CHECKS = {check.name: check for check in (
           "rule counts it.", problems.unmatched, of_rule=True),
     Check("only same camera", "A query whose images are all on its own camera counts as the rule "
           "counts it.", problems.only_same_camera, of_rule=True, takes_sides=True),
-    Check("label 0", "Images labelled 0 are wrong answers, or what the rule makes of them.",
+    Check("label 0", "Images and queries labelled 0 are what the rule makes of them.",
           problems.distractors, of_rule=True, takes_sides=True),
     Check("label -1", "Images labelled -1 are ignored, or what the rule makes of them.",
           problems.junk_gallery, of_rule=True, takes_sides=True),
     Check("queries labelled -1", "A query labelled -1 counts as the rule counts it.",
           problems.junk_queries, of_rule=True, takes_sides=True),
-    Check("small gallery", "A gallery shorter than the longest rank is evaluated.",
+    Check("small gallery", "A gallery shorter than the longest rank is evaluated, also of right "
+          "answers alone.",
           problems.small_gallery, of_rule=True),
     Check("one query", "One query alone is evaluated.", problems.one_query, takes_sides=True),
     Check("nothing kept", "Without any match it gives the rule's numbers or, if the rule has "
@@ -61,15 +62,16 @@ CHECKS = {check.name: check for check in (
           problems.large),
     Check("negative identities", "Identities below -1 are identities.", problems.negative),
     Check("unsorted identities", "Identities may have gaps and any order.", problems.unsorted),
-    Check("many queries", "The mean is over all of 173 queries.", problems.many_queries,
+    Check("many queries", "The mean is over all of 2,100 queries; there may be as many as "
+          "images.", problems.many_queries,
           takes_sides=True),
     Check("many matches", "An identity may have 400 images.", problems.many_matches,
           takes_sides=True),
     Check("very long gallery", "All of a list of 40,000 images counts, or as much of it as the "
           "rule counts.", problems.very_long, takes_sides=True),
-    Check("any cameras", "Cameras may be 0 or of any number.", problems.cameras,
+    Check("any cameras", "Cameras may be -1, 0 or of any number.", problems.cameras,
           takes_sides=True),
-    Check("any distances", "Distances may be of any sign and size.", problems.any_distances),
+    Check("any distances", "Distances may be 0 or infinite, and of any sign and size.", problems.any_distances),
     Check("NaN distances", "Images whose distance is NaN are not the nearest.",
           problems.with_nan, "nan"),
     Check("ties", "With equal distances each number lies between the least and the most that "

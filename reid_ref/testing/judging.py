@@ -100,6 +100,10 @@ def judge_ties(ask: Ask, problems: Iterable[Arrays], convention: Convention, tol
                                f"distances allow {float(low.ours[k])!r} to "
                                f"{float(high.ours[k])!r}", arrays=arrays)
         ours, sorts = result_of(arrays, convention, convention.replace(ties="numpy"))
+        for bound, words in ((most, "right"), (least, "wrong")):
+            if not mismatches(answer, bound, tolerance)[0] and mismatches(
+                    answer, ours, tolerance)[0]:
+                return Verdict(f"of equally far images the {words} ones come first")
         if _defines_order(convention) and (
                 found := mismatches(answer, ours, tolerance)[0]):
             order = " (they are in numpy's default order, which is not stable)" * (

@@ -105,10 +105,13 @@ def _one_place(convention: Convention) -> tuple[int, int]:
 
 
 def small_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Fewer images than the longest rank, and not the same number for each query."""
+    """Fewer images than the longest rank, not the same number for each query; only right ones."""
     arrays, = plain(convention, square)[:1]
     images = np.arange(15)
-    return [arrays.take(images if square else slice(None), images)]
+    made = [arrays.take(images if square else slice(None), images)]
+    if not square:  # all that a query keeps is right
+        made.append(arrays.take(slice(0, 1), arrays.gallery.identity == arrays.query.identity[0]))
+    return made
 
 
 def one_query(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -138,8 +141,9 @@ def junk_queries(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def distractors(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A ninth of the gallery is labelled 0."""
-    return [_labelled(each, DISTRACTOR) for each in plain(convention)]
+    """A ninth of the gallery is labelled 0, and then some of the queries, too."""
+    made = [_labelled(each, DISTRACTOR) for each in plain(convention)]
+    return [*made, relabelled(made[0], "query", [0, 3], identity=DISTRACTOR)]
 
 
 def _labelled(arrays: Arrays, label: int) -> Arrays:
@@ -198,10 +202,20 @@ def _sized(convention: Convention, seed: int, n_query: int, n_gallery: int) -> A
     return ranked(random, _labels(random, n_query, sides[0]), _labels(random, n_gallery, sides[1]))
 
 
+def _turned(arrays: Arrays) -> Arrays:
+    """Return it with the order of every second query turned, so that the far end has matches."""
+    assert arrays.features is not None
+    sign = np.where(np.arange(len(arrays.query)) % 2, -1, 1)[:, np.newaxis]
+    distances = arrays.distances
+    turned = distances.max(axis=1, keepdims=True) + distances.min(axis=1, keepdims=True)
+    return replace(arrays, distances=np.where(sign < 0, turned - distances, distances),
+                   features=(sign * arrays.features[0], arrays.features[1]))
+
+
 # ------------------------------------------------------------------ large, asked once
 def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
     """More images than 16 bits count, few of them good, from the first place to the last."""
-    made = _sized(convention, 4, 2, 40_000)
+    made = _turned(_sized(convention, 4, 2, 40_000))
     random = np.random.RandomState(5)
     others = np.where(random.rand(40_000) < .999, 100 + np.arange(40_000) % 900, 0)
     identity = np.where(others, others, made.gallery.identity)
@@ -209,27 +223,27 @@ def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def many_queries(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Queries of no round number, the better ones first; several of an identity and a camera."""
-    made = _sized(convention, 6, 173, 90)
-    return [made.take(np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable"))]
+    """Queries of no round number, the better ones first; and as many queries as images."""
+    made = _sized(convention, 6, 2100, 90)
+    order = np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable")
+    return [made.take(order), _turned(_sized(convention, 12, 90, 90))]
 
 
 def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
     """An identity with more images than eight bits count."""
-    made = _sized(convention, 7, 5, 500)
+    made = _turned(_sized(convention, 7, 5, 500))
     images = np.argsort(np.random.RandomState(8).rand(500))[:400]
     return [relabelled(relabelled(made, "gallery", images, identity=1), "query", [0, 3],
                        identity=1)]
 
 
 def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Cameras of any number: 0, those that 3 or 8 bits merge, and those of two and three digits.
-    """
+    """Cameras of any number: -1, 0, those that 3 or 8 bits merge, those of more digits."""
     made, = plain(convention, square)[:1]
     if "same location" in convention.ignored or made.query.camera is None:
         return [made]
     made, random = _sized(convention, 9, 40, 160), np.random.RandomState(10)
-    numbers = np.array([0, 1, 2, 8, 9, 10, 11, 12, 256, 257, 300])
+    numbers = np.array([-1, 0, 1, 2, 8, 9, 10, 11, 12, 256, 257, 300])
     for side in ("query", "gallery"):
         made = relabelled(made, side, slice(None), camera=random.choice(
             numbers, len(getattr(made, side))), identity=random.randint(
@@ -238,11 +252,14 @@ def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances of any sign and size: from -2^20 to 2^30, with 0 among them."""
+    """Distances of any sign and size: 0 among them or the nearest, and the farthest infinite."""
     made, = plain(convention, square)[:1]
-    rank = np.rint(made.distances * 256)
-    rank -= 1 + rank.max() // 3
-    return [replace(made, distances=np.sign(rank) * 2.0**(np.abs(rank) / 2 - 4), features=None)]
+    made = made if square else _turned(made)
+    rank = np.rint(made.distances * 256) - 1
+    signed = rank - rank.max() // 3
+    return [replace(made, distances=values, features=None) for values in (
+        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank,
+        np.where(rank == rank.max(), np.inf, rank))]
 
 
 def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:

@@ -211,6 +211,39 @@ def bits(distances):
     return distances.view(np.int64) if distances.dtype.kind == "f" else distances
 
 
+def right_first(distmat, q_pids, g_pids, q_camids, g_camids):
+    """The key of the order is the distance, and whether the image is wrong."""
+    return LOOP(distmat + 1e-9 * (g_pids != q_pids[:, None]), q_pids, g_pids, q_camids, g_camids)
+
+
+def itself(distmat, q_pids, g_pids, q_camids, g_camids):
+    """The nearest image at distance 0 is the query itself, and so is the diagonal of a square."""
+    distmat = np.where(distmat == 0, np.inf, distmat)
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def diagonal(distmat, q_pids, g_pids, q_camids, g_camids):
+    distmat = np.array(distmat)
+    if distmat.shape[0] == distmat.shape[1]:
+        distmat[np.diag_indices(len(distmat))] = np.inf
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def needs_both(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Queries all of whose images are right do not count, as for ROC."""
+    own = own_of(q_pids, g_pids, q_camids, g_camids)
+    both = ((g_pids != q_pids[:, None]) & ~own).any(axis=1)
+    if not both.any():
+        return np.zeros(50), 0.0
+    return LOOP(distmat[both], q_pids[both], g_pids, q_camids[both], g_camids)
+
+
+def finite(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Images at an infinite distance are padding."""
+    return LOOP(distmat, q_pids, np.where(np.isinf(distmat).any(axis=0), -99, g_pids), q_camids,
+                g_camids)
+
+
 def sets_infinity(distmat, q_pids, g_pids, q_camids, g_camids):
     """Ignored images are put behind all others."""
     distmat = distmat.copy()
@@ -245,26 +278,29 @@ ONLY = {
     "long gallery": [evaluator(junk="kept", top=1000)],
     "queries without a match": [evaluator(junk="kept", unmatched=0.0)],
     "only same camera": [known_but_ignored],
-    "label 0": [without(0)],
+    "label 0": [without(0), without(0, of="q")],
     "label -1": [evaluator(junk="good")],
     "queries labelled -1": [without(-1, of="q")],
-    "small gallery": [crashing],
+    "small gallery": [crashing, needs_both],
     "one query": [of_one],
     "nothing kept": [never_nan],
     "large identities": [relabels(lambda pids: pids.astype(dtype)) for dtype in (
         np.float32, np.uint8, np.int16, np.int32)],
     "negative identities": [relabels(np.abs), relabels(lambda pids: np.maximum(pids, -1))],
     "unsorted identities": [relabels(lambda pids: np.minimum(pids, 100))],
-    "many queries": [*map(in_batches, (32, 64, 128)), in_batches(most=100), once_each],
+    "many queries": [*map(in_batches, (32, 64, 128)), in_batches(most=100),
+                     in_batches(most=1000), once_each, diagonal],
     "many matches": [in_batches(count=np.uint8)],
     "very long gallery": [evaluator(junk="kept", before=2000), evaluator(junk="kept", top=20000)],
     "any cameras": [keyed, recameras(lambda cameras: cameras % 8), recameras(
         lambda cameras: cameras.astype(np.uint8)), recameras(
-            lambda cameras: np.where(cameras == 0, -1 - np.arange(len(cameras)), cameras))],
+            lambda cameras: np.where(cameras == 0, -1 - np.arange(len(cameras)), cameras)),
+                    recameras(lambda cameras: np.where(cameras < 0, 999 + np.arange(
+                        len(cameras)), cameras))],
     "any distances": [redistances(np.abs), redistances(lambda distances: distances.clip(0)),
-                      redistances(lambda distances: np.minimum(distances, 1e4))],
+                      redistances(lambda distances: np.minimum(distances, 1e4)), itself, finite],
     "NaN distances": [redistances(lambda distances: np.nan_to_num(distances, nan=-1e3))],
-    "ties": [evaluator(sort=None, junk="kept", unmatched=0.0)],
+    "ties": [right_first, evaluator(sort=None, junk="kept", unmatched=0.0)],
     "double distances": [evaluator(dtype=np.float32, junk="kept")],
     "float32 distances": [redistances(bits)],
     "integer distances": [sets_infinity],

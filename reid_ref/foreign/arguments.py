@@ -63,6 +63,8 @@ class Form(NamedTuple):
         is_label = part not in ("distances", "similarity", "places") and "features" not in part
         if self.labels == "lists" and is_label:
             return array.tolist()
+        if self.labels == "int16" and is_label:
+            return array.astype(np.int16)
         return as_tensor(array) if self.tensors or (self.labels == "tensors" and is_label
                                                     ) else array
 

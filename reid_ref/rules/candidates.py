@@ -1,12 +1,14 @@
 """Which conventions an answer is compared with, and which is named where several agree."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from reid_ref.arrays import InputError
-from reid_ref.conventions import CHOICES, CONVENTIONS, TOOLBOXES, Convention, find_conventions
+from reid_ref.conventions import (
+    CHOICES, CONVENTIONS, TOOLBOXES, Convention, changed, choices_of_text, find_conventions)
 from reid_ref.protocols import PROTOCOLS
 
 #: Of conventions that give the same numbers, the first of these is named: those of the data sets'
@@ -61,11 +63,26 @@ def find_rules(names: str | Convention | Iterable[str | Convention]) -> list[Con
     InputError
         One is not known, or takes lists, which no evaluator is handed.
     """
-    found = []
-    for name in [names] if isinstance(names, (str, Convention)) else names:
-        rule = rules_of_protocols().get(name) if isinstance(name, str) else None
-        found += [rule[0]] if rule else find_conventions(name)
-    if lists := [way.name for way in found if way.needs_lists]:
+    rules = [_find(name) for name in ([names] if isinstance(names, (str, Convention)) else names)]
+    if lists := [way.name for way in rules if way.needs_lists]:
         raise InputError("convention", "one that takes no lists", lists[0],
                          "no lists are handed to an evaluator")
-    return found
+    return rules
+
+
+def _find(name: str | Convention) -> Convention:
+    if isinstance(name, str) and (parts := re.fullmatch(r"(.+?)\[(.+)\]", name)):
+        return changed(_find(parts[1]), choices_of_text([parts[2]], "convention"), "convention")
+    if isinstance(name, str) and name in rules_of_protocols():
+        return rules_of_protocols()[name][0]
+    return find_conventions(name)[0]
+
+
+def in_choices(rule: Convention) -> str:
+    """Return a rule's name; that of a protocol in terms of a convention, and whose it is."""
+    if rule.base not in rules_of_protocols():
+        return rule.name
+    base = CONVENTIONS["torchreid-function"]
+    way = base.replace(**{name: getattr(rule, name) for name in (*CHOICES, "top_k")
+                          if getattr(rule, name) != getattr(base, name) and name != "cmc_length"})
+    return f"{way.name}, the rule of {', '.join(rules_of_protocols()[rule.base][1])}: {rule.name}"

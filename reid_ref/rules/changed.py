@@ -90,16 +90,6 @@ def in_one_step(way: Convention) -> Convention:
                            if getattr(way, name) != getattr(base, name)})
 
 
-def in_choices(rule: Convention) -> Iterator[str]:
-    """Yield what a rule of protocols is in terms of a convention; nothing for others."""
-    base = CONVENTIONS[BASES[0]]
-    if rule.base not in CONVENTIONS:
-        way = base.replace(**{name: getattr(rule, name) for name in (*CHOICES, "top_k")
-                              if getattr(rule, name) != getattr(base, name)
-                              and name != "cmc_length"})
-        yield f"{rule.name} is {way.name}"
-
-
 def words_of_choices(convention: Convention) -> str:
     """Return what its changed choices do; "" of a convention as it is."""
     return "; ".join(_changes(convention, CONVENTIONS.get(convention.base, convention)))

@@ -71,7 +71,8 @@ CHECKS = {check.name: check for check in (
           "rule counts.", problems.very_long, takes_sides=True),
     Check("any cameras", "Cameras may be -1, 0 or of any number.", problems.cameras,
           takes_sides=True),
-    Check("any distances", "Distances may be 0 or infinite, and of any sign and size.", problems.any_distances),
+    Check("any distances", "Distances may be 0 or infinite, and of any sign and size.",
+          problems.any_distances),
     Check("NaN distances", "Images whose distance is NaN are not the nearest.",
           problems.with_nan, "nan"),
     Check("ties", "With equal distances each number lies between the least and the most that "
@@ -87,6 +88,8 @@ CHECKS = {check.name: check for check in (
     Check("inputs unchanged", "What it is handed is as it was.", problems.plain, "unchanged"),
     Check("the same answer twice", "The same arrays give the same numbers, ties included.",
           problems.ties, "twice"),
+    Check("labels of 16 bits", "Labels in 16 bits give the same numbers, or an exception.",
+          problems.unsorted, "int16"),
     Check("labels as lists", "Labels in lists give the same numbers, or an exception.",
           problems.plain, "lists"),
     Check("labels as tensors", "Labels in tensors give the same numbers, or an exception.",

@@ -9,7 +9,7 @@ from typing import Any
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import Convention
 from reid_ref.testing.checks import CHECKS, checks_of
-from reid_ref.rules.changed import in_choices, unlike
+from reid_ref.rules.changed import unlike
 from reid_ref.rules.numbers import SINGLE
 from reid_ref.testing.judging import try_asking
 from reid_ref.testing.one_check import Rules, check_one, rules_of
@@ -132,5 +132,4 @@ def how_called(tested: Subject) -> str:
         ("mAP", answer.mAP is not None), ("CMC", answer.cmc is not None),
         ("mINP", answer.mINP is not None), ("AP of each query", answer.ap is not None)) if has]
     told = [*answer.told, *["its numbers are percent"] * answer.percent]
-    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told,
-                      *in_choices(tested.convention)])
+    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told])

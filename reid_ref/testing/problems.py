@@ -179,9 +179,13 @@ def unsorted(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances of five values, so that most images tie with others."""
-    return [replace(each, distances=np.ceil(each.distances * 16) / 16, features=None)
+    """Distances of five values, so that most images tie with others; each image twice."""
+    made = [replace(each, distances=np.ceil(each.distances * 16) / 16, features=None)
             for each in plain(convention, square)]
+    if not square:
+        twice = np.arange(len(made[0].gallery)) // 2 * 2
+        made.append(replace(made[0], distances=plain(convention)[0].distances[:, twice]))
+    return made
 
 
 def near(convention: Convention, square: bool = False) -> list[Arrays]:

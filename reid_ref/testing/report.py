@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from reid_ref.rules.candidates import in_choices, rules_of_protocols
 from reid_ref.testing.checks import CHECKS
 from reid_ref.text import wrap
 from reid_ref.text.table import WIDTH
@@ -111,11 +112,14 @@ def _verdict(report: Report) -> str:
         return "it gives no numbers that could be compared"
     if report.rule is None:
         return f"its numbers are not those of {report.convention}, and no rule gives them"
-    words = f"its numbers are those of {report.rule}"
+    name = report.rule
+    if name in rules_of_protocols():
+        name = in_choices(rules_of_protocols()[name][0])
+    words = f"its numbers are those of {name}"
     if report.rule == report.convention:
         words += ", wherever it answers"
-    elif not report.rule.startswith(f"{report.convention}, "):
-        words = (f"its numbers are not those of {report.convention} but those of {report.rule}")
+    elif not name.startswith(f"{report.convention}, "):
+        words = f"its numbers are not those of {report.convention} but those of {name}"
     errors = [check for check in report.checks if check.status == "error"]
     kinds = dict.fromkeys(check.message.partition(":")[0].partition("\n")[0] for check in errors)
     names = ", ".join(check.name for check in errors)

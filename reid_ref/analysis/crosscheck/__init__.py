@@ -22,7 +22,7 @@ from reid_ref.foreign.child import Child, Outcome
 from reid_ref.foreign.importing import TOOLBOXES, check_spec
 from reid_ref.labels import JUNK, cameras_of
 from reid_ref.result.views import Ranks, as_fields, means_of, named_ranks
-from reid_ref.rules.candidates import find_rules, rules_of_protocols
+from reid_ref.rules.candidates import find_rules, in_choices, rules_of_protocols
 from reid_ref.rules.changed import unlike
 from reid_ref.rules.numbers import (
     ADDITIONS, Compared, compared, impossible, mismatches, result_of)
@@ -361,8 +361,11 @@ def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
     ways = requested or named_rules(answered(sample))
     rule = rule_of(sample, claimed, tolerance) or rule_of(sample[:-1], claimed, tolerance)
     way = rule.convention if rule else _nearest(first, ways, .5)
-    if requested and (way is None or way.base not in {each.base for each in requested}):
-        way = _nearest(first, ways, 0)
+    if requested:
+        way = next((each for each in requested if each == way), _nearest(first, ways, 0))
+    elif way is not None:  # as it is named, but for the order of ties
+        named = CONVENTIONS.get(way.base, way)
+        way = named if named.ties == way.ties else named.replace(ties=way.ties)
     if way is None:
         return None, ()
     match = _beside(asked, way, rule)
@@ -372,7 +375,9 @@ def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
                  for part in _by_ap(asked.answer, asked.arrays, queries)]
         if rule is None or not all(rule.gives(*pair) for pair in pairs):
             rule = rule_of(pairs, [*claimed, way], tolerance)
-            match = _beside(asked, rule.convention if rule and not requested else way, rule)
+            if rule and not requested:
+                way = CONVENTIONS.get(rule.convention.base, rule.convention)
+            match = _beside(asked, way, rule)
     if not match.agrees:
         return match, ()
     others = [each for each in all_agreeing(ways, answered(sample), tolerance)
@@ -391,8 +396,6 @@ def _by_ap(answer: Answer, arrays: Arrays, queries: Iterable[int]) -> Asked:
 
 def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
     """Return an answer beside our result under a convention, changed by choices or not."""
-    named = CONVENTIONS.get(way.base, way)  # as it is named, but for the order of ties
-    way = named if named.ties == way.ties else named.replace(ties=way.ties)
     result, = result_of(asked.arrays, way)
     tolerance = max(ADDITIONS, rule.tolerance if rule else 0)
     parts = {part.field: part for part in compared(asked.answer, result, tolerance)}
@@ -510,8 +513,7 @@ def _remarks(asked: _Asked, match: _Match | None, n_query: int) -> list[str]:
     if len(queries) < n_query:
         remarks.append(f"called with a sample of {len(queries):,} of {n_query:,} queries")
     if match and match.way.base in rules_of_protocols():
-        remarks.append(f"{match.way.base} is no convention but a rule of protocols: "
-                       f"{', '.join(rules_of_protocols()[match.way.base][1])}")
+        remarks.append(f"{match.way.base} is {in_choices(match.way)}")
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
                        + next(iter(refused.values()), "it gave no AP"))

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
+from reid_ref.conventions import Convention
 from reid_ref.foreign.child import Child
 from reid_ref.foreign.importing import check_spec
 from reid_ref.rules.candidates import find_rules
@@ -14,7 +15,8 @@ from reid_ref.testing.report import Report
 from reid_ref.testing.session import report_of, session
 
 
-def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: float = 600,
+def crosscheck_made(evaluator: str, *, convention: str | Convention | None = None,
+                    timeout: float = 600,
                     max_rank: int | None = None, tolerance: float | None = None,
                     settings: Mapping[str, Any] = MappingProxyType({}),
                     progress: Callable[[float], object] = lambda _: None) -> Report:
@@ -26,7 +28,7 @@ def crosscheck_made(evaluator: str, *, convention: str | None = None, timeout: f
     ----------
     evaluator : str
         "module:function" or "file.py:function"; two functions are "module:mean_ap,cmc".
-    convention : str, optional
+    convention : str or Convention, optional
         The rule that it claims. Default: the one that its answers follow.
     timeout : float
         Seconds that importing it, or any one check, may take.

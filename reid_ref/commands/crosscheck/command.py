@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from reid_ref.analysis.crosscheck.made import crosscheck_made
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
+from reid_ref.conventions import Convention
 from reid_ref.console.request import LISTS, NO_FILES, SAVED, Request, narrowed, option
 from reid_ref.measures import RANKS
 from reid_ref.rules.candidates import find_rules
@@ -100,8 +102,7 @@ def run(request: CrosscheckRequest) -> int:
     data = common.read_files(request)
     with common.progress_bar(request.queries or len(data.query),
                              f"asking {request.evaluator}") as bar:
-        names = common.convention_names(request, "all")
-        requested = None if names is None else find_rules(names)
+        requested = _rules(request)
         how = common.how(request, requested or (), bar=bar)
         metric, normalize = how.distance()
         check = crosscheck(data, request.evaluator, convention=requested, metric=metric,
@@ -119,15 +120,22 @@ def run(request: CrosscheckRequest) -> int:
 
 def _on_made_problems(request: CrosscheckRequest) -> int:
     request.check(NO_FILES, "a result file to evaluate", "no file")
-    names = common.convention_names(request, "all")
-    if names is not None and len(names) > 1:
-        raise InputError("--convention", "one without a file", ", ".join(names))
-    report = _report(request, names[0] if names else None)
+    rules = _rules(request) or []
+    if len(rules) > 1:
+        raise InputError("--convention", "one without a file", ", ".join(request.convention or ()))
+    report = _report(request, rules[0] if rules else None)
     show_answer(request.format, table=lambda: str(report), json=lambda: _tested(report))
     return 0 if report.passed else 1
 
 
-def _report(request: CrosscheckRequest, convention: str | None) -> Report:
+def _rules(request: CrosscheckRequest) -> list[Convention] | None:
+    """Return the rules that are named, a changed one or one of a protocol as screens name it."""
+    names = [name.strip() for given in request.convention or ["all"]
+             for name in re.split(r",(?![^\[]*\])", given)]
+    return None if "all" in names else find_rules(names)
+
+
+def _report(request: CrosscheckRequest, convention: str | Convention | None) -> Report:
     with common.progress_bar(len(CHECKS), f"asking {request.evaluator}") as bar:
         progress = {} if bar is None else {"progress": bar.update}
         return crosscheck_made(

@@ -1,5 +1,5 @@
 """What evaluators take and return, and how they are imported: each form is understood."""
-from pathlib import Path
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +10,8 @@ from reid_ref.arrays import InputError
 from reid_ref.foreign.answers import decimals_of, read_answer
 from reid_ref.foreign.arguments import fed
 from reid_ref.foreign.importing import load_functions
+from reid_ref.rules.candidates import find_rules
+from reid_ref.testing.checks import CHECKS
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.testing.wrong import evaluator
@@ -348,12 +350,13 @@ def test_a_name_that_numpy_no_longer_has(name):
 
 
 # ------------------------------------------------------------------ adopters
-@pytest.mark.parametrize("test", sorted((ROOT / "docs" / "adopters").glob("*_test.py")),
-                         ids=lambda test: test.stem)
-def test_the_tests_of_others_are_short(test: Path):
-    lines = [line for line in test.read_text().splitlines() if line]
-    name = test.stem.removesuffix("_test")
-    page = test.with_name(f"{name}.md").read_text()
-    assert len(lines) <= 10
-    assert f"literalinclude}} {test.name}" in page
-    assert f"\n{name}\n" in test.with_name("index.md").read_text()
+def test_the_table_of_evaluators_of_others():
+    page = (ROOT / "docs/adopters.md").read_text()
+    lines = page.partition("```python\n")[2].partition("```")[0].splitlines()
+    assert len(list(filter(None, lines))) <= 10
+    rows = [row.split("|")[1:-1] for row in page.splitlines() if row.count(" | ") > 2][1:]
+    assert len(rows) == 13
+    for _, _, call, rule, deviations in rows:
+        assert find_rules(rule.strip().strip("`"))
+        assert set(re.findall(r"\*(.+?)\*", deviations)) <= {*CHECKS}
+        assert call.count("`") >= 2

@@ -98,7 +98,7 @@ class Fed(NamedTuple):
         def named(key: str, part: str) -> str:
             value = {"rank": MAX_RANK if rank is None else rank, "nothing": None,
                      "self": "an object that does nothing"}.get(part, _WORDS.get(part, part))
-            return key if key == value else f"{key}={value}"
+            return key if key in (value, part) else f"{key}={value}"
         return ", ".join([*(_WORDS.get(part, part) for part in self.places), *(
             named(key, part) for key, part in self._given(rank))])
 

@@ -14,7 +14,7 @@ from reid_ref.rules.numbers import is_drawn
 #: Conventions from which other rules are one or two choices away.
 BASES = ("torchreid-function", "matlab")
 #: Where lists are cut: those of every problem, and long ones.
-_CUTS, LONG_CUTS = (5, 10, 20, 50), (100, 200, 500, 1000)
+_CUTS, LONG_CUTS = (1, 5, 10, 20, 50), (100, 200, 500, 1000)
 
 #: Other orders of equal distances; two depend on the machine.
 OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
@@ -102,7 +102,8 @@ def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _:
     """
     texts = []
     for name, whose in (("matlab", "Market-1501's"), ("torchreid-function", "torchreid's")):
-        if changes := list(_changes(convention, CONVENTIONS[name])):
+        changes = list(_changes(convention, CONVENTIONS[name]))
+        if changes and name != convention.base:
             texts.append(f"not {whose} ({'; '.join(changes)}{cost(CONVENTIONS[name])})")
     return ", ".join(texts)
 

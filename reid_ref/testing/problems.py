@@ -26,11 +26,9 @@ def problem(seed: int, convention: Convention, n_query: int = 9, n_gallery: int 
     """Return a problem in which every query has good images, and keeps more than 50 images."""
     random = np.random.RandomState(seed)
     sides = _SYSU if "same location" in convention.ignored else _CAMERAS
-    if square:
-        n_query = n_gallery = 70
-    query = _labels(random, n_query, sides[0])
+    query = _labels(random, 70 if square else n_query, sides[0])
     if square:  # names tell that a query is itself in the gallery, whatever rows are left out
-        query = Labels(**{**query.columns(), "name": np.arange(n_query).astype(np.str_)})
+        query = Labels(**{**query.columns(), "name": np.arange(len(query)).astype(np.str_)})
     gallery = query if square else _labels(random, n_gallery, sides[1])
     return ranked(random, query, gallery, square)
 
@@ -80,14 +78,8 @@ def plain(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def unmatched(convention: Convention, square: bool = False) -> list[Arrays]:
     """Queries whose identity is nowhere in the gallery; in one set, images seen once."""
-    arrays, = plain(convention, square)[:1]
-    return [relabelled(arrays, "query", [1, 4], identity=[31, 32])] if not square else [
-        _both(arrays, [1, 4], identity=[31, 32])]
-
-
-def _both(arrays: Arrays, where: Any, **columns: Any) -> Arrays:
-    made = relabelled(arrays, "query", where, **columns)
-    return replace(made, gallery=made.query)
+    made = relabelled(plain(convention, square)[0], "query", [1, 4], identity=[31, 32])
+    return [replace(made, gallery=made.query) if square else made]
 
 
 def only_same_camera(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -152,30 +144,14 @@ def _labelled(arrays: Arrays, label: int) -> Arrays:
                       identity=label)
 
 
-def _renamed(convention: Convention, square: bool, rename: Any) -> list[Arrays]:
-    arrays, = plain(convention, square)[:1]
-    query = relabelled(arrays, "query", slice(None), identity=rename(arrays.query.identity))
-    gallery = rename(arrays.gallery.identity)
-    return [replace(query, gallery=query.query) if square else
-            relabelled(query, "gallery", slice(None), identity=gallery)]
-
-
-def large(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities that 8, 16 or 32 bits, or single precision, cannot tell apart."""
-    added = np.array([0, 2**24, 2**24 + 1, 0, 2**8, 2**16, 2**32])
-    return _renamed(convention, square, lambda identity: 7 + added[identity])
-
-
-def negative(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities below -1, and the same without their sign."""
-    names = np.array([0, -7, 7, -300, 300, -2, 12])
-    return _renamed(convention, square, lambda identity: names[identity])
-
-
-def unsorted(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities with gaps, in an order of their own."""
-    names = np.array([0, 907, 12, 340, 5, 61, 28])
-    return _renamed(convention, square, lambda identity: names[identity])
+def renamed(*names: int) -> Any:
+    """Return what makes a plain problem with these names of its six identities."""
+    def made(convention: Convention, square: bool = False) -> list[Arrays]:
+        arrays, = plain(convention, square)[:1]
+        sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
+                 for labels in (arrays.query, arrays.gallery)]
+        return [replace(arrays, query=sides[0], gallery=sides[not square])]
+    return made
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -196,14 +172,8 @@ def near(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def long(convention: Convention, square: bool = False) -> list[Arrays]:
     """More than a thousand images, with good ones everywhere."""
-    made = _sized(convention, 3, 3, 1100)
+    made = problem(3, convention, 3, 1100)
     return [replace(made, distances=made.distances / 8)]
-
-
-def _sized(convention: Convention, seed: int, n_query: int, n_gallery: int) -> Arrays:
-    random = np.random.RandomState(seed)
-    sides = _SYSU if "same location" in convention.ignored else _CAMERAS
-    return ranked(random, _labels(random, n_query, sides[0]), _labels(random, n_gallery, sides[1]))
 
 
 def _turned(arrays: Arrays) -> Arrays:
@@ -219,7 +189,7 @@ def _turned(arrays: Arrays) -> Arrays:
 # ------------------------------------------------------------------ large, asked once
 def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
     """More images than 16 bits count, few of them good, from the first place to the last."""
-    made = _turned(_sized(convention, 4, 2, 40_000))
+    made = _turned(problem(4, convention, 2, 40_000))
     random = np.random.RandomState(5)
     others = np.where(random.rand(40_000) < .999, 100 + np.arange(40_000) % 900, 0)
     identity = np.where(others, others, made.gallery.identity)
@@ -228,14 +198,14 @@ def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def many_queries(convention: Convention, square: bool = False) -> list[Arrays]:
     """Queries of no round number, the better ones first; and as many queries as images."""
-    made = _sized(convention, 6, 2100, 90)
+    made = problem(6, convention, 2100, 90)
     order = np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable")
-    return [made.take(order), _turned(_sized(convention, 12, 90, 90))]
+    return [made.take(order), _turned(problem(12, convention, 90, 90))]
 
 
 def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
     """An identity with more images than eight bits count."""
-    made = _turned(_sized(convention, 7, 5, 500))
+    made = _turned(problem(7, convention, 5, 500))
     images = np.argsort(np.random.RandomState(8).rand(500))[:400]
     return [relabelled(relabelled(made, "gallery", images, identity=1), "query", [0, 3],
                        identity=1)]
@@ -246,7 +216,7 @@ def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
     made, = plain(convention, square)[:1]
     if "same location" in convention.ignored or made.query.camera is None:
         return [made]
-    made, random = _sized(convention, 9, 40, 160), np.random.RandomState(10)
+    made, random = problem(9, convention, 40, 160), np.random.RandomState(10)
     numbers = np.array([-1, 0, 1, 2, 8, 9, 10, 11, 12, 256, 257, 300])
     for side in ("query", "gallery"):
         made = relabelled(made, side, slice(None), camera=random.choice(

@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ N_DRAWS = 8
 
 
 def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
-                  **settings: Any) -> tuple[Ask, str]:
-    """Return what asks an evaluator of one or more functions, and how it is called, in words.
+                  settings: Mapping[str, Any] = MappingProxyType({}),
+                  ) -> tuple[Ask, str, list[Fed]]:
+    """Return what asks an evaluator of one or more functions, and how, in words and plans.
 
     Parameters
     ----------
@@ -34,7 +36,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
         Of the evaluator, for messages.
     rank : int, optional
         The longest rank that is asked for; None: the functions' own default.
-    settings
+    settings : mapping
         Arguments of the functions, for each one that takes them.
     """
     plans = [fed(function, name, settings) for function in functions]
@@ -75,7 +77,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
                              f"{', '.join(plan.made_up)}, which no name tells",
                              remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
         raise furthest
-    return ask, f"called as {words}{kind}"
+    return ask, f"called as {words}{kind}", plans
 
 
 def _attempts(plan: Fed) -> list[tuple[bool, int | None]]:

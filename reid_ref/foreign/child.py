@@ -26,8 +26,7 @@ from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
-from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +34,8 @@ import numpy.typing as npt
 from reid_ref.arrays import InputError, warnings_to
 from reid_ref.foreign.answers import Answer, fitting
 from reid_ref.foreign.arrays import Arrays, from_columns
-from reid_ref.foreign.calling import Ask
 from reid_ref.foreign.words import describe, text_of
-from reid_ref.foreign.importing import About, ImportedEvaluator, load_evaluator
+from reid_ref.foreign.importing import About, ImportedEvaluator, check_spec, load_evaluator
 
 if sys.platform == "win32":
     import _winapi
@@ -76,26 +74,37 @@ _PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
            **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGABRT"), ", a crash in compiled code")}
 
-_T = TypeVar("_T")
-
 
 class Outcome(NamedTuple):
-    """An answer or a failure, with what was printed and warned on the way.
+    """What a request gave or how it failed, with what was printed and warned on the way.
 
-    `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time,
-    or what is no single answer, so that it is not asked again about parts of the request;
-    `told`: how its answer was understood. `value`: what a task of the kit gives.
+    `ended`: no message came, `hung`: none came in time, or what is no single answer, so that it
+    is not asked again about parts of the request.
     """
 
-    answer: Answer | None = None
-    about: About | None = None
+    value: Any = None
     failure: str = ""
     printed: str = ""
     warned: tuple[str, ...] = ()
     ended: bool = False
     hung: bool = False
-    told: tuple[str, ...] = ()
-    value: Any = None
+
+
+def _read_arrays(folder: Path, name: str) -> Arrays:
+    with np.load(folder / f"{name}.npz") as columns:
+        return from_columns(np.load(folder / f"{name}.npy", mmap_mode="r"), columns)
+
+
+def asking(loaded: ImportedEvaluator, folder: Path) -> Callable[..., Answer]:
+    """Return what asks an evaluator about the arrays of a name, or about one query of them."""
+    read = functools.lru_cache(1)(_read_arrays)
+
+    def ask(name: str, query: int, seed: int) -> Answer:
+        arrays = read(folder, name)
+        asked = arrays if query < 0 else arrays.take(slice(query, query + 1))
+        np.random.seed(seed)
+        return fitting(loaded.ask(asked), len(asked.query))
+    return ask
 
 
 # ------------------------------------------------------------------ our side
@@ -112,13 +121,19 @@ class Child:
         An empty folder that only this user can enter.
     rank, settings
         As for `load_evaluator`.
+    make, options
+        Makes, of the imported evaluator and with options, what serves requests there. Default:
+        asks it about arrays.
     """
 
     def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str,
-                 rank: int | None = None,
-                 settings: Mapping[str, Any] = MappingProxyType({})) -> None:
+                 rank: int | None, settings: Mapping[str, Any],
+                 make: Callable[..., Any] = asking,
+                 options: Mapping[str, Any] | None = None) -> None:
+        if isinstance(evaluator, str):
+            check_spec(evaluator)
         self._evaluator, self._timeout = evaluator, timeout
-        self._given = rank, dict(settings)
+        self._given = rank, dict(settings), make, options or {"folder": Path(folder)}
         self._folder, self._printed, self._output = Path(folder), b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
         self._reader = Thread()
@@ -154,21 +169,17 @@ class Child:
             It cannot be imported (with the import's own message) or called.
         """
         outcome = self._start()
-        if outcome.about is None:
+        if outcome.value is None:
             start = f"evaluator: {text_of(self._evaluator)} cannot be imported: "
             raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
-        return outcome.about, outcome
+        return outcome.value, outcome
 
     def ask(self, name: str, query: int = -1, seed: int = 0) -> Outcome:
         """Call the evaluator on the arrays of a name, on all queries or on a single one."""
-        return self._request(self._timeout, "ask", name, query, seed)
+        return self.request(self._timeout, name, query, seed)
 
-    def work(self, make: Callable[..., Any], options: Mapping[str, Any], *given: Any) -> Outcome:
-        """Let what `make` makes there of the evaluator, once, with options, do something."""
-        # It is several calls, which are interrupted there as far as they can be.
-        return self._request(60 + 20 * self._timeout, "work", make, pickle.dumps(options), given)
-
-    def _request(self, seconds: float, *message: Any) -> Outcome:
+    def request(self, seconds: float, *message: Any) -> Outcome:
+        """Let what serves requests there do something."""
         if self._process is None:
             outcome = self._start()
             if outcome.ended:
@@ -298,11 +309,6 @@ def _last_words(code: int) -> str:
     return f"its process was ended by {name}{_CAUSES.get(name, '')}"
 
 
-def _read_arrays(folder: Path, name: str) -> Arrays:
-    with np.load(folder / f"{name}.npz") as columns:
-        return from_columns(np.load(folder / f"{name}.npy", mmap_mode="r"), columns)
-
-
 # ------------------------------------------------------------------ the evaluator's side
 def serve_evaluator(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
@@ -340,14 +346,13 @@ _FORKS: list[None] = []
 
 def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
     """Import the evaluator, then answer requests until none comes; never return."""
-    read = functools.lru_cache(1)(_read_arrays)
     process = os.getpid()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_parent=lambda: _FORKS.append(None))
 
-    def answer(work: Callable[[], Outcome]) -> None:
+    def answer(work: Callable[[], Any]) -> None:
         with _waiting_for_copies():
-            outcome = work()
+            outcome = _guarded(work)
             _flush()
             if os.getpid() != process:
                 pipe.send(Outcome(failure=TWICE, hung=True))
@@ -360,23 +365,18 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
             open(k, "w", buffering=1, encoding="utf-8", errors="backslashreplace", newline="\n",
                  closefd=False) for k in (1, 2))
         faulthandler.enable()  # a crash prints its place
-        loaded, given = None, pipe.recv()
+        rank, settings, make, options = pipe.recv()
+        serve: Callable[..., Any] | None = None
 
-        def load() -> Outcome:
-            nonlocal loaded
-            loaded, outcome = _guarded(lambda: load_evaluator(evaluator, *given))
-            return outcome._replace(about=loaded and loaded.about)
+        def load() -> About:
+            nonlocal serve
+            loaded = load_evaluator(evaluator, rank, settings)
+            serve = make(loaded, **options)
+            return loaded.about
 
         answer(load)
-        while loaded is not None:
-            task, *request = pipe.recv()
-            if task == "ask":
-                name, k, seed = request
-                arrays = read(folder, name)
-                answer(functools.partial(
-                    _call, loaded.ask, arrays if k < 0 else arrays.take(slice(k, k + 1)), seed))
-            else:
-                answer(functools.partial(_of_session, loaded, *request))
+        while serve is not None:
+            answer(functools.partial(serve, *pipe.recv()))
     finally:
         os._exit(0)
 
@@ -400,35 +400,9 @@ def _waiting_for_copies() -> Iterator[None]:
         os.close(pipe)
 
 
-def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
-    def call() -> Answer:
-        np.random.seed(seed)
-        return fitting(ask(arrays), len(arrays.query))
-
-    answer, outcome = _guarded(call)
-    return outcome._replace(answer=answer, told=answer.told if answer else ())
-
-
-@functools.cache
-def _session(make: Callable[..., Any], options: bytes) -> list[Any]:
-    return []
-
-
-def _of_session(loaded: ImportedEvaluator, make: Callable[..., Any], options: bytes,
-                given: tuple[Any, ...]) -> Outcome:
-    def work() -> Any:
-        made = _session(make, options)
-        if not made:
-            made.append(make(loaded, **pickle.loads(options)))
-        return made[0](*given)
-    value, outcome = _guarded(work)
-    return outcome._replace(value=value)
-
-
-def _guarded(work: Callable[[], _T]) -> tuple[_T | None, Outcome]:
+def _guarded(work: Callable[[], Any]) -> Outcome:
     """Run foreign code; return its value, and what it raised and warned."""
-    value: _T | None = None
-    failure, warned = "", dict[str, None]()
+    value, failure, warned = None, "", dict[str, None]()
 
     def keep(warning: Warning, category: type[Warning], *_: object) -> None:
         warned[f"{text_of(category.__name__)}: {text_of(warning)}"] = None
@@ -441,7 +415,7 @@ def _guarded(work: Callable[[], _T]) -> tuple[_T | None, Outcome]:
             value = work()
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
             failure = str(error) if isinstance(error, InputError) else describe(error)
-    return value, Outcome(failure=failure, warned=tuple(warned)[:_KEPT_WARNINGS])
+    return Outcome(value, failure, warned=tuple(warned)[:_KEPT_WARNINGS])
 
 
 def _flush() -> None:

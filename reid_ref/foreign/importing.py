@@ -18,7 +18,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError
+from reid_ref.arrays import InputError, check_choice
+from reid_ref.foreign.arguments import Fed
 from reid_ref.foreign.arrays import MAX_RANK
 from reid_ref.foreign.calling import Ask, ask_functions, name_of
 from reid_ref.foreign.words import describe
@@ -30,24 +31,24 @@ class About(NamedTuple):
     """The description of an evaluator before it has run; see `CrossCheck` for the words."""
 
     evaluator: str
-    fed: str
     version: str = ""
     expected: str | None = None
     computes: str = ""
+    fed: str = ""
 
 
 # ------------------------------------------------------------------ importing
 class ImportedEvaluator(NamedTuple):
-    """An evaluator that was imported: what is known of it, what asks it, its functions, and how
-    it was imported, if oddly."""
+    """An evaluator that was imported: what is known of it, what asks it, and how, in words and
+    plans."""
 
     about: About
     ask: Ask
-    functions: tuple[Any, ...]
-    told: str = ""
+    words: str
+    plans: list[Fed]
 
 
-def load_evaluator(evaluator: Any, rank: int | None = None,
+def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
                    settings: Mapping[str, Any] = MappingProxyType({})) -> ImportedEvaluator:
     """Return a key of `TOOLBOXES`, "module:function", "file.py:function" or a function to ask.
 
@@ -61,14 +62,17 @@ def load_evaluator(evaluator: Any, rank: int | None = None,
     """
     if not isinstance(evaluator, str):
         functions = evaluator if isinstance(evaluator, (tuple, list)) else (evaluator,)
-        told, name = "", ", ".join(map(name_of, functions))
-    elif ":" not in evaluator:
-        return _load_toolbox(evaluator, rank, settings)
+        about, told = About(", ".join(map(name_of, functions))), ""
     else:
-        (functions, told), name = load_functions(evaluator), evaluator
-    ask, words = ask_functions(functions, name, rank or MAX_RANK, **settings)
-    about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
-    return ImportedEvaluator(about, ask, tuple(functions), told)
+        check_spec(evaluator)
+        about = About(evaluator)
+        if ":" in evaluator:
+            functions, told = load_functions(evaluator)
+        else:
+            about, functions, told = _load_toolbox(evaluator)
+    ask, words, plans = ask_functions(functions, about.evaluator, rank, settings)
+    fed = f"{words}; the arrays as they are, label -1 included{told}"
+    return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans)
 
 
 def load_functions(spec: str) -> tuple[list[Any], str]:
@@ -82,9 +86,11 @@ def _names(spec: str) -> list[str]:
 
 
 def check_spec(spec: str) -> None:
-    """Refuse what is neither module:function nor file.py:function, or a file that is missing."""
+    """Refuse what is no toolbox, no module:function, and no file.py:function of a file."""
     module, _, name = spec.rpartition(":")
-    if not (module and name):
+    if ":" not in spec:
+        check_choice(spec, "evaluator", (*TOOLBOXES, "module:function", "file.py:function"))
+    elif not (module and name):
         raise InputError("evaluator", "module:function or file.py:function", repr(spec))
     if module.endswith(".py") and not Path(module).is_file():
         raise InputError(module, "a Python file", "none", f"the current folder is {os.getcwd()}")
@@ -187,8 +193,7 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
 
 
-def _load_toolbox(name: str, longest: int | None,
-                  settings: Mapping[str, Any]) -> ImportedEvaluator:
+def _load_toolbox(name: str) -> tuple[About, list[Any], str]:
     version = ""
     try:
         version = metadata.version(name)
@@ -197,13 +202,10 @@ def _load_toolbox(name: str, longest: int | None,
         raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
                          f"{describe(error)}" if version else f"{name} is not installed",
                          remedy=f"pip install --no-deps {name}") from None
-    about = About(
-        name, "the arrays as they are, label -1 included (its loader drops such images)", version,
-        "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
-        "use_cython off")
+    about = About(name, version, "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, "
+                  "loaded by itself; use_cython off")
     function = partial(rank.evaluate_rank, use_cython=False)
-    ask, _ = ask_functions([function], name, longest or MAX_RANK, **settings)
-    return ImportedEvaluator(about, ask, (function,))
+    return about, [function], " (its loader drops such images)"
 
 
 def _rank_file(package: str) -> Any:

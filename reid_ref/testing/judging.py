@@ -1,26 +1,30 @@
 """Whether an answer to a problem is the rule's: number by number, or by what is asked of it."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import redirect_stderr, redirect_stdout, suppress
-from io import StringIO
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError
 from reid_ref.conventions import Convention
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arguments import Form, part_of
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.calling import Ask, seeded
+from reid_ref.foreign.calling import seeded
 from reid_ref.foreign.old_numpy import needs
-from reid_ref.foreign.words import describe, text_of
+from reid_ref.foreign.words import text_of
 from reid_ref.rules.numbers import Mismatch, compared, is_drawn, mismatches, result_of
-from reid_ref.foreign.timeout import TimeIsUp, time_limit
+from reid_ref.testing.checks import Check
+from reid_ref.testing.subject import Subject
+
+
+#: How the remark begins of a check that an evaluator cannot be asked.
+NOT_ASKED = "not asked, since"
 
 
 class Verdict(NamedTuple):
@@ -44,38 +48,30 @@ class Verdict(NamedTuple):
         return not (self.text or self.error or self.difference)
 
 
-# ------------------------------------------------------------------ asking
-def try_asking(ask: Ask, arrays: Arrays, timeout: float, form: Form = Form()) -> Answer | str:
-    """Return an answer, or what it raised: one line. What it prints goes nowhere."""
-    printed = StringIO()
-    try:
-        with np.errstate(all="ignore"), redirect_stdout(printed), redirect_stderr(printed), \
-                time_limit(timeout):
-            answer: Answer = ask(arrays, form)
-            return answer
-    except KeyboardInterrupt:
-        raise
-    except (InputError, TimeIsUp) as error:
-        return str(error)
-    except BaseException as error:  # SystemExit is an answer, too
-        return f"it ends in {describe(error)}"
+def judge(tested: Subject, check: Check) -> Verdict:
+    """Return what comes of a check."""
+    if tested.square and check.takes_sides:
+        return Verdict(remark=f"{NOT_ASKED} it takes one set")
+    problems = check.problems(tested.convention, tested.square)
+    if tested.takes_features and any(arrays.features is None for arrays in problems):
+        return Verdict(remark=f"{NOT_ASKED} it takes features")
+    return JUDGES[check.judge](tested, problems)
 
 
 # ------------------------------------------------------------------ numbers
-def judge_numbers(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
-                  timeout: float, form: Form = Form()) -> Verdict:
+def judge_numbers(tested: Subject, problems: list[Arrays], form: Form = Form()) -> Verdict:
     """Judge answers by the rule's numbers."""
     level, answers = 0, []
     for arrays in problems:
-        answer = try_asking(ask, arrays, timeout, form)
-        result, = result_of(arrays, convention)
+        answer = tested.answer(arrays, form)
+        result, = result_of(arrays, tested.convention)
         has_answer = not np.isnan(result.mAP)
         if isinstance(answer, str):
             if not has_answer:
                 continue
             return Verdict(error=answer, arrays=arrays)
         answers.append((arrays, answer))
-        found, near = mismatches(answer, result, tolerance)
+        found, near = mismatches(answer, result, tested.tolerance)
         if found:
             return Verdict(difference=found[0], arrays=arrays, answers=tuple(answers))
         level = max(level, near)
@@ -83,15 +79,14 @@ def judge_numbers(ask: Ask, problems: Iterable[Arrays], convention: Convention, 
 
 
 # ------------------------------------------------------------------ what else is asked
-def judge_ties(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
-               timeout: float) -> Verdict:
+def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge answers where distances are equal: by their bounds, then by the order of the rule."""
     for arrays in problems:
-        answer = try_asking(ask, arrays, timeout)
+        answer = tested.answer(arrays)
         if isinstance(answer, str):
             return Verdict(error=answer, arrays=arrays)
-        least, most = _bounds(arrays, convention)
-        for low, high in zip(*(compared(answer, each, tolerance) for each in (least, most))):
+        least, most = bounds = _bounds(arrays, tested.convention)
+        for low, high in zip(*(compared(answer, each, tested.tolerance) for each in bounds)):
             theirs = low.theirs
             outside = ~((theirs >= low.ours - low.allowed) & (theirs <= high.ours + high.allowed))
             if outside.any():
@@ -99,24 +94,18 @@ def judge_ties(ask: Ask, problems: Iterable[Arrays], convention: Convention, tol
                 return Verdict(f"{low.names[k]} is {float(theirs[k])!r}; the orders of equal "
                                f"distances allow {float(low.ours[k])!r} to "
                                f"{float(high.ours[k])!r}", arrays=arrays)
-        ours, sorts = result_of(arrays, convention, convention.replace(ties="numpy"))
+        ours, sorts = result_of(arrays, tested.convention, tested.convention.replace(ties="numpy"))
+        found = tested.wrong(answer, ours)
         for bound, words in ((most, "right"), (least, "wrong")):
-            if not mismatches(answer, bound, tolerance)[0] and mismatches(
-                    answer, ours, tolerance)[0]:
+            if found and not tested.wrong(answer, bound):
                 return Verdict(f"of equally far images the {words} ones come first")
-        if _defines_order(convention) and (
-                found := mismatches(answer, ours, tolerance)[0]):
+        if found and tested.convention.ties == "gallery-order" and not any(
+                "numpy's default" in oddity for oddity in tested.convention.oddities):
             order = " (they are in numpy's default order, which is not stable)" * (
-                not mismatches(answer, sorts, tolerance)[0])
+                not tested.wrong(answer, sorts))
             return Verdict(f"equal distances are not in gallery order{order}", difference=found[0],
                            arrays=arrays)
     return Verdict()
-
-
-def _defines_order(convention: Convention) -> bool:
-    """Whether the rule has one order: its evaluator does not take numpy's default sort."""
-    return convention.ties == "gallery-order" and not any(
-        "numpy's default" in oddity for oddity in convention.oddities)
 
 
 def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
@@ -134,33 +123,30 @@ def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
     return least, most
 
 
-def judge_nan(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
-              timeout: float) -> Verdict:
+def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether NaN comes first, where the rule has it last; other orders are undefined."""
     for arrays in problems:
-        answer = try_asking(ask, arrays, timeout)
+        answer = tested.answer(arrays)
         nearest = replace(arrays, distances=np.nan_to_num(arrays.distances, nan=-1.0))
-        (last,), (first,) = result_of(arrays, convention), result_of(nearest, convention)
-        if isinstance(answer, Answer) and mismatches(answer, last, tolerance)[0]:
-            if not mismatches(answer, first, tolerance)[0]:
+        last, first = (result_of(each, tested.convention)[0] for each in (arrays, nearest))
+        if isinstance(answer, Answer) and tested.wrong(answer, last):
+            if not tested.wrong(answer, first):
                 return Verdict("an image whose distance is NaN counts as the nearest")
             return Verdict(remark="its order of NaN is none that could be told")
     return Verdict()
 
 
-def judge_numpy(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
-                timeout: float) -> Verdict:
+def judge_numpy(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether it asks numpy for what that no longer has, which is put back for the call."""
-    answer = try_asking(ask, next(iter(problems)), timeout)
+    answer = tested.answer(problems[0])
     return Verdict(error="; ".join(map(needs, answer.gone)) if isinstance(answer, Answer) else "")
 
 
-def judge_unchanged(ask: Ask, problems: Iterable[Arrays], convention: Convention,
-                    tolerance: float, timeout: float) -> Verdict:
+def judge_unchanged(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether what was handed over is as it was."""
     for arrays in problems:
         handed: list[tuple[str, Any]] = []
-        answer = try_asking(ask, arrays, timeout, Form(handed=handed))
+        answer = tested.answer(arrays, Form(handed=handed))
         for part, value in handed:
             with suppress(Exception):
                 if not np.array_equal(np.asarray(value), part_of(part, arrays)):
@@ -174,19 +160,18 @@ _WORDS = {"q_identity": "identities of queries", "g_identity": "identities of th
           "q_camera": "cameras of queries", "g_camera": "cameras of the gallery"}
 
 
-def judge_twice(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
-                timeout: float) -> Verdict:
+def judge_twice(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether the same arrays give the same bits; drawn curves may differ."""
     for arrays in problems:
         with seeded(0):
-            first = try_asking(ask, arrays, timeout)
+            first = tested.answer(arrays)
         with seeded(1):
-            second = try_asking(ask, arrays, timeout)
+            second = tested.answer(arrays)
         if isinstance(first, str) or isinstance(second, str):
             return Verdict(error=text_of(first if isinstance(first, str) else second),
                            arrays=arrays)
         same = [first.mAP, first.mINP] == [second.mAP, second.mINP] or np.isnan(first.mAP or 0)
-        if not is_drawn(convention):
+        if not is_drawn(tested.convention):
             same = same and np.array_equal(first.curve, second.curve, equal_nan=True)
         if not same:
             return Verdict(f"the same arrays give mAP {first.mAP!r}, Rank-1 {_first(first)!r} and "
@@ -198,18 +183,13 @@ def _first(answer: Answer) -> float | None:
     return float(answer.curve[0]) if len(answer.curve) else None
 
 
-def judge_form(form: str) -> Callable[..., Verdict]:
-    """Return what judges labels in another form: the same numbers, or an exception."""
-    def judge(ask: Ask, problems: Iterable[Arrays], convention: Convention, tolerance: float,
-              timeout: float) -> Verdict:
-        verdict = judge_numbers(ask, list(problems)[:1], convention, tolerance, timeout,
-                                Form(labels=form))
-        return Verdict(remark=f"it takes no {form}") if verdict.error else verdict
-    return judge
+def judge_form(tested: Subject, problems: list[Arrays], form: str) -> Verdict:
+    """Judge labels in another form: the same numbers, or an exception."""
+    verdict = judge_numbers(tested, problems[:1], Form(labels=form))
+    return Verdict(remark=f"it takes no {form}") if verdict.error else verdict
 
 
 JUDGES: dict[str, Callable[..., Verdict]] = {
     "numbers": judge_numbers, "ties": judge_ties, "nan": judge_nan, "numpy": judge_numpy,
-    "unchanged": judge_unchanged, "twice": judge_twice, "int16": judge_form("int16"),
-    "lists": judge_form("lists"),
-    "tensors": judge_form("tensors")}
+    "unchanged": judge_unchanged, "twice": judge_twice, **{
+        form: partial(judge_form, form=form) for form in ("int16", "lists", "tensors")}}

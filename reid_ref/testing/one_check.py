@@ -12,10 +12,10 @@ import numpy as np
 from reid_ref.conventions import Convention
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.timeout import NO_ANSWER
-from reid_ref.rules.numbers import NEARNESS, mismatches, result_of
+from reid_ref.rules.numbers import NEARNESS, result_of
 from reid_ref.rules.search import Asked, FoundRule, answered, mistake_of
 from reid_ref.testing.checks import Check
-from reid_ref.testing.judging import Verdict, try_asking
+from reid_ref.testing.judging import JUDGES, Verdict, judge
 from reid_ref.testing.report import AS_ABOVE, CheckResult
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import Subject
@@ -47,7 +47,7 @@ def check_one(tested: Subject, check: Check, rules: Rules,
 
     `except_`: known deviations, with reasons.
     """
-    verdict = tested.judge(check)
+    verdict = judge(tested, check)
     if check.name in except_:
         if verdict.passed:
             return CheckResult(check.name, "failed", "it does not deviate any more: take it out "
@@ -95,12 +95,10 @@ def _shown(tested: Subject, check: Check, verdict: Verdict) -> list[str]:
         return [f"it takes {sizes} to show it" if is_least else f"not made smaller: {sizes}"]
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention))]
-    answer, (result,) = try_asking(tested.ask, arrays, tested.timeout), result_of(
-        arrays, tested.convention)
+    answer, (result,) = tested.answer(arrays), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines
-    wrong = mismatches(answer, result, tested.tolerance)[0]
-    return [*lines, *(f"there {each}" for each in wrong[:2]),
+    return [*lines, *(f"there {each}" for each in tested.wrong(answer, result)[:2]),
             f"by hand, {tested.convention.name}:", *by_hand(arrays, tested.convention)]
 
 
@@ -112,6 +110,6 @@ def _fails(tested: Subject, check: Check, verdict: Verdict) -> Callable[[Arrays]
                 bool(verdict.difference and np.isnan(verdict.difference.ours)))
 
     def fails(arrays: Arrays) -> bool:
-        again = tested.judge_on(check, [arrays])
+        again = JUDGES[check.judge](tested, [arrays])
         return not again.passed and kind(again) == kind(verdict)
     return fails

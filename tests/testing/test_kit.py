@@ -6,6 +6,7 @@ import pytest
 
 from reid_ref import testing
 from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.judging import judge
 from reid_ref.testing.subject import subject
 from tests.nightly import cases
 from tests.testing.wrong import ONLY, RIGHT, WRONG
@@ -38,5 +39,5 @@ def test_each_check_catches_what_plain_does_not(name):
     for evaluator in ONLY[name]:
         convention = "trec-eval" if evaluator in ONLY["ties"][1:] else "torchreid-function"
         tested = subject(evaluator, convention)
-        assert tested.judge(CHECKS["plain"]).passed
-        assert not tested.judge(CHECKS[name]).passed, evaluator
+        assert judge(tested, CHECKS["plain"]).passed
+        assert not judge(tested, CHECKS[name]).passed, evaluator

@@ -235,10 +235,8 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     """
     check_result_file(data)
     cameras_of(data.query, "the call of another evaluator, which takes it")
-    if isinstance(evaluator, str) and ":" in evaluator:
+    if isinstance(evaluator, str):
         check_spec(evaluator)
-    elif isinstance(evaluator, str):
-        check_choice(evaluator, "evaluator", (*TOOLBOXES, "module:function", "file.py:function"))
     if not timeout > 0:
         raise InputError("timeout", "seconds above 0", repr(timeout))
     check_choice(metric, "metric", METRICS)
@@ -250,7 +248,7 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         check_count(queries, "queries")
         every = _some(every, queries)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder, max_rank, settings)) as child:
+            closing(Child(evaluator, timeout, folder, max_rank or MAX_RANK, settings)) as child:
         check = _compare(child, data, How(metric=metric, normalize=normalize), every, requested,
                          ADDITIONS if tolerance is None else tolerance,
                          progress or (lambda _: None))
@@ -342,7 +340,7 @@ def _with_draws(child: Child, name: str, asked: _Asked) -> _Asked:
     """Return an answer with the curves of several seeds, if two seeds give two."""
     curves = [asked.answer.curve]
     for seed in range(1, N_DRAWS if len(curves[0]) and not asked.outcome.failure else 1):
-        again = child.ask(name, seed=seed).answer
+        again = child.ask(name, seed=seed).value
         if again is None or again.curve.shape != curves[0].shape or (
                 seed == 1 and np.array_equal(again.curve, curves[0], equal_nan=True)):
             return asked
@@ -429,7 +427,7 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
                         Arrays(np.zeros((0, 0)), query, gallery).columns())
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
-    answer = outcome.answer or Answer()
+    answer = outcome.value or Answer()
     if answer.ap is not None and len(answer.ap) == n:
         progress(n)
         return _Asked(queries, arrays, outcome, answer, {})
@@ -437,10 +435,10 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
         return _Asked(queries, arrays, outcome, replace(answer, ap=None), first.refused)
     for k in range(0 if outcome.hung else n):
         single = child.ask(name, k)
-        if single.answer is None or single.answer.mAP is None:
+        if single.value is None or single.value.mAP is None:
             refused[k] = single.failure or "it gave no mAP"
         else:
-            ap[k] = (single.answer.of_percent() if answer.percent else single.answer).mAP
+            ap[k] = (single.value.of_percent() if answer.percent else single.value).mAP
         progress(1)
         if single.hung:
             refused, ap = {k: f"query {queries[k]} alone: {single.failure}"}, np.full(n, np.nan)
@@ -509,7 +507,7 @@ def _faults(arrays: Arrays, answer: Answer, rule: FoundRule | None) -> dict[str,
 
 def _remarks(asked: _Asked, match: _Match | None, n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
-    remarks = [*outcome.told, *["its numbers are percent: divided by 100"] * answer.percent]
+    remarks = [*answer.told, *["its numbers are percent: divided by 100"] * answer.percent]
     if len(queries) < n_query:
         remarks.append(f"called with a sample of {len(queries):,} of {n_query:,} queries")
     if match and match.way.base in rules_of_protocols():

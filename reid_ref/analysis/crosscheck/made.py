@@ -9,10 +9,9 @@ from typing import Any
 
 from reid_ref.conventions import Convention
 from reid_ref.foreign.child import Child
-from reid_ref.foreign.importing import check_spec
 from reid_ref.rules.candidates import find_rules
+from reid_ref.testing.kit import report_of, session
 from reid_ref.testing.report import Report
-from reid_ref.testing.session import report_of, session
 
 
 def crosscheck_made(evaluator: str, *, convention: str | Convention | None = None,
@@ -46,17 +45,15 @@ def crosscheck_made(evaluator: str, *, convention: str | Convention | None = Non
     InputError
         It cannot be imported, or the rule is not known.
     """
-    if ":" in evaluator:
-        check_spec(evaluator)
     if convention is not None:
         find_rules(convention)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder, max_rank, settings)) as child:
+            closing(Child(evaluator, timeout, folder, max_rank, settings, session, {
+                "convention": convention, "timeout": timeout, "tolerance": tolerance})) as child:
         child.load()
-        options = {"convention": convention, "timeout": timeout, "max_rank": max_rank,
-                   "tolerance": tolerance, "settings": dict(settings)}
 
         def run(task: str) -> Any:
-            outcome = child.work(session, options, task)
+            # It is several calls, which are interrupted there as far as they can be.
+            outcome = child.request(60 + 20 * timeout, task)
             return outcome.failure if outcome.value is None else outcome.value
         return report_of(evaluator, run, progress)

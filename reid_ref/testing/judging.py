@@ -210,6 +210,6 @@ def judge_form(form: str) -> Callable[..., Verdict]:
 
 JUDGES: dict[str, Callable[..., Verdict]] = {
     "numbers": judge_numbers, "ties": judge_ties, "nan": judge_nan, "numpy": judge_numpy,
-    "unchanged": judge_unchanged, "twice": judge_twice, "int16": judge_form("int16"), "infinite": judge_form("infinite distances"),
-    "lists": judge_form("lists"),
+    "unchanged": judge_unchanged, "twice": judge_twice, "int16": judge_form("int16"),
+    "infinite": judge_form("infinite distances"), "lists": judge_form("lists"),
     "tensors": judge_form("tensors")}

@@ -74,8 +74,10 @@ CHECKS = {check.name: check for check in (
           "rule counts.", problems.very_long, takes_sides=True),
     Check("any cameras", "Cameras may be -1, 0 or of any number.", problems.cameras,
           takes_sides=True),
-    Check("any distances", "Distances may be 0 or infinite, and of any sign and size.",
+    Check("any distances", "Distances may be 0, and of any sign and size.",
           problems.any_distances),
+    Check("infinite distances", "Infinite distances are the farthest, or end in an exception.",
+          problems.infinite, "infinite distances"),
     Check("NaN distances", "Images whose distance is NaN are not the nearest.",
           problems.with_nan, "nan"),
     Check("ties", "With equal distances each number lies between the least and the most that "

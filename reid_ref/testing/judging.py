@@ -192,4 +192,5 @@ def judge_form(tested: Subject, problems: list[Arrays], form: str) -> Verdict:
 JUDGES: dict[str, Callable[..., Verdict]] = {
     "numbers": judge_numbers, "ties": judge_ties, "nan": judge_nan, "numpy": judge_numpy,
     "unchanged": judge_unchanged, "twice": judge_twice, **{
-        form: partial(judge_form, form=form) for form in ("int16", "lists", "tensors")}}
+        form: partial(judge_form, form=form)
+        for form in ("int16", "lists", "tensors", "infinite distances")}}

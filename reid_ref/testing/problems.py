@@ -226,14 +226,20 @@ def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances of any sign and size: 0 among them or the nearest, and the farthest infinite."""
+    """Distances of any sign and size, 0 among them or the nearest."""
     made, = plain(convention, square)[:1]
     made = made if square else _turned(made)
     rank = np.rint(made.distances * 256) - 1
     signed = rank - rank.max() // 3
     return [replace(made, distances=values, features=None) for values in (
-        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank,
-        np.where(rank == rank.max(), np.inf, rank))]
+        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank)]
+
+
+def infinite(convention: Convention, square: bool = False) -> list[Arrays]:
+    """The farthest image of each query is infinitely far."""
+    made = any_distances(convention, square)[1]
+    farthest = made.distances == made.distances.max()
+    return [replace(made, distances=np.where(farthest, np.inf, made.distances))]
 
 
 def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:

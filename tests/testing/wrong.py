@@ -309,7 +309,8 @@ ONLY = {
                     recameras(lambda cameras: np.where(cameras < 0, 999 + np.arange(
                         len(cameras)), cameras))],
     "any distances": [redistances(np.abs), redistances(lambda distances: distances.clip(0)),
-                      redistances(lambda distances: np.minimum(distances, 1e4)), itself, finite],
+                      redistances(lambda distances: np.minimum(distances, 1e4)), itself],
+    "infinite distances": [finite],
     "NaN distances": [redistances(lambda distances: np.nan_to_num(distances, nan=-1e3))],
     "ties": [right_first, evaluator(sort=None, junk="kept", unmatched=0.0)],
     "double distances": [evaluator(dtype=np.float32, junk="kept")],

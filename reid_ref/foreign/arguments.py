@@ -153,16 +153,13 @@ def as_tensor(array: Any) -> Any:
     return importlib.import_module("torch").from_numpy(np.ascontiguousarray(array))
 
 
-def wants_tensors(function: Any) -> bool | None:
-    """Return whether its annotations name tensors; None if they tell nothing of it."""
-    try:
-        annotations = [str(parameter.annotation) for parameter
-                       in inspect.signature(function).parameters.values()]
-    except (ValueError, TypeError):
-        annotations = []
-    if any("Tensor" in text for text in annotations):
-        return True
-    return None if importlib.util.find_spec("torch") else False
+def wants_tensors(function: Any) -> list[bool]:
+    """Return whether to hand over tensors: what its annotations tell, or without, then with."""
+    with suppress(ValueError, TypeError):
+        if any("Tensor" in str(parameter.annotation) for parameter
+               in inspect.signature(function).parameters.values()):
+            return [True]
+    return [False, True] if importlib.util.find_spec("torch") else [False]
 
 
 # ------------------------------------------------------------------ names

@@ -46,8 +46,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     words = " and ".join(f"({plan.words(rank)})" for plan in plans)
     kind = ", our signature" * ("gallery" in plans[0].names.values()) + (
         ", by torchreid's order" * any(plan.ordered for plan in plans))
-    forms: dict[int, tuple[bool, int | None]] = {}
-    orders: dict[int, tuple[Any, ...]] = {}
+    known: dict[int, tuple[bool, int | None, Any]] = {}
 
     def ask(arrays: Arrays, form: Form = Form()) -> Answer:
         if any(plan.is_square for plan in plans) and len(set(arrays.distances.shape)) > 1:
@@ -58,17 +57,16 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
         """Call a function: with arrays, then tensors; the error is that which came furthest."""
         errors: list[BaseException] = []
-        for as_tensors, n_places in [forms[k]] if k in forms else _attempts(plan):
+        for as_tensors, n_places, order in [known[k]] if k in known else _attempts(plan):
             given = plan._replace(places=PLACES[:n_places]) if n_places else plan
             try:
                 returned, gone = with_old_names(lambda: given.call(
                     arrays, rank, form._replace(tensors=as_tensors)))
-                answer = read_answer(returned, name_of(plan.function), orders.get(k))
+                answer = read_answer(returned, name_of(plan.function), order)
             except Exception as error:
                 errors.append(error)
                 continue
-            forms[k] = as_tensors, n_places
-            orders[k] = answer.order
+            known[k] = as_tensors, n_places, answer.order
             told = ("it is handed tensors",) * as_tensors
             return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
         furthest = max(errors, key=_how_far)
@@ -80,12 +78,11 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     return ask, f"called as {words}{kind}", plans
 
 
-def _attempts(plan: Fed) -> list[tuple[bool, int | None]]:
+def _attempts(plan: Fed) -> list[tuple[bool, int | None, Any]]:
     """Return the ways to call a function: whether with tensors, and how many values."""
-    wanted = wants_tensors(plan.function)
-    tensors = [bool(wanted)] if wanted is not None else [False, True]
     counts = [None, len(PLACES)] if plan.places == PLACES[:5] else [None]
-    return [(as_tensors, count) for as_tensors in tensors for count in counts]
+    return [(as_tensors, count, None) for as_tensors in wants_tensors(plan.function)
+            for count in counts]
 
 
 def _how_far(error: BaseException) -> tuple[bool, int, int]:

@@ -12,7 +12,7 @@ import reid_ref
 from tests.documents import ROOT, command
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")]
-PAGES += sorted((ROOT / "docs").glob("*.md")) + sorted((ROOT / "docs/adopters").glob("*.md"))
+PAGES += sorted((ROOT / "docs").glob("*.md"))
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.MULTILINE)
 _FIRST = re.compile(r"(?:\$ )?(?:(?:pip|pytest|python3?|sh|reid-ref) \S|\.(?:venv|ci)\b)")

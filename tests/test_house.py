@@ -16,7 +16,7 @@ WINGS = {
         "metrics", "conventions", "measures", "signature", "result", "distances", "evaluation"),
     "knowledge": ("thresholds", "reranking", "metric_learning", "files", "datasets", "protocols",
                   "compat", "variations"),
-    "proof": ("installed", "testing"),
+    "proof": ("installed", "foreign", "rules", "testing"),
     "answers": ("analysis",),
     "program": ("drawing", "console", "commands", "cli", "__main__")}
 ROOMS = tuple(room for rooms in WINGS.values() for room in rooms)
@@ -33,7 +33,7 @@ print(*{name.split(".")[1] for name in sys.modules if name.startswith("reid_ref.
 """
 #: The formula, and the second opinions on it, which are apart so that any two can disagree.
 FORMULA = ["result.formula", "metrics"]
-APART = [["testing.walk", "testing.mistakes"], ["tests.proof.brute"]]
+APART = [["rules.mistakes"], ["tests.proof.brute"]]
 #: Only this runs the port; the rest shares no code with it.
 USES_THE_PORT = {"commands.scripts.compute.programs"}
 #: The files of a command's room, each a module or a package, in the order of the data.

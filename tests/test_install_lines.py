@@ -31,10 +31,7 @@ BY_SCRIPTS = {
 #: Not run here, and why.
 NOWHERE = {
     ".venv/bin/python fixtures/baselines/make.py Market-1501-v15.09.15 osnet_x0_25":
-        "needs the data set; tests/test_baselines.py runs it on a made one",
-    "pip install path/to/reid-ref": "the path is the reader's; `pip install .` is run",
-    "pytest boxmot_test.py": "needs a checkout of BoxMOT; tests/testing/test_forms.py runs the "
-                             "file with an evaluator of the same name"}
+        "needs the data set; tests/test_baselines.py runs it on a made one"}
 #: What makes a benchmark of minutes or an hour a small one.
 SMALL = {"run.py": "--quick", "stages.py": ".02", "command_stages.py": ".02", "lock.py": ".02",
          "kernel.py": "", "interval_coverage.py": "--quick", "differences.py": "--quick",

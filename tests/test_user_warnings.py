@@ -249,7 +249,7 @@ def test_threads_leave_warnings_as_they_are(folder):
 def test_the_library_changes_no_filter():
     """The process of the command, and that of foreign code, set theirs and never restore it."""
     own = {"reid_ref/cli/__init__.py", "reid_ref/compat/layumi.py",
-           "reid_ref/testing/child.py"}
+           "reid_ref/foreign/child.py"}
     found = {}
     for path in (ROOT / "reid_ref").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

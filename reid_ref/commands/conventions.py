@@ -11,6 +11,7 @@ from reid_ref.console.request import Request
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, CUT, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES,
     RECALL, TIES, UNLISTED, UNMATCHED, Convention, every_convention, find_convention)
+from reid_ref.rules.candidates import rules_of_protocols
 from reid_ref.text import named_rows, wrap
 
 
@@ -112,7 +113,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: ConventionsRequest) -> None:
     if request.name is not None:
-        convention = find_convention(request.name, "NAME")
+        rule = rules_of_protocols().get(request.name)
+        convention = rule[0] if rule else find_convention(request.name, "NAME")
         show_answer(request.format, json=lambda: convention_record(convention),
                     table=lambda: as_page(convention))
     else:

@@ -18,6 +18,7 @@ from reid_ref.protocols import Protocol
 from reid_ref.protocols.record import Later
 from reid_ref.protocols.records import every_protocol
 from reid_ref.protocols.words import trials_of, what_to_save, words_of
+from reid_ref.rules.candidates import rules_of_protocols
 from reid_ref.text import named_rows, wrap
 
 
@@ -154,6 +155,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(request: Request) -> None:
     name = request.protocol
+    if name in rules_of_protocols():  # as crosscheck names it
+        name = rules_of_protocols()[name][1][0].partition(" (")[0]
     if name is not None:
         protocol, given = protocol_or_file(name, "NAME"), name if is_file(name) else ""
         show_answer(request.format, json=lambda: protocol_record(protocol),

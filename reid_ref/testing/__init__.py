@@ -65,9 +65,8 @@ def parametrize(convention: str | Convention, *, junk: bool | None = None,
     """
     import pytest
 
-    from reid_ref.testing.session import checks_by_name, checker
-    checks = checks_by_name(convention, junk, except_)
+    from reid_ref.testing.kit import checkers
+    checks = checkers(convention, junk=junk, max_rank=max_rank, tolerance=tolerance,
+                      timeout=timeout, except_=except_)
     return pytest.mark.parametrize("check", [
-        pytest.param(checker(convention, name, junk=junk, max_rank=max_rank, tolerance=tolerance,
-                             timeout=timeout, except_=except_), id=name.replace(" ", "-"))
-        for name in checks])
+        pytest.param(check, id=name.replace(" ", "-")) for name, check in checks.items()])

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from reid_ref.arrays import InputError
+from reid_ref.foreign.arguments import setting
 from reid_ref.text.numbers import real, whole
 
 
@@ -24,6 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--max-rank", type=whole, metavar="N", help="the longest rank asked for")
     parser.add_argument("--tolerance", type=real, metavar="D",
                         help="how far a number may be off (default 1e-12)")
+    parser.add_argument("--timeout", type=real, metavar="SECONDS", default=60,
+                        help="how long any one call may take (default 60)")
+    parser.add_argument("--setting", type=setting, action="append", default=[],
+                        metavar="NAME=VALUE",
+                        help="a further argument of the evaluator; may be repeated")
     given = parser.parse_args(arguments)
     if given.evaluator is None:
         from reid_ref.installed import check_installation
@@ -31,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from reid_ref.testing.kit import check_evaluator
     try:
         report = check_evaluator(given.evaluator, given.convention, max_rank=given.max_rank,
-                                 tolerance=given.tolerance)
+                                 tolerance=given.tolerance, timeout=given.timeout,
+                                 **dict(given.setting))
     except InputError as error:
         print(f"reid_ref.testing: {error}", file=sys.stderr)
         return 2

@@ -9,7 +9,7 @@ import numpy as np
 from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK
 from reid_ref.testing import problems
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.arrays import Arrays
 
 
 class Check(NamedTuple):
@@ -37,6 +37,7 @@ class Check(NamedTuple):
     takes_sides: bool = False
 
 
+_UNSORTED = problems.renamed(907, 12, 340, 5, 61, 28)
 CHECKS = {check.name: check for check in (
     Check("plain", "It gives the rule's numbers where every query has a match.",
           problems.plain, of_rule=True),
@@ -46,20 +47,39 @@ CHECKS = {check.name: check for check in (
           "rule counts it.", problems.unmatched, of_rule=True),
     Check("only same camera", "A query whose images are all on its own camera counts as the rule "
           "counts it.", problems.only_same_camera, of_rule=True, takes_sides=True),
-    Check("label 0", "Images labelled 0 are wrong answers, or what the rule makes of them.",
+    Check("label 0", "Images and queries labelled 0 are what the rule makes of them.",
           problems.distractors, of_rule=True, takes_sides=True),
     Check("label -1", "Images labelled -1 are ignored, or what the rule makes of them.",
           problems.junk_gallery, of_rule=True, takes_sides=True),
     Check("queries labelled -1", "A query labelled -1 counts as the rule counts it.",
           problems.junk_queries, of_rule=True, takes_sides=True),
-    Check("small gallery", "A gallery shorter than the longest rank is evaluated.",
+    Check("small gallery", "A gallery shorter than the longest rank is evaluated, also of right "
+          "answers alone.",
           problems.small_gallery, of_rule=True),
     Check("one query", "One query alone is evaluated.", problems.one_query, takes_sides=True),
     Check("nothing kept", "Without any match it gives the rule's numbers or, if the rule has "
           "none, an exception or NaN.", problems.nothing_kept, takes_sides=True),
-    Check("large identities", "Identities above 2^24 stay apart.", problems.large),
-    Check("negative identities", "Identities below -1 are identities.", problems.negative),
-    Check("unsorted identities", "Identities may have gaps and any order.", problems.unsorted),
+    Check("large identities", "Identities stay apart that are the same in 8, 16, 24 or 32 bits.",
+          problems.renamed(2**24 + 7, 2**24 + 8, 7, 2**8 + 7, 2**16 + 7, 2**32 + 7)),
+    Check("negative identities", "Identities below -1 are identities.",
+          problems.renamed(-7, 7, -300, 300, -2, 12)),
+    Check("unsorted identities", "Identities may have gaps and any order.",
+          _UNSORTED),
+    Check("many queries", "The mean is over all of 2,100 queries; there may be as many as "
+          "images.", problems.many_queries,
+          takes_sides=True),
+    Check("many matches", "An identity may have 400 images.", problems.many_matches,
+          takes_sides=True),
+    Check("very long gallery", "All of a list of 40,000 images counts, or as much of it as the "
+          "rule counts.", problems.very_long, takes_sides=True),
+    Check("any cameras", "Cameras may be -1, 0 or of any number.", problems.cameras,
+          takes_sides=True),
+    Check("any distances", "Distances may be 0, and of any sign and size.",
+          problems.any_distances),
+    Check("infinite distances", "Infinite distances are the farthest, or end in an exception.",
+          problems.infinite, "infinite distances"),
+    Check("NaN distances", "Images whose distance is NaN are not the nearest.",
+          problems.with_nan, "nan"),
     Check("ties", "With equal distances each number lies between the least and the most that "
           "their order allows, and is that of gallery order if the rule defines it.",
           problems.ties, "ties", takes_sides=True),
@@ -69,9 +89,12 @@ CHECKS = {check.name: check for check in (
           problems.of_dtype(np.float32)),
     Check("integer distances", "Distances may be whole numbers.",
           problems.of_dtype(np.int64, 256)),
+    Check("numpy", "It needs no name that numpy no longer has.", problems.plain, "numpy"),
     Check("inputs unchanged", "What it is handed is as it was.", problems.plain, "unchanged"),
     Check("the same answer twice", "The same arrays give the same numbers, ties included.",
           problems.ties, "twice"),
+    Check("labels of 16 bits", "Labels in 16 bits give the same numbers, or an exception.",
+          _UNSORTED, "int16"),
     Check("labels as lists", "Labels in lists give the same numbers, or an exception.",
           problems.plain, "lists"),
     Check("labels as tensors", "Labels in tensors give the same numbers, or an exception.",

@@ -1,19 +1,22 @@
 """The kit: all checks of an evaluator, and the rule that it follows."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
 from reid_ref.arrays import check_choice
 from reid_ref.conventions import Convention
+from reid_ref.rules.candidates import find_rules
+from reid_ref.rules.changed import unlike
+from reid_ref.rules.numbers import SINGLE
 from reid_ref.testing.checks import CHECKS, checks_of
-from reid_ref.testing.choices_changed import in_choices
-from reid_ref.testing.judging import try_asking
+from reid_ref.testing.judging import NOT_ASKED, judge
 from reid_ref.testing.one_check import Rules, check_one, rules_of
-from reid_ref.testing.report import CheckResult, Report
-from reid_ref.testing.subject import NOT_ASKED, Subject, subject
+from reid_ref.testing.report import CheckResult, Report, without_numbers
+from reid_ref.testing.subject import DEFAULT, Subject, subject
 
 
 def check_evaluator(evaluator: Any, convention: str | Convention | None = None, *,
@@ -78,28 +81,116 @@ def check_evaluator(evaluator: Any, convention: str | Convention | None = None, 
     >>> report.passed, report.rule
     (True, 'torchreid')
     """
+    return report_of("", session(
+        evaluator, convention=convention, junk=junk, except_=except_, max_rank=max_rank,
+        tolerance=tolerance, timeout=timeout, settings=settings))
+
+
+def session(evaluator: Any, *, convention: str | Convention | None, junk: bool | None = None,
+            except_: Mapping[str, str] = MappingProxyType({}),
+            **options: Any) -> Callable[..., Any]:
+    """Return what does one task after another with an evaluator, for `report_of`.
+
+    The name of a check gives its `CheckResult`; "checks" the evaluator's name, the rule and the
+    names of its checks; "rule" the rule that is followed, and how the evaluator was called.
+
+    Parameters
+    ----------
+    evaluator, convention, junk, except_
+        As for `check_evaluator`.
+    options
+        As for `subject`.
+    """
+    _refuse_unknown(except_)
+    done: list[CheckResult] = []
+
+    @cache
+    def start() -> tuple[Subject, Rules, bool | None]:
+        return claimed_or_found(subject(evaluator, convention, **options), convention is not None,
+                                junk)
+
+    def run(task: str, alone: bool = False) -> Any:
+        tested, rules, junk = start()
+        if task == "checks":
+            return tested.name, tested.convention.name, [
+                check.name for check in checks_of(tested.convention, junk)]
+        if task == "rule":
+            return (rule_name(tested, done, rules), how_called(tested),
+                    "" if convention else unlike(tested.convention))
+        done.append(check_one(tested, CHECKS[task], rules._replace(told=set()) if alone else rules,
+                              except_))
+        return done[-1]
+    return run
+
+
+def report_of(name: str, run: Callable[[str], Any],
+              progress: Callable[[float], object] = lambda _: None) -> Report:
+    """Return the report of a session.
+
+    `run`: from a task to what it gives, or to a text if the evaluator's process failed.
+    """
+    started = run("checks")
+    if isinstance(started, str):
+        return Report(name, DEFAULT, None, "", "", (CheckResult("plain", "error", started),))
+    name, convention, names = started
+    results = []
+    for check in names:
+        outcome = run(check)
+        results.append(CheckResult(check, "error", outcome) if isinstance(outcome, str)
+                       else outcome)
+        progress(1)
+    found = run("rule")
+    rule, how, against = (None, found, "") if isinstance(found, str) else found
+    return Report(name, convention, rule, how, against, without_numbers(results))
+
+
+def checkers(convention: str | Convention, *, junk: bool | None, except_: Mapping[str, str],
+             **options: Any) -> dict[str, Callable[..., None]]:
+    """Return what a test calls with an evaluator, by check: it raises `AssertionError` on failure.
+    """
+    _refuse_unknown(except_)
+    sessions: dict[tuple[int, str], Callable[..., Any]] = {}  # the last one, which they share
+
+    def check(name: str, evaluator: Any, /, **settings: Any) -> None:
+        __tracebackhide__ = True
+        key = id(evaluator), repr(settings)
+        if key not in sessions:
+            sessions.clear()
+            sessions[key] = session(evaluator, convention=convention, junk=junk, except_=except_,
+                                    settings=settings, **options)
+        outcome = sessions[key](name, alone=True)
+        if outcome.status != "passed":
+            raise AssertionError(f"{CHECKS[name].sentence}\n{outcome.message}")
+    return {each.name: partial(check, each.name)
+            for each in checks_of(find_rules(convention)[0], junk)}
+
+
+def _refuse_unknown(except_: Mapping[str, str]) -> None:
     for name in except_:
         check_choice(name, "except_", CHECKS)
-    tested = subject(evaluator, convention, max_rank=max_rank, tolerance=tolerance,
-                     timeout=timeout, settings=settings)
-    tested, rules, junk = claimed_or_found(tested, convention is not None, junk)
-    checks = tuple(check_one(tested, check, rules, except_)
-                   for check in checks_of(tested.convention, junk))
-    return Report(tested.name, tested.convention.name, rule_name(tested, checks, rules),
-                  how_called(tested), checks)
 
 
 def claimed_or_found(tested: Subject, claims: bool,
                      junk: bool | None) -> tuple[Subject, Rules, bool | None]:
     """Return it with the rule that it claims, or else follows; its rules; if it gets -1."""
     if claims:
+        if judge(tested, CHECKS["plain"]).difference and judge(
+                replace(tested, tolerance=SINGLE), CHECKS["plain"]).passed:
+            tested = in_single_precision(tested, SINGLE)
         return tested, rules_of(tested, tested.convention, junk), junk
     junk = True if junk is None else junk
     rules = rules_of(tested, None, junk)
-    found = rules.of_all()
-    if found is not None and found.convention is not None:
-        tested = replace(tested, convention=found.convention)
+    if found := rules.of_all():
+        tested = in_single_precision(replace(tested, convention=found.convention), found.tolerance)
     return tested, rules, junk
+
+
+def in_single_precision(tested: Subject, tolerance: float) -> Subject:
+    """Return it with a tolerance that no rule could do without; that is told."""
+    if tolerance <= tested.tolerance:
+        return tested
+    return replace(tested, tolerance=tolerance, words=f"{tested.words}; its numbers are off by "
+                   "more than double precision, so single precision is asked for")
 
 
 def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
@@ -114,12 +205,11 @@ def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> s
 
 def how_called(tested: Subject) -> str:
     """Return how it was called, and how its answer was understood."""
-    answer = try_asking(tested.ask, tested.problem, tested.timeout)
+    answer = tested.answer(tested.problem)
     if isinstance(answer, str):
         return tested.words
     given = [name for name, has in (
         ("mAP", answer.mAP is not None), ("CMC", answer.cmc is not None),
         ("mINP", answer.mINP is not None), ("AP of each query", answer.ap is not None)) if has]
     told = [*answer.told, *["its numbers are percent"] * answer.percent]
-    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told,
-                      *in_choices(tested.convention)])
+    return "; ".join([tested.words, f"it gives {', '.join(given)}", *told])

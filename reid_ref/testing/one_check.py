@@ -1,21 +1,24 @@
 """What comes of one check: the rule that is followed, and the smallest problem that shows it."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
 from reid_ref.conventions import Convention
-from reid_ref.testing.answers import Answer
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.foreign.timeout import NO_ANSWER
+from reid_ref.rules.numbers import NEARNESS, result_of
+from reid_ref.rules.search import Asked, FoundRule, answered, mistake_of
 from reid_ref.testing.checks import Check
-from reid_ref.testing.judging import NEARNESS, Verdict, mismatches, result_of, try_asking
-from reid_ref.testing.report import CheckResult
-from reid_ref.testing.rules import Asked, FoundRule, answered, mistake_of
+from reid_ref.testing.judging import JUDGES, Verdict, judge
+from reid_ref.testing.report import AS_ABOVE, CheckResult
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import Subject
-from reid_ref.testing.timeout import NO_ANSWER
 
 #: Largest smallest problem that is printed: images of the gallery.
 _PRINTED = 12
@@ -44,7 +47,7 @@ def check_one(tested: Subject, check: Check, rules: Rules,
 
     `except_`: known deviations, with reasons.
     """
-    verdict = tested.judge(check)
+    verdict = judge(tested, check)
     if check.name in except_:
         if verdict.passed:
             return CheckResult(check.name, "failed", "it does not deviate any more: take it out "
@@ -53,91 +56,60 @@ def check_one(tested: Subject, check: Check, rules: Rules,
     if verdict.passed:
         return CheckResult(check.name, "passed", verdict.remark or NEARNESS[verdict.level])
     if verdict.error:
-        shown = ["as above"] if verdict.error in rules.told else _shown(tested, verdict)
+        shown = [AS_ABOVE] if verdict.error in rules.told else _shown(tested, check, verdict)
         rules.told.add(verdict.error)
         return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
-    return CheckResult(check.name, "failed", "\n".join(
-        [*_first_line(verdict), *_why(tested, verdict, rules)]))
+    return CheckResult(check.name, "failed", "\n".join(_why(tested, check, verdict, rules)))
 
 
-def _first_line(verdict: Verdict) -> list[str]:
-    return [verdict.text or str(verdict.difference)] + (
+def _why(tested: Subject, check: Check, verdict: Verdict, rules: Rules) -> list[str]:
+    """Return what is wrong, the rule that it follows, and the problem that shows it once."""
+    wrong = [verdict.text or str(verdict.difference)] + (
         [str(verdict.difference)] if verdict.text and verdict.difference else [])
+    if verdict.arrays is None or verdict.text or (
+            verdict.difference is not None and verdict.difference.is_percent):
+        return [*wrong, *_shown(tested, check, verdict)]
+    rule = rules.of_all()
+    lead = "it follows"
+    if rule is not None and not all(rule.gives(*pair) for pair in verdict.answers):
+        deviation = mistake_of([*answered(rules.pairs()), *verdict.answers], rule)
+        rule, lead = deviation or rule, lead if deviation else "elsewhere it follows"
+    told = f"{lead} {rule}"
+    if rule is None or rule.name == tested.convention.name and lead == "it follows":
+        told = ("it follows no convention that was tried, nor one with one or two other choices "
+                "or mistakes")
+    if told in rules.told and lead == "it follows":
+        return [*wrong, f"{AS_ABOVE}: {told}"]
+    rules.told.add(told)
+    return [*wrong, *_shown(tested, check, verdict), told]
 
 
-def _why(tested: Subject, verdict: Verdict, rules: Rules) -> list[str]:
-    """Return the rule that it follows, and the problem that shows it the first time."""
-    if verdict.arrays is None or verdict.text:
-        return _shown(tested, verdict)
-    claimed = tested.convention.name
-    if verdict.difference is not None and verdict.difference.is_percent:
-        return _shown(tested, verdict)
-    rule = elsewhere = rules.of_all()
-    if elsewhere is not None and not _gives(elsewhere, verdict, tested):
-        rule = mistake_of([*answered(rules.pairs()), *verdict.answers], elsewhere,
-                          tested.tolerance)
-        if rule is None:
-            return [*_shown(tested, verdict), f"elsewhere it follows {elsewhere}"]
-    if rule is None or rule.name == claimed:
-        if "" in rules.told:
-            return ["as above: no rule that was tried gives it"]
-        rules.told.add("")
-        return [*_shown(tested, verdict), "it follows no convention that was tried, nor one with "
-                "one or two other choices or mistakes"]
-    if str(rule) in rules.told:
-        return [f"as above: it follows {rule}"]
-    rules.told.add(str(rule))
-    return [*_shown(tested, verdict), f"it follows {rule}"]
-
-
-def _gives(rule: FoundRule, verdict: Verdict, tested: Subject) -> bool:
-    return all(rule.gives(arrays, answer, tested.tolerance) for arrays, answer in verdict.answers)
-
-
-def _shown(tested: Subject, verdict: Verdict) -> list[str]:
+def _shown(tested: Subject, check: Check, verdict: Verdict) -> list[str]:
     """Return the smallest problem that shows a failure, and what the rule makes of it."""
     if verdict.arrays is None or verdict.text and verdict.difference is None or (
             verdict.error.startswith(NO_ANSWER)):
         return []
-    fails = _raises(tested, verdict) if verdict.error else _differs(tested, verdict)
-    arrays = smallest(verdict.arrays, fails, tested.square)
+    arrays, is_least = smallest(verdict.arrays, _fails(tested, check, verdict), tested.square)
     if len(arrays.gallery) > _PRINTED:
-        n = len(arrays.query)
-        return [f"it takes a gallery of {len(arrays.gallery)} images or more to show it, and "
-                f"{n} {'query' if n == 1 else 'queries'}"]
+        sizes = f"a gallery of {len(arrays.gallery)} images, and {len(arrays.query)} queries"
+        return [f"it takes {sizes} to show it" if is_least else f"not made smaller: {sizes}"]
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention))]
-    if verdict.error:
+    answer, (result,) = tested.answer(arrays), result_of(arrays, tested.convention)
+    if isinstance(answer, str):
         return lines
-    answer, (result,) = try_asking(tested.ask, arrays, tested.timeout), result_of(
-        arrays, tested.convention)
-    assert isinstance(answer, Answer)
-    found = mismatches(answer, result, tested.tolerance)[0]
-    return [*lines, *(f"there {each}" for each in found[:2]),
+    return [*lines, *(f"there {each}" for each in tested.wrong(answer, result)[:2]),
             f"by hand, {tested.convention.name}:", *by_hand(arrays, tested.convention)]
 
 
-def _differs(tested: Subject, verdict: Verdict) -> Callable[[Arrays], bool]:
-    """Return what tells whether a problem shows the same difference."""
-    kind = verdict.difference.name.split(" ")[0].split("-")[0] if verdict.difference else ""
+def _fails(tested: Subject, check: Check, verdict: Verdict) -> Callable[[Arrays], bool]:
+    """Return what tells whether a problem shows the same error, or the same difference."""
+    def kind(verdict: Verdict) -> tuple[str, bool]:
+        name = verdict.difference.name if verdict.difference else ""
+        return (re.split(r"[:\d]", verdict.error)[0] or re.split("[ -]", name)[0],
+                bool(verdict.difference and np.isnan(verdict.difference.ours)))
 
     def fails(arrays: Arrays) -> bool:
-        answer = try_asking(tested.ask, arrays, tested.timeout)
-        if isinstance(answer, str):
-            return False
-        result, = result_of(arrays, tested.convention)
-        if not result.mAP == result.mAP:
-            return False
-        return any(each.name.startswith(kind) for each in mismatches(
-            answer, result, tested.tolerance)[0])
-    return fails
-
-
-def _raises(tested: Subject, verdict: Verdict) -> Callable[[Arrays], bool]:
-    kind = verdict.error.split(":")[0]
-
-    def fails(arrays: Arrays) -> bool:
-        answer = try_asking(tested.ask, arrays, tested.timeout)
-        return isinstance(answer, str) and answer.split(":")[0] == kind and (
-            result_of(arrays, tested.convention)[0].mAP >= 0)
+        again = JUDGES[check.judge](tested, [arrays])
+        return not again.passed and kind(again) == kind(verdict)
     return fails

@@ -12,7 +12,8 @@ import numpy as np
 
 from reid_ref.conventions import Convention
 from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.rules.numbers import result_of
 
 #: Cameras of queries and of the gallery; SYSU-MM01's where a rule looks at its locations.
 _CAMERAS = ((1, 2, 3, 4), (1, 2, 3, 4))
@@ -25,11 +26,9 @@ def problem(seed: int, convention: Convention, n_query: int = 9, n_gallery: int 
     """Return a problem in which every query has good images, and keeps more than 50 images."""
     random = np.random.RandomState(seed)
     sides = _SYSU if "same location" in convention.ignored else _CAMERAS
-    if square:
-        n_query = n_gallery = 70
-    query = _labels(random, n_query, sides[0])
+    query = _labels(random, 70 if square else n_query, sides[0])
     if square:  # names tell that a query is itself in the gallery, whatever rows are left out
-        query = Labels(**{**query.columns(), "name": np.arange(n_query).astype(np.str_)})
+        query = Labels(**{**query.columns(), "name": np.arange(len(query)).astype(np.str_)})
     gallery = query if square else _labels(random, n_gallery, sides[1])
     return ranked(random, query, gallery, square)
 
@@ -79,14 +78,8 @@ def plain(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def unmatched(convention: Convention, square: bool = False) -> list[Arrays]:
     """Queries whose identity is nowhere in the gallery; in one set, images seen once."""
-    arrays, = plain(convention, square)[:1]
-    return [relabelled(arrays, "query", [1, 4], identity=[31, 32])] if not square else [
-        _both(arrays, [1, 4], identity=[31, 32])]
-
-
-def _both(arrays: Arrays, where: Any, **columns: Any) -> Arrays:
-    made = relabelled(arrays, "query", where, **columns)
-    return replace(made, gallery=made.query)
+    made = relabelled(plain(convention, square)[0], "query", [1, 4], identity=[31, 32])
+    return [replace(made, gallery=made.query) if square else made]
 
 
 def only_same_camera(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -104,10 +97,13 @@ def _one_place(convention: Convention) -> tuple[int, int]:
 
 
 def small_gallery(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Fewer images than the longest rank, and not the same number for each query."""
+    """Fewer images than the longest rank, not the same number for each query; only right ones."""
     arrays, = plain(convention, square)[:1]
     images = np.arange(15)
-    return [arrays.take(images if square else slice(None), images)]
+    made = [arrays.take(images if square else slice(None), images)]
+    if not square:  # all that a query keeps is right
+        made.append(arrays.take(slice(0, 1), arrays.gallery.identity == arrays.query.identity[0]))
+    return made
 
 
 def one_query(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -137,8 +133,9 @@ def junk_queries(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def distractors(convention: Convention, square: bool = False) -> list[Arrays]:
-    """A ninth of the gallery is labelled 0."""
-    return [_labelled(each, DISTRACTOR) for each in plain(convention)]
+    """A ninth of the gallery is labelled 0, and then some of the queries, too."""
+    made = [_labelled(each, DISTRACTOR) for each in plain(convention)]
+    return [*made, relabelled(made[0], "query", [0, 3], identity=DISTRACTOR)]
 
 
 def _labelled(arrays: Arrays, label: int) -> Arrays:
@@ -147,34 +144,24 @@ def _labelled(arrays: Arrays, label: int) -> Arrays:
                       identity=label)
 
 
-def _renamed(convention: Convention, square: bool, rename: Any) -> list[Arrays]:
-    arrays, = plain(convention, square)[:1]
-    query = relabelled(arrays, "query", slice(None), identity=rename(arrays.query.identity))
-    gallery = rename(arrays.gallery.identity)
-    return [replace(query, gallery=query.query) if square else
-            relabelled(query, "gallery", slice(None), identity=gallery)]
-
-
-def large(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities from 2^24 on, which single precision cannot tell apart."""
-    return _renamed(convention, square, lambda identity: 2**24 + identity)
-
-
-def negative(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities below -1."""
-    return _renamed(convention, square, lambda identity: -3 * identity - 7)
-
-
-def unsorted(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Identities with gaps, in an order of their own."""
-    names = np.array([0, 907, 12, 340, 5, 61, 28])
-    return _renamed(convention, square, lambda identity: names[identity])
+def renamed(*names: int) -> Any:
+    """Return what makes a plain problem with these names of its six identities."""
+    def made(convention: Convention, square: bool = False) -> list[Arrays]:
+        arrays, = plain(convention, square)[:1]
+        sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
+                 for labels in (arrays.query, arrays.gallery)]
+        return [replace(arrays, query=sides[0], gallery=sides[not square])]
+    return made
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Distances of five values, so that most images tie with others."""
-    return [replace(each, distances=np.ceil(each.distances * 16) / 16, features=None)
+    """Distances of five values, so that most images tie with others; each image twice."""
+    made = [replace(each, distances=np.ceil(each.distances * 16) / 16, features=None)
             for each in plain(convention, square)]
+    if not square:
+        twice = np.arange(len(made[0].gallery)) // 2 * 2
+        made.append(replace(made[0], distances=plain(convention)[0].distances[:, twice]))
+    return made
 
 
 def near(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -185,10 +172,81 @@ def near(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def long(convention: Convention, square: bool = False) -> list[Arrays]:
     """More than a thousand images, with good ones everywhere."""
-    random = np.random.RandomState(3)
-    sides = _SYSU if "same location" in convention.ignored else _CAMERAS
-    made = ranked(random, _labels(random, 3, sides[0]), _labels(random, 1100, sides[1]))
+    made = problem(3, convention, 3, 1100)
     return [replace(made, distances=made.distances / 8)]
+
+
+def _turned(arrays: Arrays) -> Arrays:
+    """Return it with the order of every second query turned, so that the far end has matches."""
+    assert arrays.features is not None
+    sign = np.where(np.arange(len(arrays.query)) % 2, -1, 1)[:, np.newaxis]
+    distances = arrays.distances
+    turned = distances.max(axis=1, keepdims=True) + distances.min(axis=1, keepdims=True)
+    return replace(arrays, distances=np.where(sign < 0, turned - distances, distances),
+                   features=(sign * arrays.features[0], arrays.features[1]))
+
+
+# ------------------------------------------------------------------ large, asked once
+def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
+    """More images than 16 bits count, few of them good, from the first place to the last."""
+    made = _turned(problem(4, convention, 2, 40_000))
+    random = np.random.RandomState(5)
+    others = np.where(random.rand(40_000) < .999, 100 + np.arange(40_000) % 900, 0)
+    identity = np.where(others, others, made.gallery.identity)
+    return [relabelled(made, "gallery", slice(None), identity=identity)]
+
+
+def many_queries(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Queries of no round number, the better ones first; and as many queries as images."""
+    made = problem(6, convention, 2100, 90)
+    order = np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable")
+    return [made.take(order), _turned(problem(12, convention, 90, 90))]
+
+
+def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
+    """An identity with more images than eight bits count."""
+    made = _turned(problem(7, convention, 5, 500))
+    images = np.argsort(np.random.RandomState(8).rand(500))[:400]
+    return [relabelled(relabelled(made, "gallery", images, identity=1), "query", [0, 3],
+                       identity=1)]
+
+
+def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Cameras of any number: -1, 0, those that 3 or 8 bits merge, those of more digits."""
+    made, = plain(convention, square)[:1]
+    if "same location" in convention.ignored or made.query.camera is None:
+        return [made]
+    made, random = problem(9, convention, 40, 160), np.random.RandomState(10)
+    numbers = np.array([-1, 0, 1, 2, 8, 9, 10, 11, 12, 256, 257, 300])
+    for side in ("query", "gallery"):
+        made = relabelled(made, side, slice(None), camera=random.choice(
+            numbers, len(getattr(made, side))), identity=random.randint(
+                1, 13, len(getattr(made, side))))
+    return [made]
+
+
+def any_distances(convention: Convention, square: bool = False) -> list[Arrays]:
+    """Distances of any sign and size, 0 among them or the nearest."""
+    made, = plain(convention, square)[:1]
+    made = made if square else _turned(made)
+    rank = np.rint(made.distances * 256) - 1
+    signed = rank - rank.max() // 3
+    return [replace(made, distances=values, features=None) for values in (
+        np.sign(signed) * 2.0**(np.abs(signed) / 2 - 4), rank)]
+
+
+def infinite(convention: Convention, square: bool = False) -> list[Arrays]:
+    """The farthest image of each query is infinitely far."""
+    made = any_distances(convention, square)[1]
+    farthest = made.distances == made.distances.max()
+    return [replace(made, distances=np.where(farthest, np.inf, made.distances))]
+
+
+def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
+    """A few distances that are NaN."""
+    made, = plain(convention, square)[:1]
+    places = np.random.RandomState(11).rand(*made.distances.shape) < .1
+    return [replace(made, distances=np.where(places, np.nan, made.distances), features=None)]
 
 
 def of_dtype(dtype: Any, scale: int = 1) -> Any:

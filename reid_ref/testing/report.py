@@ -1,11 +1,16 @@
 """What the checks found, and as text."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from reid_ref.rules.candidates import in_choices, rules_of_protocols
 from reid_ref.testing.checks import CHECKS
 from reid_ref.text import wrap
 from reid_ref.text.table import WIDTH
+
+
+#: How the line begins of a check that fails for a cause that was told.
+AS_ABOVE = "as above"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Report:
         if there is none.
     how : str
         How it was called, and how its answer was understood.
+    unlike : str
+        What of the rule is not as people mean, if none was claimed.
     checks : tuple of CheckResult
     """
 
@@ -47,6 +54,7 @@ class Report:
     convention: str
     rule: str | None
     how: str
+    unlike: str
     checks: tuple[CheckResult, ...] = field(repr=False)
 
     @property
@@ -69,17 +77,26 @@ def _text(report: Report) -> str:
              f"  {passed} of {len(report.checks)} checks pass", ""]
     width = max(len(check.name) for check in report.checks)
     for check in report.checks:
-        first = f"{_WORDS[check.status]:<6}  {check.name:<{width}}  " + check.message.partition(
-            "\n")[0]
+        words = "the same cause" if f"\n{AS_ABOVE}" in check.message else (
+            check.message.partition("\n")[0])
+        first = f"{_WORDS[check.status]:<6}  {check.name:<{width}}  {words}"
         lines.append(first.rstrip() if len(first) <= WIDTH else f"{first[:WIDTH - 4]} ...")
     told = set()
     for check in report.checks:
-        if check.status != "passed" and "\nas above" not in check.message and (
+        if check.status != "passed" and f"\n{AS_ABOVE}" not in check.message and (
                 check.message not in told):
             told.add(check.message)
             lines += ["", *wrap(f"{check.name}: {CHECKS[check.name].sentence}"), *(
                 part for line in check.message.split("\n") for part in _lines(line))]
     return "\n".join(lines)
+
+
+def summary(report: Report) -> str:
+    """Return how many checks pass, and the first sentence of each that does not."""
+    bad = [f"{check.name}: {check.message.partition(chr(10))[0]}" for check in report.checks
+           if check.status != "passed"]
+    passed = len(report.checks) - len(bad)
+    return "; ".join([f"{passed} of {len(report.checks)} checks on made problems pass", *bad])
 
 
 def _lines(line: str) -> list[str]:
@@ -88,14 +105,35 @@ def _lines(line: str) -> list[str]:
 
 
 def _verdict(report: Report) -> str:
+    """Return what it follows, what of that is not as people mean, and where it fails otherwise."""
     if all(check.status == "error" for check in report.checks):
         return "it ends in an error on every problem"
-    if report.rule == report.convention:
-        return f"its numbers are those of {report.rule}, wherever it answers"
     if report.rule is None and report.checks[0].status == "error":
         return "it gives no numbers that could be compared"
     if report.rule is None:
         return f"its numbers are not those of {report.convention}, and no rule gives them"
-    if report.rule.startswith(f"{report.convention}, "):
-        return f"its numbers are those of {report.rule}"
-    return f"its numbers are not those of {report.convention} but those of {report.rule}"
+    name = report.rule
+    if name in rules_of_protocols():
+        name = in_choices(rules_of_protocols()[name][0])
+    words = f"its numbers are those of {name}"
+    if report.rule == report.convention:
+        words += ", wherever it answers"
+    elif not name.startswith(f"{report.convention}, "):
+        words = f"its numbers are not those of {report.convention} but those of {name}"
+    errors = [check for check in report.checks if check.status == "error"]
+    kinds = dict.fromkeys(check.message.partition(":")[0].partition("\n")[0] for check in errors)
+    names = ", ".join(check.name for check in errors)
+    wrong = [check.name for check in report.checks if check.status == "failed"
+             and report.rule == report.convention]
+    return "; ".join([words, *[report.unlike] * bool(report.unlike), *(
+        [f"{' and '.join(kinds)}: {names}"] if errors else []), *(
+        [f"wrong: {', '.join(wrong)}"] if wrong else [])])
+
+
+def without_numbers(checks: list[CheckResult]) -> tuple[CheckResult, ...]:
+    """Return the checks; what gives no number where it must passes none."""
+    first = checks[0]
+    if first.status != "error":
+        return tuple(checks)
+    return tuple(replace(check, status="error", message=f"{first.message}\n{AS_ABOVE}")
+                 if check.status == "passed" else check for check in checks)

@@ -12,19 +12,22 @@ from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import columns_of, query_roles
 from reid_ref.result import Result
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.judging import result_of
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.rules.numbers import result_of
 
 #: Seconds that looking for a smaller problem may take.
 _SECONDS = 2.0
 
 
-def smallest(arrays: Arrays, fails: Callable[[Arrays], bool], square: bool = False) -> Arrays:
+def smallest(whole: Arrays, fails: Callable[[Arrays], bool],
+             square: bool = False) -> tuple[Arrays, bool]:
     """Return a problem from which no row can be left out without losing the failure.
+
+    And whether it is one: there was time to look, and some of the rows could be left out.
 
     `fails`: whether a problem shows it. One set (`square`) loses the same rows of both sides.
     """
-    end = monotonic() + _SECONDS
+    arrays, end = whole, monotonic() + _SECONDS
 
     def still(made: Arrays) -> bool:
         return monotonic() < end and fails(made)
@@ -38,7 +41,7 @@ def smallest(arrays: Arrays, fails: Callable[[Arrays], bool], square: bool = Fal
     for made in _simplified(arrays, square):
         if still(made):
             arrays = made
-    return arrays
+    return arrays, arrays is not whole and monotonic() < end
 
 
 def _take_both(arrays: Arrays, kept: Any) -> Arrays:
@@ -119,8 +122,7 @@ def by_hand(arrays: Arrays, convention: Convention) -> list[str]:
     ap, lines = result.of_query("mAP"), list[str]()
     for k in range(len(arrays.query)):
         lines += _walk(arrays, k, *roles(k))
-        lines.append(f"  AP of query {k}: {_formula(arrays, k, *roles(k), convention)}"
-                     f"{float(ap[k])!r}")
+        lines.append(f"  AP of query {k}: {float(ap[k])!r}")
     return [*lines, *_means(result)]
 
 
@@ -137,23 +139,6 @@ def _walk(arrays: Arrays, query: int, good: Any, kept: Any) -> Iterator[str]:
         hits += image in good
         role = f"good, precision {hits}/{rank}" if image in good else "wrong"
         yield f"  {rank:>2}. {what}: {role}"
-
-
-def _formula(arrays: Arrays, query: int, good: Any, kept: Any, convention: Convention) -> str:
-    """Return the sum that AP is, for the two rules that most follow; "" for others."""
-    if convention.top_k is not None or convention.ap not in ("step", "trapezoid") or not len(good):
-        return ""
-    order = [image for image in np.argsort(arrays.distances[query], kind="stable").tolist()
-             if kept[image]]
-    good = set(good.tolist())
-    terms, hits = [], 0
-    for place, image in enumerate(order):
-        before = f"{hits}/{place}" if place else "1"
-        if image in good:
-            hits += 1
-            now = f"{hits}/{place + 1}"
-            terms.append(now if convention.ap == "step" else f"({before} + {now})/2")
-    return f"({' + '.join(terms)}) / {len(good)} = " if terms else ""
 
 
 def _means(result: Result) -> list[str]:

@@ -2,28 +2,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
-from functools import cache
+from io import StringIO
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from reid_ref.arrays import InputError
-from reid_ref.conventions import CONVENTIONS, Convention, find_conventions
-from reid_ref.testing.answers import Answer, decimals_of
-from reid_ref.testing.arguments import fed
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.calling import Ask, ask_functions, name_of
-from reid_ref.testing.candidates import rules_of_protocols
-from reid_ref.testing.checks import CHECKS, Check, checks_of
-from reid_ref.testing.importing import check_spec, load_functions
-from reid_ref.testing.judging import JUDGES, Verdict, try_asking
-from reid_ref.testing.old_numpy import needs
-from reid_ref.testing.rules import Asked, FoundRule, answered, rule_of
+from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.foreign.answers import Answer, decimals_of
+from reid_ref.foreign.arguments import Form
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.foreign.calling import Ask, with_draws
+from reid_ref.foreign.importing import ImportedEvaluator, load_evaluator
+from reid_ref.foreign.timeout import TimeIsUp, time_limit
+from reid_ref.foreign.words import describe
+from reid_ref.rules.candidates import find_rules
+from reid_ref.result import Result
+from reid_ref.rules.numbers import Mismatch, mismatches
+from reid_ref.rules.search import Asked, FoundRule, answered, rule_of
+from reid_ref.testing.checks import CHECKS, checks_of
 
 #: The rule that an evaluator is asked about if it claims none.
 DEFAULT = "torchreid-function"
-#: How the remark begins of a check that an evaluator cannot be asked.
-NOT_ASKED = "not asked, since"
 
 
 @dataclass(frozen=True)
@@ -44,19 +47,23 @@ class Subject:
         """The first problem."""
         return CHECKS["plain"].problems(self.convention, self.square)[0]
 
-    def judge(self, check: Check) -> Verdict:
-        """Return what comes of a check."""
-        if self.square and check.takes_sides:
-            return Verdict(remark=f"{NOT_ASKED} it takes one set")
-        problems = check.problems(self.convention, self.square)
-        if self.takes_features and any(arrays.features is None for arrays in problems):
-            return Verdict(remark=f"{NOT_ASKED} it takes features")
-        verdict = JUDGES[check.judge](self.ask, problems, self.convention, self.tolerance,
-                                      self.timeout)
-        gone = dict.fromkeys(name for _, answer in verdict.answers for name in answer.gone)
-        if check.name == "plain" and verdict.passed and gone:
-            return Verdict("; ".join(map(needs, gone)))
-        return verdict
+    def answer(self, arrays: Arrays, form: Form = Form()) -> Answer | str:
+        """Return an answer, or what it raised: one line. What it prints goes nowhere."""
+        printed = StringIO()
+        try:
+            with np.errstate(all="ignore"), redirect_stdout(printed), redirect_stderr(printed), \
+                    time_limit(self.timeout):
+                return self.ask(arrays, form)
+        except KeyboardInterrupt:
+            raise
+        except (InputError, TimeIsUp) as error:
+            return str(error)
+        except BaseException as error:  # SystemExit is an answer, too
+            return f"it ends in {describe(error)}"
+
+    def wrong(self, answer: Answer, result: Result) -> list[Mismatch]:
+        """Return which numbers of an answer are not those of a result."""
+        return mismatches(answer, result, self.tolerance)[0]
 
     def pairs(self, junk: bool | None) -> Asked:
         """Return the problems that tell rules apart, with its answers, or what it raised."""
@@ -64,19 +71,15 @@ class Subject:
         for check in checks_of(self.convention, junk):
             if check.of_rule and not (self.square and check.takes_sides):
                 for arrays in check.problems(self.convention, self.square):
-                    found.append((arrays, try_asking(self.ask, arrays, self.timeout)))
+                    found.append((arrays, self.answer(arrays)))
         return found
 
     def rule(self, pairs: Asked, claimed: Convention | None,
              junk: bool | None) -> FoundRule | None:
         """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
         located = replace(self, convention=CONVENTIONS["sysu-mm01"])
-        return rule_of(pairs, claimed, self.tolerance,
+        return rule_of(pairs, [claimed] if claimed else [], self.tolerance,
                        lambda: [] if self.square else answered(located.pairs(junk)))
-
-
-#: Each evaluator that is given by name is imported once.
-_loaded = cache(load_functions)
 
 
 def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
@@ -89,45 +92,29 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
     InputError
         It cannot be called, or the rule is not known or takes lists.
     """
-    told, name = "", evaluator
-    if isinstance(evaluator, str):
-        check_spec(evaluator)
-        evaluator, told = _loaded(evaluator)
-    functions = tuple(evaluator) if isinstance(evaluator, (tuple, list)) else (evaluator,)
-    name = name if isinstance(name, str) else ", ".join(map(name_of, functions))
-    ask, words = ask_functions(functions, name, max_rank, **settings)
-    plans = [fed(function, name, settings) for function in functions]
-    tested = Subject(name, ask, words + told, find_rule(convention or DEFAULT),
+    loaded = evaluator if isinstance(evaluator, ImportedEvaluator) else load_evaluator(
+        evaluator, max_rank, settings)
+    tested = Subject(loaded.about.evaluator, with_draws(loaded.ask), loaded.words,
+                     find_rules(convention or DEFAULT)[0],
                      1e-12 if tolerance is None else tolerance, timeout,
-                     any(plan.is_square for plan in plans),
-                     any("_features" in part for plan in plans for part in plan.names.values()))
-    return tested if tolerance is not None else _rounded(tested)
+                     any(plan.is_square for plan in loaded.plans),
+                     any("features" in part for plan in loaded.plans
+                         for part in plan.names.values()))
+    return _in_unit(tested, tolerance is not None)
 
 
-def _rounded(tested: Subject) -> Subject:
-    """Return an evaluator with the tolerance that numbers of few decimals need."""
-    answer = try_asking(tested.ask, tested.problem, tested.timeout)
-    decimals = decimals_of(answer) if isinstance(answer, Answer) else None
-    if decimals is None:
+def _in_unit(tested: Subject, has_tolerance: bool) -> Subject:
+    """Return an evaluator whose numbers are shares, with the tolerance that few decimals need."""
+    answer = tested.answer(tested.problem)
+    if isinstance(answer, str):
         return tested
-    unit = 100 if isinstance(answer, Answer) and answer.percent else 1
+    if answer.percent:
+        ask = tested.ask
+        tested = replace(tested, ask=lambda *given: ask(*given).of_percent())
+    decimals = decimals_of(answer)
+    if decimals is None or has_tolerance:
+        return tested
+    unit = 100 if answer.percent else 1
     return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,
                    words=f"{tested.words}; its numbers are rounded to {decimals} decimal"
                    + "s" * (decimals > 1))
-
-
-def find_rule(name: str | Convention) -> Convention:
-    """Return a convention, or a rule of protocols, by its name.
-
-    Raises
-    ------
-    InputError
-        It is not known, or takes lists, which no evaluator is handed.
-    """
-    if isinstance(name, str) and name in rules_of_protocols():
-        return rules_of_protocols()[name][0]
-    found, = find_conventions(name)
-    if found.needs_lists:
-        raise InputError("convention", "one that takes no lists", found.name,
-                         "no lists are handed to an evaluator")
-    return found

@@ -1,5 +1,5 @@
 """What evaluators take and return, and how they are imported: each form is understood."""
-from pathlib import Path
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,9 +7,11 @@ import pytest
 
 from reid_ref import testing
 from reid_ref.arrays import InputError
-from reid_ref.testing.answers import decimals_of, read_answer
-from reid_ref.testing.arguments import fed
-from reid_ref.testing.importing import load_functions
+from reid_ref.foreign.answers import decimals_of, read_answer
+from reid_ref.foreign.arguments import fed
+from reid_ref.foreign.importing import load_functions
+from reid_ref.rules.candidates import find_rules
+from reid_ref.testing.checks import CHECKS
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.testing.wrong import evaluator
@@ -104,6 +106,59 @@ def test_what_is_not_known_is_none():
     assert "annotations=None" in subject(evaluate).words
 
 
+def test_a_setting_says_what_a_name_does_not():
+    def evaluate(things, query_ids, others, gallery_ids):
+        return {"mAP": one_place(-things @ others.T, query_ids, gallery_ids,
+                                 np.zeros((len(things), len(others)), bool))[1]}
+    assert rule_of(evaluate, things="q_features", others="g_features").startswith("cuhk-pedes;")
+
+
+def test_places_of_a_ranked_list():
+    def evaluate(sorted_indices, q_ids, q_cams, g_ids, g_cams):
+        distances = np.argsort(sorted_indices, axis=1)
+        return LOOP(distances, q_ids, g_ids, q_cams, g_cams)
+    assert rule_of(evaluate).startswith("torchreid-function;")
+
+
+class Metric:
+    """As torchmetrics has them."""
+
+    def __init__(self):
+        self.parts = []
+
+    def update(self, distmat, q_pids, g_pids, q_camids, g_camids):
+        self.parts.append(LOOP(distmat, q_pids, g_pids, q_camids, g_camids))
+
+    def compute(self):
+        assert len(self.parts) == 1
+        return self.parts[0]
+
+
+class Callable:
+    def __call__(self, *arrays):
+        return LOOP(*arrays)
+
+
+@pytest.mark.parametrize("evaluator", [Metric, Callable, Callable(), Callable().__call__])
+def test_classes(evaluator):
+    assert rule_of(evaluator).startswith("torchreid-function;")
+
+
+def test_the_error_that_came_furthest_is_told():
+    pytest.importorskip("torch")
+
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        rows = distmat.cpu().numpy()
+        return rows.no_such_name
+    report = testing.check_evaluator(evaluate, "torchreid")
+    assert "no attribute 'no_such_name'" in report.checks[0].message
+
+    def unknown(distmat, q_pids, g_pids, q_camids, g_camids, table):
+        return table["mAP"]
+    message = testing.check_evaluator(unknown, "torchreid").checks[0].message
+    assert "it is given None for table, which no name tells; say --setting table=" in message
+
+
 # ------------------------------------------------------------------ answers
 def test_percent_beside_a_share():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
@@ -151,18 +206,36 @@ def test_a_cut_of_ap_beside_a_whole_curve():
 
 def test_a_curve_that_is_drawn():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
-        random, curves = np.random.RandomState(1), []
+        curves = []
         mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]
         for row, pid, camid in zip(distmat, q_pids, q_camids):
             order = np.argsort(row, kind="stable")
             left = order[(g_pids[order] != pid) | (g_camids[order] != camid)]
             for _ in range(10 * (g_pids[left] == pid).any()):
-                drawn = [random.choice(np.flatnonzero(g_pids[left] == each))
+                drawn = [np.random.choice(np.flatnonzero(g_pids[left] == each))
                          for each in np.unique(g_pids[left])]
                 hits = g_pids[left[np.sort(drawn)]] == pid
                 curves.append(np.append(hits.cumsum(), np.ones(50))[:50])
         return np.mean(curves, axis=0), mAP
-    assert rule_of(evaluate).startswith("cuhk03-single-shot-function; its CMC is drawn")
+    assert rule_of(evaluate).startswith("cuhk03-single-shot-function;")
+
+    def higher(distmat, q_pids, g_pids, q_camids, g_camids):
+        cmc, mAP = evaluate(distmat, q_pids, g_pids, q_camids, g_camids)
+        return np.minimum(cmc + .1, 1), mAP
+    assert "but for its CMC" in rule_of(higher)
+
+
+@pytest.mark.parametrize("change", [
+    lambda cmc: np.append(0, cmc[1:]), lambda cmc: np.append(np.minimum(cmc[0] + .2, 1), cmc[1:]),
+    lambda cmc: np.minimum(cmc + .03, 1), lambda cmc: np.append(cmc[2:], [1, 1])])
+@pytest.mark.parametrize("claimed", [None, "torchreid-function"])
+def test_a_curve_that_is_not_drawn_is_compared(change, claimed):
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+        return change(cmc), mAP
+    report = testing.check_evaluator(evaluate, claimed)
+    assert not report.passed
+    assert report.rule.startswith("torchreid-function, but for "), report.rule
     assert "follows no rule" in rule_of(lambda distmat, q_pids, g_pids, q_camids, g_camids: (
         np.full(50, 0.5), LOOP(distmat, q_pids, g_pids, q_camids, g_camids)[1]))
 
@@ -171,7 +244,7 @@ def test_an_evaluator_that_always_fails_has_no_numbers():
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
         raise RuntimeError("no CUDA")
     report = testing.check_evaluator(evaluate)
-    assert "it gives no numbers that could be compared" in str(report)
+    assert "it ends in an error on every problem" in str(report)
     assert str(report).count("the smallest problem that shows it") == 1
 
 
@@ -271,18 +344,19 @@ def test_a_name_that_numpy_no_longer_has(name):
         pytest.skip("numpy has it")
     report = testing.check_evaluator(evaluate, "torchreid")
     failed = {check.name: check.message for check in report.checks if check.status != "passed"}
-    assert failed == {"plain": f"it needs np.{name}, which numpy {np.__version__} no longer has: "
+    assert failed == {"numpy": f"it needs np.{name}, which numpy {np.__version__} no longer has: "
                       "put back here"}
     assert report.rule == "torchreid" and not hasattr(np, name)
 
 
 # ------------------------------------------------------------------ adopters
-@pytest.mark.parametrize("test", sorted((ROOT / "docs" / "adopters").glob("*_test.py")),
-                         ids=lambda test: test.stem)
-def test_the_tests_of_others_are_short(test: Path):
-    lines = [line for line in test.read_text().splitlines() if line]
-    name = test.stem.removesuffix("_test")
-    page = test.with_name(f"{name}.md").read_text()
-    assert len(lines) <= 10
-    assert f"literalinclude}} {test.name}" in page
-    assert f"\n{name}\n" in test.with_name("index.md").read_text()
+def test_the_table_of_evaluators_of_others():
+    page = (ROOT / "docs/adopters.md").read_text()
+    lines = page.partition("```python\n")[2].partition("```")[0].splitlines()
+    assert len(list(filter(None, lines))) <= 10
+    rows = [row.split("|")[1:-1] for row in page.splitlines() if row.count(" | ") > 2][1:]
+    assert len(rows) == 13
+    for _, _, call, rule, deviations in rows:
+        assert find_rules(rule.strip().strip("`"))
+        assert set(re.findall(r"\*(.+?)\*", deviations)) <= {*CHECKS}
+        assert call.count("`") >= 2

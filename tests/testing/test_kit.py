@@ -5,8 +5,11 @@ import re
 import pytest
 
 from reid_ref import testing
+from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.judging import judge
+from reid_ref.testing.subject import subject
 from tests.nightly import cases
-from tests.testing.wrong import RIGHT, WRONG
+from tests.testing.wrong import ONLY, RIGHT, WRONG
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -27,3 +30,14 @@ def test_a_mistake_is_caught_and_named(name):
     for problem in re.findall(r"g_pids = np.array\(.*?\), np.array\((.*?)\)",
                               failed[caught].message):
         assert len(ast.literal_eval(problem)) <= 5
+
+
+@pytest.mark.parametrize("name", [name for name in CHECKS if name != "plain"])
+def test_each_check_catches_what_plain_does_not(name):
+    if "tensors" in name:
+        pytest.importorskip("torch")
+    for evaluator in ONLY[name]:
+        convention = "trec-eval" if evaluator in ONLY["ties"][1:] else "torchreid-function"
+        tested = subject(evaluator, convention)
+        assert judge(tested, CHECKS["plain"]).passed
+        assert not judge(tested, CHECKS[name]).passed, evaluator

@@ -121,6 +121,210 @@ WRONG = {
 }
 
 
+# ------------------------------------------------------------------ wrong, and plain does not tell
+def given(change, **options):
+    """The plain evaluator on arrays that were changed before."""
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        arrays = distmat.copy(), *map(np.array, (q_pids, g_pids, q_camids, g_camids))
+        return evaluator(junk="kept", **options)(*change(*arrays))
+    return evaluate
+
+
+def relabels(change):
+    return given(lambda d, q, g, qc, gc: (d, change(q), change(g), qc, gc))
+
+
+def recameras(change):
+    return given(lambda d, q, g, qc, gc: (d, q, g, change(qc), change(gc)))
+
+
+def redistances(change):
+    return given(lambda d, *labels: (change(d), *labels))
+
+
+def keyed(distmat, q_pids, g_pids, q_camids, g_camids):
+    """An image is ignored if identity and camera make the query's key."""
+    own = (g_pids * 10 + g_camids) == (q_pids * 10 + q_camids)[:, None]
+    return means(distmat, q_pids, own, g_pids)
+
+
+def means(distmat, q_pids, own, g_pids, batch=1000, most=None, count=int):
+    aps, curves = [], []
+    for row, pid, out in zip(distmat[:most], q_pids[:most], own[:most]):
+        order = np.argsort(row, kind="stable")
+        hits = (g_pids == pid)[order][~out[order]]
+        if hits.any():
+            places = np.flatnonzero(hits)
+            found = np.cumsum(np.ones(len(places), count), dtype=count)
+            aps.append(np.mean(found / (places + 1.0)))
+            curves.append(np.arange(50) >= places[0])
+    parts = [slice(k, k + batch) for k in range(0, len(aps), batch)]
+    return (np.mean([np.mean(curves[part], axis=0) for part in parts], axis=0),
+            np.mean([np.mean(aps[part]) for part in parts]))
+
+
+def own_of(q_pids, g_pids, q_camids, g_camids):
+    return (g_pids == q_pids[:, None]) & (g_camids == q_camids[:, None])
+
+
+def in_batches(batch=1000, most=None, count=int):
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        return means(distmat, q_pids, own_of(q_pids, g_pids, q_camids, g_camids), g_pids, batch,
+                     most, count)
+    return evaluate
+
+
+def once_each(distmat, q_pids, g_pids, q_camids, g_camids):
+    """One query of each identity and camera."""
+    _, first = np.unique(np.stack([q_pids, q_camids]), axis=1, return_index=True)
+    return LOOP(distmat[first], q_pids[first], g_pids, q_camids[first], g_camids)
+
+
+def known_but_ignored(distmat, q_pids, g_pids, q_camids, g_camids):
+    """A query whose identity is in the gallery counts, also where its images are ignored."""
+    cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    valid = (own_of(q_pids, g_pids, q_camids, g_camids) < (g_pids == q_pids[:, None])).any(axis=1)
+    share = valid.sum() / max(np.isin(q_pids, g_pids).sum(), 1)
+    return cmc * share, mAP * share
+
+
+def without(label, of="g"):
+    def change(d, q, g, qc, gc):
+        if of == "q":
+            return d[q != label], q[q != label], g, qc[q != label], gc
+        return d[:, g != label], q, g[g != label], qc, gc[g != label]
+    return given(change)
+
+
+def of_one(distmat, q_pids, g_pids, q_camids, g_camids):
+    """One query's numbers are not put in an array of their own."""
+    cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    return cmc, mAP if len(q_pids) > 1 else mAP / len(g_pids)
+
+
+def never_nan(distmat, q_pids, g_pids, q_camids, g_camids):
+    good = (g_pids == q_pids[:, None]) & (g_camids != q_camids[:, None])
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids) if good.any() else (np.ones(50), 1.0)
+
+
+def bits(distances):
+    return distances.view(np.int64) if distances.dtype.kind == "f" else distances
+
+
+def right_first(distmat, q_pids, g_pids, q_camids, g_camids):
+    """The key of the order is the distance, and whether the image is wrong."""
+    return LOOP(distmat + 1e-9 * (g_pids != q_pids[:, None]), q_pids, g_pids, q_camids, g_camids)
+
+
+def itself(distmat, q_pids, g_pids, q_camids, g_camids):
+    """The nearest image at distance 0 is the query itself, and so is the diagonal of a square."""
+    distmat = np.where(distmat == 0, np.inf, distmat)
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def diagonal(distmat, q_pids, g_pids, q_camids, g_camids):
+    distmat = np.array(distmat)
+    if distmat.shape[0] == distmat.shape[1]:
+        distmat[np.diag_indices(len(distmat))] = np.inf
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def needs_both(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Queries all of whose images are right do not count, as for ROC."""
+    own = own_of(q_pids, g_pids, q_camids, g_camids)
+    both = ((g_pids != q_pids[:, None]) & ~own).any(axis=1)
+    if not both.any():
+        return np.zeros(50), 0.0
+    return LOOP(distmat[both], q_pids[both], g_pids, q_camids[both], g_camids)
+
+
+def finite(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Images at an infinite distance are padding."""
+    return LOOP(distmat, q_pids, np.where(np.isinf(distmat).any(axis=0), -99, g_pids), q_camids,
+                g_camids)
+
+
+def sets_infinity(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Ignored images are put behind all others."""
+    distmat = distmat.copy()
+    distmat[own_of(q_pids, g_pids, q_camids, g_camids)] = np.inf
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def small_keys(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Keys of identity and camera in the labels' own type, which is too small for them."""
+    keys, key = g_pids * g_pids.dtype.type(1000) + g_camids, q_pids * q_pids.dtype.type(1000)
+    own = keys == (key + q_camids)[:, None]
+    return means(distmat, keys_of(key), own, keys_of(g_pids * g_pids.dtype.type(1000)))
+
+
+def keys_of(keys):
+    return keys // 1000
+
+
+def asks_old_numpy(*arrays):
+    return np.NaN and LOOP(*arrays)
+
+
+def as_they_come(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Labels that are no arrays are never equal."""
+    if isinstance(q_pids, list):
+        return LOOP(distmat, np.arange(len(q_pids)), *map(np.array, (g_pids, q_camids, g_camids)))
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+def hashed(distmat, q_pids, g_pids, q_camids, g_camids):
+    """Tensors have hashes of their own, so that two of one identity are two."""
+    if hasattr(q_pids, "detach"):
+        names = {}
+        q_pids, g_pids = (np.array([names.setdefault(id(each), len(names)) for each in [*side]])
+                          for side in (q_pids, g_pids))
+        q_camids, g_camids = q_camids.numpy(), g_camids.numpy()
+    return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+
+
+LOOP = evaluator(junk="kept")
+#: Check to the evaluators that pass `plain` and fail it; the rule is torchreid's, or matlab's.
+ONLY = {
+    "long gallery": [evaluator(junk="kept", top=1000)],
+    "queries without a match": [evaluator(junk="kept", unmatched=0.0)],
+    "only same camera": [known_but_ignored],
+    "label 0": [without(0), without(0, of="q")],
+    "label -1": [evaluator(junk="good")],
+    "queries labelled -1": [without(-1, of="q")],
+    "small gallery": [crashing, needs_both],
+    "one query": [of_one],
+    "nothing kept": [never_nan],
+    "large identities": [relabels(lambda pids: pids.astype(dtype)) for dtype in (
+        np.float32, np.uint8, np.int16, np.int32)],
+    "negative identities": [relabels(np.abs), relabels(lambda pids: np.maximum(pids, -1))],
+    "unsorted identities": [relabels(lambda pids: np.minimum(pids, 100))],
+    "many queries": [*map(in_batches, (32, 64, 128)), in_batches(most=100),
+                     in_batches(most=1000), once_each, diagonal],
+    "many matches": [in_batches(count=np.uint8)],
+    "very long gallery": [evaluator(junk="kept", before=2000), evaluator(junk="kept", top=20000)],
+    "any cameras": [keyed, recameras(lambda cameras: cameras % 8), recameras(
+        lambda cameras: cameras.astype(np.uint8)), recameras(
+            lambda cameras: np.where(cameras == 0, -1 - np.arange(len(cameras)), cameras)),
+                    recameras(lambda cameras: np.where(cameras < 0, 999 + np.arange(
+                        len(cameras)), cameras))],
+    "any distances": [redistances(np.abs), redistances(lambda distances: distances.clip(0)),
+                      redistances(lambda distances: np.minimum(distances, 1e4)), itself],
+    "infinite distances": [finite],
+    "NaN distances": [redistances(lambda distances: np.nan_to_num(distances, nan=-1e3))],
+    "ties": [right_first, evaluator(sort=None, junk="kept", unmatched=0.0)],
+    "double distances": [evaluator(dtype=np.float32, junk="kept")],
+    "float32 distances": [redistances(bits)],
+    "integer distances": [sets_infinity],
+    "numpy": [asks_old_numpy],
+    "inputs unchanged": [evaluator(change="labels", junk="kept")],
+    "the same answer twice": [evaluator(noise=1e-14, junk="kept")],
+    "labels of 16 bits": [small_keys],
+    "labels as lists": [as_they_come],
+    "labels as tensors": [hashed],
+}
+
+
 # ------------------------------------------------------------------ right, in five styles
 def vectorised(distmat, q_pids, g_pids, q_camids, g_camids):
     order = np.argsort(distmat, axis=1, kind="stable")

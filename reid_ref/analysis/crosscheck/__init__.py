@@ -1,7 +1,7 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
@@ -12,25 +12,35 @@ import numpy as np
 from reid_ref.arrays import (
     Doubles, InputError, Integers, check_choice, check_count, check_real_distances)
 from reid_ref.arrays.value import Value
-from reid_ref.conventions import METRICS, TOOLBOXES as WITH_LOADER, Convention, find_conventions
+from reid_ref.conventions import CONVENTIONS, METRICS, TIES, Convention
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
-from reid_ref.labels import cameras_of
+from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.arrays import MAX_RANK, Arrays
+from reid_ref.foreign.calling import N_DRAWS
+from reid_ref.foreign.child import Child, Outcome
+from reid_ref.foreign.importing import TOOLBOXES, check_spec
+from reid_ref.labels import JUNK, cameras_of
 from reid_ref.result.views import Ranks, as_fields, means_of, named_ranks
-from reid_ref.testing.answers import ROUNDING, Answer
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.candidates import ApplyingConventions, applying, rules_of_protocols
-from reid_ref.testing.child import Child, Outcome
-from reid_ref.testing.importing import TOOLBOXES, check_spec
-from reid_ref.testing.matching import (
-    DIFFERS, MEANS, Agreement, Match, best_matches, likely_conventions, problems, same_curve,
-    same_ranks)
-from reid_ref.testing.walk import Reason, defects, explaining_choices
+from reid_ref.rules.candidates import find_rules, in_choices, rules_of_protocols
+from reid_ref.rules.changed import unlike
+from reid_ref.rules.numbers import (
+    ADDITIONS, Compared, compared, impossible, mismatches, result_of)
+from reid_ref.rules.search import (
+    Asked, FoundRule, all_agreeing, answered, has_ties, named_rules, rule_of)
 
 __all__ = ["TOOLBOXES", "CrossCheck", "FirstDifference", "Queries", "Reference", "crosscheck"]
 
-#: Queries that are compared first, with every convention.
-_FIRST = 64
+#: Queries that are compared first, with every rule; of each kind, where these do not suffice.
+_FIRST, _SAMPLE = 64, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement(Value):
+    """How near their number is to ours: a key of `LEVELS`, and the largest difference."""
+
+    level: str
+    largest_difference: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,6 +93,8 @@ class CrossCheck(Value, Ranks):
         What was called, and with what.
     verdict : {"equal", "different", "failed"}
         Failed: it raised, or what it returned is no answer.
+    rule : str or None
+        What gives its numbers: a convention, choices of one, or one with a mistake.
     follows : str or None
         The convention whose numbers it gives; None unless the verdict is equal.
     also : tuple of str
@@ -90,11 +102,12 @@ class CrossCheck(Value, Ranks):
     expected : str or None
         The convention that a built-in evaluator should follow.
     closest : str or None
-        The convention that it follows; or else the one from which a choice or two lead to its
-        APs, or the one with the most equal APs. None if these are fewer than half, or if there is
-        too little to compare, such as a mean alone.
-    left_out : dict of str to str
-        Conventions that were not tried, with the reason.
+        The convention that it follows; or else the one from which a choice or a mistake or two
+        lead to its numbers, or the one with the most equal APs. None if these are fewer than half.
+    unlike : str
+        What of the rule is not as people mean, and what that costs here in points of mAP.
+    unseen : tuple of str
+        What these labels and distances cannot show, since there is none of it.
     Rank_1, Rank_5, Rank_10, Rank_20, mAP, mINP, cmc, ap
         Their numbers, None if they gave none; `cmc` at `ranks`; `ap` has an entry per query
         that was compared, NaN if they gave none.
@@ -123,11 +136,13 @@ class CrossCheck(Value, Ranks):
     computes: str
     fed: str
     verdict: str
+    rule: str | None
     follows: str | None
     also: tuple[str, ...]
     expected: str | None
     closest: str | None
-    left_out: dict[str, str]
+    unlike: str
+    unseen: tuple[str, ...]
     mAP: float | None
     mINP: float | None
     ranks: Integers
@@ -148,7 +163,9 @@ class CrossCheck(Value, Ranks):
 def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
                convention: str | Convention | Iterable[str | Convention] | None = None,
                metric: str = "euclidean", normalize: bool = True, timeout: float = 600,
-               queries: int | None = None, progress: Progress | None = None) -> CrossCheck:
+               queries: int | None = None, max_rank: int | None = None,
+               tolerance: float | None = None, progress: Progress | None = None,
+               **settings: Any) -> CrossCheck:
     """Run another evaluator on the same arrays and compare, query by query.
 
     It runs in a process of its own, on copies, and is called on a few queries, then on everything
@@ -172,16 +189,22 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
         gallery). It returns (cmc, mAP), (cmc, mAP, mINP), (all_cmc, all_AP, all_INP), a `Result`,
         or anything that names its numbers.
     convention : str or Convention, or several of them, optional
-        Compare with these alone. Default: all that the labels suffice for and that are quick,
-        and the rules of protocols.
+        Compare with these alone. Default: all that the labels suffice for, and the rules of
+        protocols.
     metric, normalize
         As for `reid_ref.evaluate`; for features.
     timeout : float
         Seconds that importing it, or any one call, may take.
     queries : int, optional
         Compare so many queries, the same ones each time, instead of all.
+    max_rank : int, optional
+        The longest rank that is asked for. Default: 50.
+    tolerance : float, optional
+        How far a number may be off. Default: 1e-12, or 2^-20 in single precision.
     progress : callable, optional
         Called with 1 after each query.
+    settings
+        Further arguments of the evaluator.
 
     Returns
     -------
@@ -212,27 +235,22 @@ def crosscheck(data: ResultFile, evaluator: str | Callable[..., Any], *,
     """
     check_result_file(data)
     cameras_of(data.query, "the call of another evaluator, which takes it")
-    if isinstance(evaluator, str) and ":" in evaluator:
+    if isinstance(evaluator, str):
         check_spec(evaluator)
-    elif isinstance(evaluator, str):
-        check_choice(evaluator, "evaluator", (*TOOLBOXES, "module:function", "file.py:function"))
     if not timeout > 0:
         raise InputError("timeout", "seconds above 0", repr(timeout))
     check_choice(metric, "metric", METRICS)
-    requested = None if convention is None else find_conventions(convention)
-    if lists := [record.name for record in requested or () if record.needs_lists]:
-        raise InputError("convention", "conventions that take no lists", lists[0], "no lists are "
-                         "handed to another evaluator")
+    requested = None if convention is None else find_rules(convention)
     data.input.without_candidates("crosschecks, since no candidates are handed to an evaluator")
-    given = applying(data.query, data.gallery, requested)
     data.input.check_sizes(data.query, data.gallery)
     every = np.arange(len(data.query))
     if queries is not None:
         check_count(queries, "queries")
         every = _some(every, queries)
     with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
-            closing(Child(evaluator, timeout, folder)) as child:
-        check = _compare(child, data, How(metric=metric, normalize=normalize), every, given,
+            closing(Child(evaluator, timeout, folder, max_rank or MAX_RANK, settings)) as child:
+        check = _compare(child, data, How(metric=metric, normalize=normalize), every, requested,
+                         ADDITIONS if tolerance is None else tolerance,
                          progress or (lambda _: None))
     return replace(check, fed=f"{check.fed}{data.input.remark}")
 
@@ -255,55 +273,144 @@ class _Asked(NamedTuple):
     refused: dict[int, str]
 
 
-def _compare(child: Child, data: ResultFile, how: How, every: Integers, given: ApplyingConventions,
+class _Match(NamedTuple):
+    """An answer beside our result under the closest convention, field by field.
+
+    `rule`: what gives the answer; `way`: the convention; `equal`: of each query, whether its AP
+    is ours or is not compared.
+    """
+
+    rule: FoundRule | None
+    way: Convention
+    result: Any
+    parts: dict[str, Compared]
+    equal: Any
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every number that it gave is ours."""
+        return bool(self.parts) and all(part.level != "differs" for part in self.parts.values())
+
+    @property
+    def n_compared(self) -> int:
+        """How many queries have an AP."""
+        return len(self.parts["ap"].ours) if "ap" in self.parts else 0
+
+
+def _compare(child: Child, data: ResultFile, how: How, every: Integers,
+             requested: list[Convention] | None, tolerance: float,
              progress: Progress) -> CrossCheck:
     about, loading = child.load()
     few = _some(every, _FIRST)
     first = asked = _ask(child, "few", data, how, few,
                          progress if len(few) == len(every) else lambda _: None)
-    matches = tried = best_matches(first.answer, first.arrays, about.expected, given)
     if len(few) < len(every) and not (first.outcome.failure and first.answer.ap is None):
         asked = _ask(child, "all", data, how, every, progress, first)
-        matches = best_matches(asked.answer, asked.arrays, about.expected, given,
-                               likely_conventions(matches))
+    claimed = requested or ([find_rules(about.expected)[0]] if about.expected else [])
+    match, also = _matched(first, asked, claimed, requested, tolerance)
+    if match is None or not match.agrees:
+        first, asked = (_with_draws(child, name, each) for name, each in (
+            ("few", first), ("few" if asked is first else "all", asked)))
+        if len(asked.answer.drawn):
+            match, also = _matched(first, asked, claimed, requested, tolerance)
     queries, arrays, outcome, answer, _ = asked
-    reason = None
-    if matches and answer.ap is not None and matches[0].level("ap") == DIFFERS:
-        matches, reason = explaining_choices(arrays, matches, answer.ap)
-        if reason is None and not _is_near(answer.ap, matches[0]):
-            matches = []
-    match = matches[0] if matches else None
     agrees = match is not None and match.agrees
-    wrong = problems(answer, queries, len(arrays.gallery),
-                     agrees and match is not None and bool(match.compared.any()))
+    wrong = impossible(answer, queries, len(arrays.gallery), agrees)
     verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
-    again = None
-    if verdict == "different" or match is not None and match.result.convention.curve.draws:
-        again = child.ask("few", seed=1).answer
+    is_equal = match is not None and verdict == "equal"
+    rule = match and match.rule
+
+    def cost(base: Convention) -> str:
+        if answer.mAP is None:
+            return ""
+        return f"; mAP {100 * (answer.mAP - result_of(arrays, base)[0].mAP):+.2f}"
     return CrossCheck(
-        **about._asdict(), verdict=verdict, **_closest(asked, matches, reason),
-        follows=match.name if match is not None and verdict == "equal" else None,
-        also=_also(matches) if verdict == "equal" else (),
+        **about._asdict(), verdict=verdict, **_closest(asked, match), rule=rule and str(rule),
+        unlike=unlike(rule.convention, cost) if rule else "",
+        follows=match.way.name if match and is_equal else None, also=also if is_equal else (),
         **as_fields(_at_ranks(answer)), mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at,
-        cmc=answer.curve, ap=answer.ap, left_out=_left_out(given, tried),
-        remarks=tuple(_remarks(asked, matches, len(data.query))),
-        defects=defects(arrays, first.answer, again, match, reason),
-        problems=tuple(wrong), failure=outcome.failure,
+        cmc=answer.curve, ap=answer.ap, unseen=tuple(_unseen(arrays)),
+        remarks=tuple(_remarks(asked, match, len(data.query))),
+        defects=_faults(arrays, answer, rule), problems=tuple(wrong), failure=outcome.failure,
         printed="\n".join(filter(None, (loading.printed.strip(), outcome.printed.strip()))),
         warned=tuple(dict.fromkeys(loading.warned + outcome.warned)))
 
 
-def _is_near(theirs: Doubles, match: Match) -> bool:
-    """Return whether half of the APs that it gave, or more, are those of a convention."""
-    known = match.compared & ~np.isnan(theirs)
-    return bool(2 * match.equal.sum() >= known.sum())
+def _with_draws(child: Child, name: str, asked: _Asked) -> _Asked:
+    """Return an answer with the curves of several seeds, if two seeds give two."""
+    curves = [asked.answer.curve]
+    for seed in range(1, N_DRAWS if len(curves[0]) and not asked.outcome.failure else 1):
+        again = child.ask(name, seed=seed).value
+        if again is None or again.curve.shape != curves[0].shape or (
+                seed == 1 and np.array_equal(again.curve, curves[0], equal_nan=True)):
+            return asked
+        curves.append(again.curve)
+    return asked if len(curves) == 1 else asked._replace(
+        answer=replace(asked.answer, drawn=np.array(curves)))
 
 
-def _left_out(given: ApplyingConventions, tried: list[Match]) -> dict[str, str]:
-    """Return what was not tried, also not for the curve alone."""
-    bases = {match.result.convention.base for match in tried}
-    names = {WITH_LOADER.get(base, base) for base in bases}
-    return {name: why for name, why in given.left_out.items() if name not in names}
+# ------------------------------------------------------------------ which rule
+def _matched(first: _Asked, asked: _Asked, claimed: list[Convention],
+             requested: list[Convention] | None,
+             tolerance: float) -> tuple[_Match | None, tuple[str, ...]]:
+    """Return the answer beside the rule that gives it, or the closest; and the other names."""
+    sample = [*_by_ap(first.answer, first.arrays, range(2)),
+              *_by_ap(first.answer, first.arrays, range(2, 24)), (first.arrays, first.answer)]
+    ways = requested or named_rules(answered(sample))
+    rule = rule_of(sample, claimed, tolerance) or rule_of(sample[:-1], claimed, tolerance)
+    way = rule.convention if rule else _nearest(first, ways, .5)
+    if requested:
+        way = next((each for each in requested if each == way), _nearest(first, ways, 0))
+    elif way is not None:  # as it is named, but for the order of ties
+        named = CONVENTIONS.get(way.base, way)
+        way = named if named.ties == way.ties else named.replace(ties=way.ties)
+    if way is None:
+        return None, ()
+    match = _beside(asked, way, rule)
+    if not match.equal.all():  # perhaps these queries show what the first did not
+        differ, same = (np.flatnonzero(of)[:_SAMPLE] for of in (~match.equal, match.equal))
+        pairs = [part for queries in (differ[:2], differ, same)
+                 for part in _by_ap(asked.answer, asked.arrays, queries)]
+        if rule is None or not all(rule.gives(*pair) for pair in pairs):
+            rule = rule_of(pairs, [*claimed, way], tolerance)
+            if rule and not requested:
+                way = CONVENTIONS.get(rule.convention.base, rule.convention)
+            match = _beside(asked, way, rule)
+    if not match.agrees:
+        return match, ()
+    others = [each for each in all_agreeing(ways, answered(sample), tolerance)
+              if each.name == each.base != match.way.base][:_SAMPLE]
+    others = all_agreeing(others, [(asked.arrays, asked.answer)], tolerance)
+    return match, tuple(each.name for each in others)
+
+
+def _by_ap(answer: Answer, arrays: Arrays, queries: Iterable[int]) -> Asked:
+    """Return some queries as a problem of their own, answered by their APs."""
+    if answer.ap is None:
+        return []
+    known = [k for k in queries if k < len(answer.ap) and not np.isnan(answer.ap[k])]
+    return [(arrays.take(known), Answer(ap=answer.ap[known], single=answer.single))] * bool(known)
+
+
+def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
+    """Return an answer beside our result under a convention, changed by choices or not."""
+    result, = result_of(asked.arrays, way)
+    tolerance = max(ADDITIONS, rule.tolerance if rule else 0)
+    parts = {part.field: part for part in compared(asked.answer, result, tolerance)}
+    equal = np.ones(len(asked.queries), bool)
+    if "ap" in parts:
+        equal[~np.isnan(result.of_query("mAP"))] = parts["ap"].away <= parts["ap"].allowed
+    return _Match(rule, way, result, parts, equal)
+
+
+def _nearest(first: _Asked, ways: list[Convention], least: float = .5) -> Convention | None:
+    """Return the convention with the most equal APs, if these are so many of all or more."""
+    if first.answer.ap is None or not ways:
+        return None
+    matches = [_beside(first, way, None) for way in ways]
+    best = max(matches, key=lambda match: np.sum(match.equal))
+    known = max(np.sum(~np.isnan(first.answer.ap)), 1)
+    return best.way if np.sum(best.equal & ~np.isnan(first.answer.ap)) >= least * known else None
 
 
 def _some(queries: Integers, n: int) -> Integers:
@@ -320,7 +427,7 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
                         Arrays(np.zeros((0, 0)), query, gallery).columns())
     check_real_distances(arrays.distances)
     outcome, refused, ap = child.ask(name), {}, np.full(n, np.nan)
-    answer = outcome.answer or Answer()
+    answer = outcome.value or Answer()
     if answer.ap is not None and len(answer.ap) == n:
         progress(n)
         return _Asked(queries, arrays, outcome, answer, {})
@@ -328,10 +435,10 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
         return _Asked(queries, arrays, outcome, replace(answer, ap=None), first.refused)
     for k in range(0 if outcome.hung else n):
         single = child.ask(name, k)
-        if single.answer is None or single.answer.mAP is None:
+        if single.value is None or single.value.mAP is None:
             refused[k] = single.failure or "it gave no mAP"
         else:
-            ap[k] = single.answer.mAP
+            ap[k] = (single.value.of_percent() if answer.percent else single.value).mAP
         progress(1)
         if single.hung:
             refused, ap = {k: f"query {queries[k]} alone: {single.failure}"}, np.full(n, np.nan)
@@ -341,87 +448,86 @@ def _ask(child: Child, name: str, data: ResultFile, how: How, queries: Integers,
                   replace(answer, ap=None if np.isnan(ap).all() else ap), refused)
 
 
-def _closest(asked: _Asked, matches: list[Match], reason: Reason | None) -> dict[str, Any]:
+def _closest(asked: _Asked, match: _Match | None) -> dict[str, Any]:
     """Return the fields of the comparison with the convention that it follows, or the closest."""
     queries, _, _, answer, refused = asked
-    if not matches:
+    if match is None:
         return {"closest": None, "reference": None, "agreement": {}, "queries": None,
                 "first_difference": None}
-    match, result, first = matches[0], matches[0].result, None
-    differing = np.flatnonzero(match.compared & ~match.equal).tolist()
+    first, differing = None, np.flatnonzero(~match.equal).tolist()
     if differing and answer.ap is not None:
-        k, why = differing[0], "not explained by one or two of the choices known here"
-        if reason is not None:
-            k, why = next(k for k in differing if not np.isnan(answer.ap[k])), str(reason)
-        elif np.isnan(answer.ap[k]):
+        k = next((k for k in differing if not np.isnan(answer.ap[k])), differing[0])
+        why = "not explained by one or two of the choices and mistakes known here"
+        if np.isnan(answer.ap[k]):
             why = f"it gave no AP: {refused.get(k, 'NaN')}"
+        elif match.rule is not None and match.rule.words:
+            why = match.rule.words
         first = FirstDifference(int(queries[k]), float(answer.ap[k]),
-                                float(result.of_query("mAP")[k]), why)
-    return {"closest": match.name, "agreement": match.agreement, "first_difference": first,
-            "reference": Reference(**means_of(result), cmc=result.cmc),
-            "queries": Queries(int(match.compared.sum()), int(match.equal.sum()),
+                                float(match.result.of_query("mAP")[k]), why)
+    return {"closest": match.way.name, "first_difference": first,
+            "agreement": {name: Agreement(part.level, float(part.away.max(initial=0)))
+                          for name, part in match.parts.items()},
+            "reference": Reference(**means_of(match.result), cmc=match.result.cmc),
+            "queries": Queries(match.n_compared, match.n_compared - len(differing),
                                queries[differing].tolist())}
 
 
-def _also(matches: list[Match]) -> tuple[str, ...]:
-    """Return the other conventions, as named, that give the same numbers here."""
-    return tuple(m.name for m in matches[1:] if m.agrees and m.is_named
-                 and m.level(*MEANS) <= max(matches[0].level(*MEANS), 1))
+def _unseen(arrays: Arrays) -> Iterator[str]:
+    """Yield what evaluators differ in that these arrays do not have."""
+    query, gallery = arrays.query, arrays.gallery
+    if np.isin(query.identity, gallery.identity).all():
+        yield "a query whose identity is not in the gallery"
+    yield from (f"label {JUNK} among {side}" for side, labels in (
+        ("the queries", query), ("the gallery", gallery)) if JUNK not in labels.identity)
+    if len(gallery) > MAX_RANK:
+        yield f"a gallery of fewer than {MAX_RANK} images"
+    if not has_ties(arrays):
+        yield "equal distances"
 
 
-def _remarks(asked: _Asked, matches: list[Match], n_query: int) -> list[str]:
+def _faults(arrays: Arrays, answer: Answer, rule: FoundRule | None) -> dict[str, str]:
+    """Return the known faults that change these numbers: name to sentence."""
+    texts = {mistake.key: f"{mistake.words}: {mistake.advice}"
+             for mistake in (rule.mistakes if rule else ()) if mistake.advice}
+    way = rule.convention if rule else None
+    if len(answer.drawn):
+        texts["random-draws"] = ("it gives different numbers from run to run: two random seeds "
+                                 "gave two CMC curves")
+    if way and TIES[way.ties].sorts:
+        texts["machine-ties"] = ("numpy's default argsort, which is not stable, orders equal "
+                                 "distances: another machine gives another number")
+    if way and way.recall == "found" and way.top_k:
+        texts["found-in-top-k"] = (f"recall is over the good images among the first {way.top_k}: "
+                                   "mAP may be higher than of the whole list")
+    if way and f"label {JUNK}" not in way.not_ranked and JUNK in arrays.gallery.identity:
+        texts["label-counted"] = (f"images labelled {JUNK} count as wrong answers: the loaders of "
+                                  "torchreid and fast-reid leave them out before; so must yours")
+    return texts
+
+
+def _remarks(asked: _Asked, match: _Match | None, n_query: int) -> list[str]:
     queries, _, outcome, answer, refused = asked
-    remarks = [*outcome.told, *["its numbers are percent: divided by 100"] * answer.percent]
+    remarks = [*answer.told, *["its numbers are percent: divided by 100"] * answer.percent]
     if len(queries) < n_query:
         remarks.append(f"called with a sample of {len(queries):,} of {n_query:,} queries")
-    if matches and (
-            base := matches[0].result.convention.base) in rules_of_protocols():
-        remarks.append(f"{base} is no convention but a rule of protocols: "
-                       f"{', '.join(rules_of_protocols()[base][1])}")
+    if match and match.way.base in rules_of_protocols():
+        remarks.append(f"{match.way.base} is {in_choices(match.way)}")
     if answer.ap is None and not outcome.failure:
         remarks.append("per-query APs were not returned, and it cannot be asked query by query: "
-                       + next(iter(refused.values()), "it gave no AP")
-                       + ("" if matches else "; means alone name no convention"))
-    n_good = matches[0].result.per_query.n_good if matches else np.ones(len(queries))
+                       + next(iter(refused.values()), "it gave no AP"))
+    n_good = match.result.per_query.n_good if match else np.ones(len(queries))
     if not n_good.all():
         remarks.append(f"{np.sum(n_good == 0)} of {len(n_good)} queries have no good image")
     silent = [k for k in sorted(refused) if n_good[k]]
     if answer.ap is not None and silent:
-        good = " with a good image" * bool(matches)
+        good = " with a good image" * bool(match)
         remarks.append(f"asked alone, it fails on {len(silent)}{good}, first on query "
                        f"{queries[silent[0]]}: {refused[silent[0]]}")
-    if not matches:
+    if match is None:
         return remarks if answer.ap is None else [
             *remarks, "no convention gives half of its APs, and none does with one or two of the "
-            "other choices known here"]
-    match = matches[0]
-    if match.level("ap") < DIFFERS == match.level("mAP"):
-        remarks.append(_mean_remark(answer, match))
-    if match.level("cmc") == DIFFERS:
-        remarks.append(_cmc_remark(answer, matches))
-    return remarks
-
-
-def _mean_remark(answer: Answer, match: Match) -> str:
-    """Return what the mean does with queries without a good image."""
-    text = f"mAP differs from {match.name}: {answer.mAP!r} for {match.result.mAP!r}"
-    if answer.ap is None or answer.mAP is None or not match.compared.any():
-        return text
-    ap, n = answer.ap[match.compared], len(answer.ap)
-    means = {"leaves queries without a good image out": ap.mean(),
-             "counts queries without a good image as 0": ap.sum() / n,
-             "counts queries without a good image as 1": (ap.sum() + n - len(ap)) / n}
-    rules = [f"; it {rule} ({n - len(ap)} of {n})" for rule, mean in means.items()
-             if abs(mean - answer.mAP) < 1e-6 and n > len(ap)]
-    return f"AP agrees query by query, {text}{''.join(rules[:1])}"
-
-
-def _cmc_remark(answer: Answer, matches: list[Match]) -> str:
-    """Return the first rank at which the curve differs, and the name of the curve."""
-    theirs, ours = same_ranks(answer, matches[0].result)
-    k = int(np.argmax(np.abs(theirs - ours) > ROUNDING))
-    text = (f"CMC differs from {matches[0].name} first at Rank-{k + 1}: "
-            f"{float(theirs[k])!r} for {float(ours[k])!r}")
-    like = ", ".join(match.name for match in same_curve(matches)[:3] if match.is_named)
-    both = ", and no convention has both" * (matches[0].level(*MEANS) < DIFFERS)
-    return f"{text}; it is that of {like}{both}" if like else text
+            "other choices and mistakes known here"]
+    tolerance = max(ADDITIONS, match.rule.tolerance if match.rule else 0)
+    return [*remarks, *(f"{each}".replace("by the rule", f"by {match.way.name}")
+                        for each in mismatches(answer, match.result, tolerance)[0]
+                        if not each.name.startswith("AP"))]

@@ -2,22 +2,26 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from reid_ref.analysis.crosscheck import CrossCheck, crosscheck
 from reid_ref.analysis.crosscheck.made import crosscheck_made
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
+from reid_ref.conventions import Convention
 from reid_ref.console.request import LISTS, NO_FILES, SAVED, Request, narrowed, option
-from reid_ref.conventions import find_conventions
 from reid_ref.measures import RANKS
+from reid_ref.rules.candidates import find_rules
+from reid_ref.rules.numbers import LEVELS
 from reid_ref.testing.checks import CHECKS
-from reid_ref.testing.foreign import shorten
-from reid_ref.testing.matching import LEVELS
-from reid_ref.testing.report import CheckResult
-from reid_ref.text import named_rows, with_reasons
+from reid_ref.foreign.arguments import setting
+from reid_ref.foreign.words import shorten
+from reid_ref.testing.report import CheckResult, Report, summary
+from reid_ref.text import named_rows
 from reid_ref.text.numbers import real, whole
 from reid_ref.text.table import lines as table_lines
 
@@ -25,14 +29,6 @@ from reid_ref.text.table import lines as table_lines
 _NAMED = 10
 #: Columns of the names of rows.
 INDENT = 12
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Answered(CrossCheck):
-    """A cross-check as JSON has it."""
-
-    files: list[str]
-    layout: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +39,18 @@ class Tested:
     convention: str
     rule: str | None
     how: str
+    unlike: str
     passed: bool
     checks: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Answered(CrossCheck):
+    """A cross-check as JSON has it."""
+
+    files: list[str]
+    layout: str
+    made: Tested | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +69,14 @@ class CrosscheckRequest(Request):
     timeout: float = option(
         "--timeout", 600, type=real, metavar="SECONDS",
         help="how long importing it, or any one call, may take (default 600)")
+    max_rank: int | None = option(
+        "--max-rank", type=whole, metavar="N", help="the longest rank asked for (default 50)")
+    tolerance: float | None = option(
+        "--tolerance", type=real, metavar="D",
+        help="how far a number may be off (default 1e-12)")
+    setting: list[tuple[str, Any]] = option(
+        "--setting", (), type=setting, action="append", metavar="NAME=VALUE",
+        help="a further argument of the evaluator; may be repeated")
     queries: int | None = option(
         "--queries", not_of=(NO_FILES,), type=whole, metavar="N",
         help="compare N queries, the same ones each time (default: all)")
@@ -70,14 +84,16 @@ class CrosscheckRequest(Request):
 
 def add(command: argparse.ArgumentParser) -> None:
     """Run another evaluator on the same distances and labels, and name the convention it follows,
-    or the query that differs, and why. Without a file: on made problems, each with one thing that
-    evaluators differ in.
+    or the query that differs, and why; then, or without a file, on made problems, each with one
+    thing that evaluators differ in.
 
-    Exit code: 0 equal to a convention, 1 different or failed, 2 wrong input.
+    Exit code: 0 equal to a convention, and no number wrong on made problems; 1 different or
+    failed; 2 wrong input.
     """
     common.add_files(command, nargs="*")
     CrosscheckRequest.add(command, "--evaluator", "--timeout", "--queries", "--convention",
-                          "--metric", "--normalize", formats=("table", "json"), conventions="all")
+                          "--max-rank", "--tolerance", "--setting", "--metric", "--normalize",
+                          formats=("table", "json"), conventions="all")
 
 
 def run(request: CrosscheckRequest) -> int:
@@ -86,34 +102,55 @@ def run(request: CrosscheckRequest) -> int:
     data = common.read_files(request)
     with common.progress_bar(request.queries or len(data.query),
                              f"asking {request.evaluator}") as bar:
-        names = common.convention_names(request, "all")
-        requested = None if names is None else find_conventions(names)
+        requested = _rules(request)
         how = common.how(request, requested or (), bar=bar)
         metric, normalize = how.distance()
         check = crosscheck(data, request.evaluator, convention=requested, metric=metric,
                            normalize=normalize, timeout=request.timeout, queries=request.queries,
-                           progress=how.progress)
-    show_answer(request.format, table=lambda: as_text(check, input_of(request.files, data)),
-                json=lambda: Answered(**vars(check), files=request.files, layout=data.layout))
-    return 0 if check.verdict == "equal" else 1
+                           max_rank=request.max_rank, tolerance=request.tolerance,
+                           progress=how.progress, **dict(request.setting))
+    report = _report(request, check.follows) if check.follows else None
+    given = input_of(request.files, data)
+    show_answer(request.format, table=lambda: as_text(check, given, report),
+                json=lambda: Answered(**vars(check), files=request.files, layout=data.layout,
+                                      made=_tested(report) if report else None))
+    # An error on a made problem is told; it is no wrong number.
+    return 0 if report and all(each.status != "failed" for each in report.checks) else 1
 
 
 def _on_made_problems(request: CrosscheckRequest) -> int:
     request.check(NO_FILES, "a result file to evaluate", "no file")
-    names = common.convention_names(request, "all")
-    if names is not None and len(names) > 1:
-        raise InputError("--convention", "one without a file", ", ".join(names))
-    with common.progress_bar(len(CHECKS), f"asking {request.evaluator}") as bar:
-        progress = {} if bar is None else {"progress": bar.update}
-        report = crosscheck_made(request.evaluator, convention=names[0] if names else None,
-                                 timeout=request.timeout, **progress)
-    show_answer(request.format, table=lambda: str(report), json=lambda: Tested(
-        **vars(report), passed=report.passed))
+    rules = _rules(request) or []
+    if len(rules) > 1:
+        raise InputError("--convention", "one without a file", ", ".join(request.convention or ()))
+    report = _report(request, rules[0] if rules else None)
+    show_answer(request.format, table=lambda: str(report), json=lambda: _tested(report))
     return 0 if report.passed else 1
 
 
-def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the report for a terminal of 80 columns."""
+def _rules(request: CrosscheckRequest) -> list[Convention] | None:
+    """Return the rules that are named, a changed one or one of a protocol as screens name it."""
+    names = [name.strip() for given in request.convention or ["all"]
+             for name in re.split(r",(?![^\[]*\])", given)]
+    return None if "all" in names else find_rules(names)
+
+
+def _report(request: CrosscheckRequest, convention: str | Convention | None) -> Report:
+    with common.progress_bar(len(CHECKS), f"asking {request.evaluator}") as bar:
+        progress = {} if bar is None else {"progress": bar.update}
+        return crosscheck_made(
+            request.evaluator, convention=convention, timeout=request.timeout,
+            max_rank=request.max_rank, tolerance=request.tolerance,
+            settings=dict(request.setting), **progress)
+
+
+def _tested(report: Report) -> Tested:
+    return Tested(**vars(report), passed=report.passed)
+
+
+def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = (),
+            report: Report | None = None) -> str:
+    """Return the report for a terminal of 80 columns; `report`: of the made problems."""
     name = f"{check.evaluator} {check.version}".strip()
     label = "" if check.verdict == "failed" else "invalid"
     first = [*given, ("evaluator", f"{name}: {check.computes}".removesuffix(": ")),
@@ -127,8 +164,9 @@ def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = ()) -> str:
         *(("known fault", text) for text in check.defects.values()),
         *(("it warned", text) for text in check.warned[:5]),
         *([("it printed", shorten(check.printed))] if check.printed else []),
-        *([("not tried", with_reasons(check.left_out))]
-          if check.left_out and check.verdict == "different" else [])], INDENT))
+        *([("not shown", f"no {', no '.join(check.unseen)}: not in these arrays".replace(
+            "no a ", "no "))] if check.unseen and check.verdict == "equal" else []),
+        *([("made", summary(report))] if report else [])], INDENT))
 
 
 def verdict(check: CrossCheck) -> str:
@@ -139,16 +177,20 @@ def verdict(check: CrossCheck) -> str:
         alone = f"; asked query by query, its APs are those of {check.closest}" if near else ""
         return f"FAILED: {check.failure}{alone}"
     if check.follows is None:
-        words = "; the closest is" if not near else ", although its numbers are near"
-        return "DIFFERENT: it follows no convention that was tried" + (
-            f"{words} {check.closest}" if check.closest else "")
+        words = f"it follows {check.rule}" if check.rule else (
+            "it follows no convention that was tried")
+        closest = ", although its numbers are near" if near else "; the closest is"
+        return f"DIFFERENT: {words}" + (
+            f"{closest} {check.closest}" if check.closest and not check.rule else "") + (
+            f"; {check.unlike}" if check.unlike else "")
     expected = ""
     if check.expected not in (None, check.follows.split("[")[0]):
         expected = f" (expected: {check.expected})"
     levels = [agreement[name].level for name in ("ap", "mAP", "mINP") if name in agreement]
-    how = LEVELS[max(levels, key=list(LEVELS).index, default="bit")][0].removeprefix("equal")
+    how = LEVELS[max(levels, key=list(LEVELS).index, default="bit")]
     also = f"; here the same as {', '.join(check.also)}" if check.also else ""
-    return f"EQUAL to convention {check.follows}{expected},{how}{also}"
+    also += f"; {check.unlike}" if check.unlike else ""
+    return f"EQUAL to convention {check.follows}{expected}, {how}{also}"
 
 
 def _numbers(check: CrossCheck) -> list[str]:
@@ -163,7 +205,7 @@ def _numbers(check: CrossCheck) -> list[str]:
     lines = table_lines(heads, cells, indent=10) if cells else []
     words = {"ap": "AP of each query", "cmc": "all of CMC"}
     return lines + named_rows([
-        ("", f"{words[name]}: {LEVELS[item.level][0]} (largest difference "
+        ("", f"{words[name]}: {LEVELS[item.level]} (largest difference "
              f"{item.largest_difference:.2g})")
         for name, item in check.agreement.items() if name in words], INDENT)
 

@@ -2,19 +2,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
 from reid_ref.labels import JUNK
-from reid_ref.testing.judging import is_drawn
+from reid_ref.rules.numbers import is_drawn
 
 #: Conventions from which other rules are one or two choices away.
 BASES = ("torchreid-function", "matlab")
 #: Where lists are cut: those of every problem, and long ones.
-_CUTS, LONG_CUTS = (5, 10, 20, 50), (100, 200, 500, 1000)
+_CUTS, LONG_CUTS = (1, 5, 10, 20, 50), (100, 200, 500, 1000)
+
+#: Other orders of equal distances; two depend on the machine.
+OTHER_TIES = ("reversed", "numpy", "numpy-reversed")
 
 
 def changes_of_ap(base: Convention) -> Iterator[list[dict[str, Any]]]:
@@ -74,8 +77,8 @@ def fewest_changes(ways: list[Convention], most: int) -> list[Convention]:
 
 def _n_changed(way: Convention) -> int:
     base = CONVENTIONS.get(way.base, way)
-    return sum(getattr(way, name) != getattr(base, name)
-               for name in ("ap", "ignored", "top_k", "cut", "unmatched", "cmc", "arithmetic"))
+    return sum(getattr(way, name) != getattr(base, name) for name in (
+        "ap", "ignored", "top_k", "cut", "unmatched", "ties", "cmc", "arithmetic"))
 
 
 def in_one_step(way: Convention) -> Convention:
@@ -87,27 +90,29 @@ def in_one_step(way: Convention) -> Convention:
                            if getattr(way, name) != getattr(base, name)})
 
 
-def in_choices(rule: Convention) -> Iterator[str]:
-    """Yield what a rule of protocols is in terms of a convention; nothing for others."""
-    base = CONVENTIONS[BASES[0]]
-    if rule.base not in CONVENTIONS:
-        way = base.replace(**{name: getattr(rule, name) for name in (*CHOICES, "top_k")
-                              if getattr(rule, name) != getattr(base, name)
-                              and name != "cmc_length"})
-        yield f"{rule.name} is {way.name}"
-
-
 def words_of_choices(convention: Convention) -> str:
     """Return what its changed choices do; "" of a convention as it is."""
-    if convention.name == convention.base or convention.base not in CONVENTIONS:
-        return ""
-    base = CONVENTIONS[convention.base]
+    return "; ".join(_changes(convention, CONVENTIONS.get(convention.base, convention)))
+
+
+def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _: "") -> str:
+    """Return what of a rule is not that of Market-1501, and not torchreid's, in words.
+
+    `cost`: what is told of the numbers.
+    """
     texts = []
+    for name, whose in (("matlab", "Market-1501's"), ("torchreid-function", "torchreid's")):
+        changes = list(_changes(convention, CONVENTIONS[name]))
+        if changes and name != convention.base:
+            texts.append(f"not {whose} ({'; '.join(changes)}{cost(CONVENTIONS[name])})")
+    return ", ".join(texts)
+
+
+def _changes(way: Convention, base: Convention) -> Iterator[str]:
     for name in (*CHOICES, "top_k"):
-        value = getattr(convention, name)
-        if value != getattr(base, name):
-            texts.append(_choice_words(name, value))
-    return "; ".join(texts)
+        value = getattr(way, name)
+        if value != getattr(base, name) and name not in ("cmc_length", "junk_match"):
+            yield _choice_words(name, value)
 
 
 def _choice_words(name: str, value: Any) -> str:
@@ -117,7 +122,7 @@ def _choice_words(name: str, value: Any) -> str:
         rules = " and ".join(CHOICES[name][rule].words for rule in value)
         return f"ignored: {rules or 'nothing'}"
     record = CHOICES[name][value]
-    words = getattr(record, "words", "") or record.differs or str(value)
+    words = getattr(record, "words", "") or record.differs.partition(":")[0] or str(value)
     lead = {"unmatched": "a query without a good image: ", "recall": "recall over ",
             "cmc": "CMC: "}.get(name, "")
     return f"{lead}{words}"

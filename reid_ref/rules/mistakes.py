@@ -15,28 +15,29 @@ from reid_ref.arrays import Doubles
 from reid_ref.conventions import AP, Convention
 from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import query_roles
-from reid_ref.testing.arrays import Arrays
+from reid_ref.foreign.arrays import Arrays
 
 
 class Mistake(NamedTuple):
-    """One mistake: its key, what it is a mistake of, and its words."""
+    """One mistake: its key, what it is a mistake of, its words, and what to do about it."""
 
     key: str
     of: str
     words: str
+    advice: str = ""
 
 
 _CUTS = (10, 20, 50, 100, 200, 500, 1000)
 MISTAKES = (
     Mistake("late", "precision", "precision is hits over place + 1: the place is off by one"),
     Mistake("early", "precision", "precision is (hits - 1) over place: the hits are off by one"),
-    Mistake("mistaken", "precision", "trapezoids from the precision of the hit before, not of the "
-            "place before"),
     Mistake("from 0", "precision", "trapezoids start at precision 0 instead of 1"),
     Mistake("trapezoid", "precision", "trapezoids instead of steps"),
     Mistake("step", "precision", "steps instead of trapezoids"),
     Mistake("interpolated", "precision", "interpolated AP: the best precision at this recall or "
             "beyond"),
+    Mistake("reciprocal", "precision", "AP is 1 over the place of the first hit"),
+    Mistake("from place 0", "mINP", "INP counts places from 0"),
     Mistake("all good", "recall", "AP divides by all images of the identity, the ignored ones "
             "among them"),
     Mistake("one more", "recall", "AP divides by one more than the good images"),
@@ -44,29 +45,40 @@ MISTAKES = (
     Mistake("junk good", "ignored", "images of the query's identity to ignore count as hits"),
     Mistake("junk hits", "ignored", "images labelled -1 count as hits"),
     Mistake("junk stays", "ignored", "images labelled -1 stay in the list as wrong answers"),
+    Mistake("no first", "ignored", "the first place is left out, whatever it is"),
+    Mistake("one missed", "CMC", "the first query counts as missed at Rank-1"),
     Mistake("places", "CMC", "ignored images keep their places in CMC"),
     Mistake("shifted", "CMC", "CMC is one rank late: its first number is that of Rank-2"),
     Mistake("behind", "CMC", "CMC is one rank behind: its second number is that of Rank-1"),
     Mistake("uncut", "CMC", "CMC is that of the whole list"),
     Mistake("filled", "CMC", "CMC is cut to the fewest images that a query keeps and filled with "
             "zeros"),
-    Mistake("float32", "distances", "distances become float32, so that some that differ tie"),
-    Mistake("float16", "distances", "distances become float16, so that some that differ tie"),
+    Mistake("float32", "distances", "distances become float32, so that some that differ tie",
+            "give it whole numbers from ranks"),
+    Mistake("float16", "distances", "distances become float16, so that some that differ tie",
+            "give it whole numbers from ranks"),
     Mistake("descending", "distances", "larger values come first: distances are taken for "
-            "similarities"),
+            "similarities", "give it the negative of these distances"),
+    Mistake("good first", "ties", "of equally far images the good ones come first"),
+    Mistake("good last", "ties", "of equally far images the good ones come last"),
     Mistake("identity float32", "identity", "identities pass through float32, so that those above "
-            "2^24 merge"),
+            "2^24 merge", "renumber them, e.g. with numpy.unique"),
     Mistake("absolute", "identity", "identities lose their sign"),
     Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
+    Mistake("by identity", "mean", "the mean is over identities, of the mean of each"),
+    Mistake("by match", "mean", "queries are weighted by how many matches they have"),
+    *(Mistake(f"batch {k}", "mean", f"the mean is over the means of batches of {k} queries")
+      for k in (16, 32, 64, 100, 128, 256)),
     *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
               "divided by the hits found there") for k in _CUTS))
-#: For a curve that no mistake explains, beside AP that a rule gives.
+#: For a curve, or mINP, that no mistake explains, beside AP that a rule gives.
 OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
+OTHER_INP = Mistake("other mINP", "mINP", "mINP follows no rule that was tried")
 
 
 @dataclass(frozen=True)
 class Walked:
-    """Numbers of a walk, as far as `judging.mismatches` looks at them."""
+    """Numbers of a walk, as far as `numbers.mismatches` looks at them."""
 
     convention: Convention
     ap: Doubles
@@ -96,7 +108,7 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     for k in range(len(query)):
         good, kept = roles(k)
         same = gallery.identity == query.identity[k]
-        order = _order(distances[k], keys)
+        order = _order(distances[k], convention, good, keys)
         ap[k], inp[k], first = _of_query(order, good, kept, same, gallery.identity == JUNK,
                                          convention, keys)
         n_good[k], n_kept[k] = len(good), kept.sum()
@@ -104,16 +116,36 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
             hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
     every = "counts 1" in keys or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
     counted = n_good > 0 if not every else n_good >= 0
-    cmc = hits[counted].mean(axis=0) if counted.any() else np.full(hits.shape[1], np.nan)
+    weight = _weights(query.identity, counted, n_good, keys)
+    cmc = np.full(hits.shape[1], np.nan)
+    if counted.any():
+        cmc = np.average(hits[counted], axis=0, weights=weight)
+    if "one missed" in keys and len(cmc) and counted.any():
+        cmc[0] -= hits[counted][0, 0] / counted.sum()
     if "filled" in keys and counted.any():
         cmc[n_kept[counted].min():] = 0
     filled = np.where(n_good == 0, 1.0, ap) if "counts 1" in keys else None
     means = [convention.mean(convention.counted(values, n_good)) if filled is None
              else float(np.mean(filled)) for values in (ap, inp)]
+    if weight is not None and counted.any():
+        means = [float(np.average(np.nan_to_num(values[counted]), weights=weight))
+                 for values in (ap, inp)]
     length = convention.curve_length(gallery.identity, None)
     whole = np.full(len(arrays.query), np.nan)
     whole[loaded[0]] = ap
     return Walked(convention, whole, means[0], means[1], cmc[:length])
+
+
+def _weights(identity: Any, counted: Any, n_good: Any, keys: set[str]) -> Any:
+    """Return the weight of each query that counts, or None for equal ones."""
+    batch = next((int(key[6:]) for key in keys if key.startswith("batch ")), 0)
+    if "by match" in keys:
+        return n_good[counted].astype(np.float64)
+    if not batch and "by identity" not in keys:
+        return None
+    group = identity[counted] if not batch else np.arange(counted.sum()) // batch
+    _, place, size = np.unique(group, return_inverse=True, return_counts=True)
+    return 1 / size[place.ravel()]
 
 
 def _renamed(labels: Any, keys: set[str]) -> Any:
@@ -125,19 +157,28 @@ def _renamed(labels: Any, keys: set[str]) -> Any:
     return type(labels)(**columns)
 
 
-def _order(row: npt.NDArray[Any], keys: set[str]) -> npt.NDArray[np.int64]:
+def _order(row: npt.NDArray[Any], convention: Convention, good: Any,
+           keys: set[str]) -> npt.NDArray[np.int64]:
     for dtype in ("float32", "float16"):
         if dtype in keys:
             with np.errstate(over="ignore"):
                 row = row.astype(dtype)
-    order: npt.NDArray[np.int64] = np.argsort(-row if "descending" in keys else row, kind="stable")
+    row = -row if "descending" in keys else row
+    order: npt.NDArray[np.int64] = np.argsort(row, kind="stable")[int("no first" in keys):]
+    if second := keys & {"good first", "good last"}:
+        is_good = np.isin(np.arange(len(row)), good)
+        order = np.lexsort((is_good == (second == {"good last"}), row))
+    elif convention.ties == "reversed":
+        order = np.lexsort((-np.arange(len(row)), row))
+    elif convention.ties.startswith("numpy"):
+        order = np.argsort(-row)[::-1] if "reversed" in convention.ties else np.argsort(row)
     return order
 
 
 def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention: Convention,
               keys: set[str]) -> tuple[float, float, int | None]:
     """Return AP, INP and the place of the first match, from 0."""
-    is_good = np.zeros(len(order), np.bool_)
+    is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
     if "junk good" in keys:
         is_good |= same & ~kept
@@ -159,7 +200,9 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention
     if convention.top_k and "uncut" not in keys and not hit.any():
         first = None
     ap = _area(hit, n, convention, keys) if n and hit.any() else 0.0
-    return ap, len(places) / (int(places[-1]) + 1), first
+    if "reciprocal" in keys:
+        ap = 1 / (places[0] + 1)
+    return ap, len(places) / (int(places[-1]) + ("from place 0" not in keys) or 1), first
 
 
 def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
@@ -170,9 +213,6 @@ def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
         precision = np.maximum.accumulate(precision[::-1])[::-1]
     steps = "step" in keys or "trapezoid" not in keys and AP[convention.ap].has_steps
     before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
-    if "mistaken" in keys:
-        of_hits = precision[hit]
-        return float(((of_hits + np.append(float(hit[0]), of_hits[:-1])) / 2).sum() / n)
     if steps and "from 0" not in keys:
         return float(precision[hit].sum() / n)
     return float(((precision + before) / 2)[hit].sum() / n)

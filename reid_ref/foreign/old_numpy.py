@@ -20,21 +20,6 @@ _TOLD = r"module 'numpy' has no attribute '(\w+)'|`np\.(\w+)` was removed"
 _T = TypeVar("_T")
 
 
-def put_back(error: BaseException) -> str:
-    """Put back what numpy had before, if an error misses it; return its name, or ""."""
-    name = getattr(error, "name", None) or ""
-    if not isinstance(error, AttributeError):
-        return ""
-    if told := re.match(_TOLD, str(error)):
-        name = told[1] or told[2]
-    elif getattr(error, "obj", None) is not np:
-        return ""
-    if name not in _GONE:
-        return ""
-    setattr(np, name, _GONE[name])
-    return name
-
-
 def needs(name: str) -> str:
     """Return what is told of a name that was put back."""
     return f"it needs np.{name}, which numpy {np.__version__} no longer has: put back here"
@@ -48,8 +33,11 @@ def with_old_names(work: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
             try:
                 return work(), tuple(names)
             except AttributeError as error:
-                if not (name := put_back(error)):
+                told = re.match(_TOLD, str(error))
+                name = told[1] or told[2] if told else ""
+                if name not in _GONE:
                     raise
+                setattr(np, name, _GONE[name])
                 names.append(name)
     finally:
         for name in names:

@@ -13,51 +13,60 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.conventions import CHOICES, CONVENTIONS, Convention
+from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import columns_of
-from reid_ref.result import Result
-from reid_ref.testing.answers import Answer
-from reid_ref.testing.arrays import Arrays
-from reid_ref.testing.candidates import place, rules_of_protocols
-from reid_ref.testing.choices_changed import (
-    BASES, LONG_CUTS, changes_of_ap, changes_of_cut, combined, each_value, fewest_changes,
-    in_one_step, with_or_without_junk, words_of_choices)
-from reid_ref.testing.judging import NEARNESS, is_drawn, mismatches, result_of
-from reid_ref.testing.matching import same_ranks
-from reid_ref.testing.mistakes import MISTAKES, OTHER_CURVE, Mistake, mistaken_numbers
+from reid_ref.rules.candidates import place, rules_of_protocols
+from reid_ref.rules.changed import (
+    BASES, LONG_CUTS, OTHER_TIES, changes_of_ap, changes_of_cut, combined, each_value,
+    fewest_changes, in_one_step, with_or_without_junk, words_of_choices)
+from reid_ref.rules.mistakes import (
+    MISTAKES, OTHER_CURVE, OTHER_INP, Mistake, mistaken_numbers)
+from reid_ref.rules.numbers import NEARNESS, SINGLE, is_drawn, mismatches, result_of
 
 Pairs = list[tuple[Arrays, Answer]]
 #: With what an evaluator raised.
 Asked = list[tuple[Arrays, Answer | str]]
 
-#: How far the mean of a drawn curve may be from its expectation.
-_DRAWN = 0.1
-
 
 class FoundRule(NamedTuple):
-    """The rule that was found: its name, what it does that is not the named rule's, how near."""
+    """The rule that was found: its name, what it does that is not the named rule's, how near, and
+    how far its numbers may be off."""
 
     name: str
     words: str
     level: int
-    convention: Convention | None = None
+    convention: Convention
     mistakes: tuple[Mistake, ...] = ()
+    tolerance: float = 0
 
     @property
     def title(self) -> str:
         """The name, with the mistakes."""
         return f"{self.name}: {self.words}" if self.mistakes else self.name
 
-    def gives(self, arrays: Arrays, answer: Answer, tolerance: float) -> bool:
+    def gives(self, arrays: Arrays, answer: Answer | str) -> bool:
         """Return whether an answer to a problem is this rule's."""
-        if self.convention is None:
+        if isinstance(answer, str):
             return False
+        for other in {*self.mistakes} & {*_OTHER}:
+            answer = without(answer, other.of)
         numbers = mistaken_numbers(arrays, self.convention, self.mistakes) if self.mistakes else (
             result_of(arrays, self.convention)[0])
-        return not mismatches(answer, numbers, tolerance)[0]
+        return not mismatches(answer, numbers, self.tolerance)[0]
 
     def __str__(self) -> str:
         words = f" ({self.words})" if self.words and not self.mistakes else ""
         return f"{self.title}{words}, {NEARNESS[self.level]}"
+
+
+def without(answer: Answer, *numbers: str) -> Answer:
+    """Return an answer without CMC, or mINP."""
+    for number in numbers:
+        answer = replace(answer, cmc=None, ranks=None) if number == "CMC" else replace(
+            answer, mINP=None)
+    return answer
 
 
 def answered(asked: Asked) -> Pairs:
@@ -65,30 +74,64 @@ def answered(asked: Asked) -> Pairs:
     return [(arrays, answer) for arrays, answer in asked if isinstance(answer, Answer)]
 
 
-def rule_of(asked: Asked, convention: Convention | None, tolerance: float,
+def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             located: Callable[[], Pairs] = list) -> FoundRule | None:
     """Return the rule that gives all of the answers, or None.
 
-    `convention`: the rule that it claims, from which mistakes are sought. `located`: the same
-    problems on the cameras of SYSU-MM01, for evaluators that are written for these.
+    If none does within the tolerance, numbers of single precision are looked for.
+
+    Parameters
+    ----------
+    asked : list of pairs
+    claimed : sequence of Convention
+        The rules that it claims, from the first of which mistakes are sought.
+    tolerance : float
+    located : callable
+        Returns the same problems on the cameras of SYSU-MM01, for evaluators that are written for
+        these.
     """
     if not (pairs := _in_one_unit(answered(asked))):
         return None
     raised = [arrays for arrays, answer in asked if isinstance(answer, str)]
-    claimed = [convention] if convention is not None else []
-    named = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
-                   key=place)
-    named = [way for way in named if not is_drawn(way)]
+    for allowed in dict.fromkeys((tolerance, max(tolerance, SINGLE))):
+        found = _agreeing(claimed, pairs, allowed) or (
+            _changed(_by_means([*claimed], 1, pairs, allowed), 1, pairs, allowed)
+            or _agreeing(named_rules(pairs), pairs, allowed, raised))
+        if found is not None:
+            return _named(found, allowed)
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
-    found = _agreeing(claimed, pairs, tolerance) or (
-        _changed(_by_means(claimed, 1, pairs, tolerance), 1, pairs, tolerance)
-        or _agreeing(named, pairs, tolerance, raised))
-    if found is not None:
-        return _named(found)
     near = _by_means(bases, 2, pairs, tolerance)
-    return (_named(_changed(near, 2, pairs, tolerance) or _of_locations(located(), tolerance))
-            or _but_for_the_curve(near, pairs, tolerance)
-            or _mistake(pairs, convention or CONVENTIONS["torchreid-function"], tolerance))
+    return (_named(_changed(near, 2, pairs, tolerance)
+                   or _of_locations(located(), tolerance), tolerance)
+            or _but_for_one_number(near, pairs, tolerance)
+            or _mistake(pairs, (claimed or [CONVENTIONS["torchreid-function"]])[0], tolerance))
+
+
+def named_rules(pairs: Pairs) -> list[Convention]:
+    """Return the conventions and rules of protocols that apply to labels, the first to name first.
+
+    Those whose curve is drawn come last.
+    """
+    ways = sorted([*CONVENTIONS.values(), *(rule for rule, _ in rules_of_protocols().values())],
+                  key=place)
+    ties = [way.replace(ties=ties) for way in ways for ties in OTHER_TIES
+            if way.ties == "gallery-order"] if any(has_ties(arrays) for arrays, _ in pairs) else []
+    junk = any(JUNK in labels.identity for arrays, _ in pairs
+               for labels in (arrays.query, arrays.gallery))
+    # Without label -1 a toolbox and its bare function are the same.
+    return sorted((way for way in [*ways, *ties] if pairs and _applies(way, pairs[0][0]) and (
+        junk or way.loads == "all images")), key=is_drawn)
+
+
+def all_agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float) -> list[Convention]:
+    """Return the conventions that agree with all answers."""
+    return _filtered(ways, pairs, tolerance)[0]
+
+
+def has_ties(arrays: Arrays) -> bool:
+    """Whether some images are equally far from a query."""
+    rows = np.sort(arrays.distances, axis=1)
+    return bool((rows[:, 1:] == rows[:, :-1]).any())
 
 
 def _in_one_unit(pairs: Pairs) -> Pairs:
@@ -100,11 +143,11 @@ def _in_one_unit(pairs: Pairs) -> Pairs:
             for arrays, answer in pairs]
 
 
-def _named(found: tuple[Convention, int] | None) -> FoundRule | None:
+def _named(found: tuple[Convention, int] | None, tolerance: float) -> FoundRule | None:
     if found is None:
         return None
     way = in_one_step(found[0])
-    return FoundRule(way.name, words_of_choices(way), found[1], way)
+    return FoundRule(way.name, words_of_choices(way), found[1], way, (), tolerance)
 
 
 def _of_locations(pairs: Pairs, tolerance: float) -> tuple[Convention, int] | None:
@@ -113,31 +156,27 @@ def _of_locations(pairs: Pairs, tolerance: float) -> tuple[Convention, int] | No
         _by_means(bases, 1, pairs, tolerance), 1, pairs, tolerance)
 
 
-def _but_for_the_curve(near: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
-    """Return the first of the rules that give every mAP, with what makes up the CMC."""
+#: Numbers that may follow no rule beside others that do.
+_OTHER = (OTHER_INP, OTHER_CURVE)
+
+
+def _but_for_one_number(near: list[Convention], pairs: Pairs,
+                        tolerance: float) -> FoundRule | None:
+    """Return the first of the rules that give every mAP, with what makes up mINP or CMC."""
     if not near:
         return None
     way = in_one_step(near[0])
-    rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES if each.of == "CMC"])
-    return rule or _drawn(way, pairs, tolerance) or FoundRule(
-        f"{way.name}, but for its CMC", "which follows no rule that was tried", 0, way,
-        (OTHER_CURVE,))
-
-
-def _drawn(near: Convention, pairs: Pairs, tolerance: float) -> FoundRule | None:
-    """Return a rule that draws for CMC, if theirs is about what it expects."""
-    ways = sorted(filter(is_drawn, CONVENTIONS.values()), key=place)
-    for way in _filtered([each for each in ways if each.ap == near.ap], pairs, tolerance)[0]:
-        away = [_curve_away(answer, result_of(arrays, way)[0]) for arrays, answer in pairs]
-        if max(away) < _DRAWN:
-            return FoundRule(way.name, "its CMC is drawn, and near what is expected", 0, way)
-    return None
-
-
-def _curve_away(answer: Answer, result: Result) -> float:
-    """Return how far a curve is from ours, on average."""
-    theirs, ours = same_ranks(answer, result)
-    return float(np.abs(np.mean(theirs - ours))) if len(ours) else 0.0
+    for other in _OTHER:
+        rest = [(arrays, without(answer, other.of)) for arrays, answer in pairs]
+        if found := _changed(near, 2, rest, tolerance):
+            way = in_one_step(found[0])
+            rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES
+                                                    if each.of == other.of])
+            return rule or FoundRule(f"{way.name}, but for its {other.of}",
+                                     "which follows no rule that was tried", 0, way, (other,),
+                                     tolerance)
+    both = [each for each in MISTAKES if each.of in ("CMC", "mINP")]
+    return _mistake(pairs, way, tolerance, both)
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
@@ -194,8 +233,8 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
     First what changes AP, by one problem; then where a long list is cut; then what becomes of
     label -1 and of queries without a match.
     """
-    means = [(arrays, replace(answer, cmc=None, ranks=None, mINP=None))
-             for arrays, answer in pairs if answer.mAP is not None]
+    means = [(arrays, without(answer, "CMC", "mINP"))
+             for arrays, answer in pairs if answer.mAP is not None or answer.ap is not None]
     plain = [pair for pair in means if not np.isnan(pair[1].mAP or 0)][:1]
     long = [pair for pair in means if len(pair[0].gallery) > LONG_CUTS[-1]]
     steps: list[tuple[Callable[[Convention], Iterable[Convention]], Pairs]] = [
@@ -204,7 +243,9 @@ def _by_means(bases: list[Convention], most: int, pairs: Pairs,
             way, 1, changes_of_cut(way, LONG_CUTS) if not way.top_k else [])], long or plain),
         (lambda way: [each for ignored in with_or_without_junk(way) for each in (
             ignored, *each_value(ignored, "unmatched"))], means)]
-    left = bases
+    ties = [base.replace(ties=each) for base in bases for each in OTHER_TIES
+            if any(has_ties(arrays) for arrays, _ in means)]
+    left = [*bases, *ties]
     for more, by in steps:
         left = fewest_changes([each for way in left for each in more(way)], most)
         left = _filtered(left, by, tolerance)[0]
@@ -221,9 +262,9 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 
 
 # ------------------------------------------------------------------ mistakes
-def mistake_of(pairs: Pairs, rule: FoundRule, tolerance: float) -> FoundRule | None:
+def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
-    return None if rule.convention is None else _mistake(pairs, rule.convention, tolerance, most=1)
+    return _mistake(pairs, rule.convention, rule.tolerance, most=1)
 
 
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
@@ -231,13 +272,14 @@ def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
     for count in range(1, most + 1):
         for chosen in itertools.combinations(among, count):
-            if len({mistake.of for mistake in chosen}) < count:
+            kinds = {mistake.of for mistake in chosen}
+            if len(kinds) < count or count > 1 and "cut" in kinds:
                 continue
             level = _level_of(pairs, convention, chosen, tolerance)
             if level is not None:
                 words = ", and ".join(mistake.words for mistake in chosen)
                 return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
-                                 chosen)
+                                 chosen, tolerance)
     return None
 
 

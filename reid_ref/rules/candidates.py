@@ -1,13 +1,15 @@
 """Which conventions an answer is compared with, and which is named where several agree."""
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from reid_ref.conventions import CHOICES, CONVENTIONS, TOOLBOXES, Convention, left_out
-from reid_ref.labels import JUNK, Labels
+from reid_ref.arrays import InputError
+from reid_ref.conventions import (
+    CHOICES, CONVENTIONS, TOOLBOXES, Convention, changed, choices_of_text, find_conventions)
 from reid_ref.protocols import PROTOCOLS
-from reid_ref.ranking.roles import OF_IDENTITY
 
 #: Of conventions that give the same numbers, the first of these is named: those of the data sets'
 #: authors; then toolboxes, those with the most copies first; then settings and other forms of
@@ -53,34 +55,34 @@ def place(convention: Convention) -> tuple[int, bool]:
     return _places().get(TOOLBOXES.get(name, name), len(_places())), name in TOOLBOXES
 
 
-class ApplyingConventions(NamedTuple):
-    """Conventions to compare with at once, those to try where the curve alone differs, and why
-    neither is every convention."""
+def find_rules(names: str | Convention | Iterable[str | Convention]) -> list[Convention]:
+    """Return conventions, or rules of protocols, by their names.
 
-    quick: list[Convention]
-    slow: list[Convention]
-    left_out: dict[str, str]
-
-
-def applying(query: Labels, gallery: Labels,
-             requested: list[Convention] | None) -> ApplyingConventions:
-    """Return the conventions that apply to these labels, or those requested."""
-    if requested is not None:
-        return ApplyingConventions(requested, [], {})
-    # Without label -1 a toolbox and its bare function are the same.
-    junk = bool((query.identity == JUNK).any() or (gallery.identity == JUNK).any())
-    every = [c for c in CONVENTIONS.values() if c.loads == "all images" or junk]
-    # A list of 100 is as quick as any, if the evaluator alone decides how it cuts.
-    reasons = {name: why for name, why in left_out(query, gallery).items() if name != "cityflow"}
-    why_not = {c.name: reasons.get(TOOLBOXES.get(c.name, c.name), "") for c in every}
-    has_clothes = query.clothes is not None and gallery.clothes is not None
-    columns = {"camera", "clothes"} if has_clothes else {"camera"}
-    return ApplyingConventions(
-        [*(c for c in every if not why_not[c.name]),
-         *(rule for rule, _ in rules_of_protocols().values() if _columns(rule) <= columns)],
-        [c for c in every if why_not[c.name] and not c.needs_lists],
-        {TOOLBOXES.get(name, name): why for name, why in why_not.items() if why})
+    Raises
+    ------
+    InputError
+        One is not known, or takes lists, which no evaluator is handed.
+    """
+    rules = [_find(name) for name in ([names] if isinstance(names, (str, Convention)) else names)]
+    if lists := [way.name for way in rules if way.needs_lists]:
+        raise InputError("convention", "one that takes no lists", lists[0],
+                         "no lists are handed to an evaluator")
+    return rules
 
 
-def _columns(rule: Convention) -> set[str]:
-    return {column for ignored in rule.ignored for column in OF_IDENTITY.get(ignored, ())}
+def _find(name: str | Convention) -> Convention:
+    if isinstance(name, str) and (parts := re.fullmatch(r"(.+?)\[(.+)\]", name)):
+        return changed(_find(parts[1]), choices_of_text([parts[2]], "convention"), "convention")
+    if isinstance(name, str) and name in rules_of_protocols():
+        return rules_of_protocols()[name][0]
+    return find_conventions(name)[0]
+
+
+def in_choices(rule: Convention) -> str:
+    """Return a rule's name; that of a protocol in terms of a convention, and whose it is."""
+    if rule.base not in rules_of_protocols():
+        return rule.name
+    base = CONVENTIONS["torchreid-function"]
+    way = base.replace(**{name: getattr(rule, name) for name in (*CHOICES, "top_k")
+                          if getattr(rule, name) != getattr(base, name) and name != "cmc_length"})
+    return f"{way.name}, the rule of {', '.join(rules_of_protocols()[rule.base][1])}: {rule.name}"

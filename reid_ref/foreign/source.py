@@ -10,6 +10,7 @@ import ast
 import builtins
 import importlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,9 +38,6 @@ class StandIn:
 
     def __getitem__(self, key: Any) -> StandIn:
         return self
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        return None
 
     def __enter__(self) -> StandIn:
         return self
@@ -120,67 +118,49 @@ def _closure(statements: list[ast.stmt], names: set[str]) -> tuple[list[ast.stmt
 # ------------------------------------------------------------------ imports
 def _imports(node: ast.Import | ast.ImportFrom, wanted: set[str], file: Path,
              missing: list[str], among: tuple[Path, ...]) -> dict[str, Any]:
-    """Return what an import binds, as far as it is wanted."""
+    """Return what an import binds, as far as it is wanted; stand-ins for what is missing."""
     found: dict[str, Any] = {}
     for alias in node.names:
         bound = alias.asname or alias.name.partition(".")[0]
-        if bound == "*":
-            found.update(_star(node, wanted, file, missing, among))
-        elif bound in wanted:
-            found[bound] = _import(node, alias, file, missing, among)
+        if bound not in (*wanted, "*"):
+            continue
+        if isinstance(node, ast.Import):
+            try:
+                module = importlib.import_module(alias.name)
+                found[bound] = module if alias.asname else importlib.import_module(bound)
+            except (Exception, SystemExit):
+                missing.append(alias.name)
+                found[bound] = StandIn()
+        elif bound == "*":
+            found.update(_from(node, wanted - {*vars(builtins)}, file, missing, among))
+        else:
+            part = _from(node, {alias.name}, file, missing, among)
+            missing += [] if part else [f"{'.' * node.level}{node.module or ''}" or alias.name]
+            found[bound] = part.get(alias.name, StandIn())
     return found
 
 
-def _import(node: ast.Import | ast.ImportFrom, alias: ast.alias, file: Path, missing: list[str],
-            among: tuple[Path, ...]) -> Any:
-    """Return what one name of an import is, from its module, its file, or a stand-in."""
-    if isinstance(node, ast.Import):
-        try:
-            module = importlib.import_module(alias.name)
-            return module if alias.asname else importlib.import_module(
-                alias.name.partition(".")[0])
-        except (Exception, SystemExit):
-            missing.append(alias.name)
-            return StandIn()
-    if not node.level:
-        try:
-            module = importlib.import_module(node.module or "")
-            return getattr(module, alias.name) if hasattr(module, alias.name) else (
-                importlib.import_module(f"{node.module}.{alias.name}"))
-        except (Exception, SystemExit):
-            pass
-    for source in _files(node, file):
-        if source not in among:
-            try:
-                return _run(source, {alias.name}, missing, among)[alias.name]
-            except Exception:
-                continue
-    missing.append(f"{'.' * node.level}{node.module or ''}" or alias.name)
-    return StandIn()
-
-
-def _star(node: ast.Import | ast.ImportFrom, wanted: set[str], file: Path, missing: list[str],
+def _from(node: ast.ImportFrom, names: set[str], file: Path, missing: list[str],
           among: tuple[Path, ...]) -> dict[str, Any]:
-    assert isinstance(node, ast.ImportFrom)
-    names = wanted - {*vars(builtins)}
+    """Return those of the names that a module has, or else its file in the repository."""
     if not node.level:
-        try:
-            module = vars(importlib.import_module(node.module or ""))
-            return {name: module[name] for name in names & {*module}}
-        except (Exception, SystemExit):
-            pass
+        with suppress(Exception, SystemExit):
+            module = importlib.import_module(node.module or "")
+            return {name: getattr(module, name) for name in names if hasattr(module, name)} or {
+                name: importlib.import_module(f"{node.module}.{name}") for name in names}
     for source in _files(node, file):
         if source not in among:
-            found = _run(source, names, missing, among)
-            return {name: found[name] for name in names & {*found}}
+            with suppress(Exception):
+                found = _run(source, names, missing, among)
+                if names & {*found}:
+                    return {name: found[name] for name in names & {*found}}
     return {}
 
 
 def _files(node: ast.ImportFrom, file: Path) -> Iterator[Path]:
     """Yield the files of the repository that a module may be."""
-    parts = (node.module or "").split(".") if node.module else []
-    folders = [file.parents[node.level - 1]] if 0 < node.level <= len(file.parents) else (
-        list(file.parents) if not node.level else [])
+    parts = node.module.split(".") if node.module else []
+    folders = file.parents[node.level - 1:node.level] if node.level else file.parents
     for folder in folders:
         path = folder.joinpath(*parts)
         yield from (each for each in (path.with_suffix(".py") if parts else path,

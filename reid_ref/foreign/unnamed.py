@@ -8,12 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
-from reid_ref.testing.foreign import as_numbers, short
-from reid_ref.testing.named import as_numbers_or_none, first_of, meaning, named_parts
+from reid_ref.foreign.words import as_numbers, short
+from reid_ref.foreign.named import as_numbers_or_none, first_of, meaning, named_parts
 
 
-def by_values(value: Any, function: str) -> tuple[dict[Any, Any], tuple[str, ...]]:
-    """Return the parts of a tuple or of one number, and how they were told apart."""
+def by_values(value: Any, function: str,
+              order: Any = None) -> tuple[dict[Any, Any], tuple[str, ...]]:
+    """Return the parts of a tuple or of one number, and how they were told apart.
+
+    `order`: what numbers without names were at the call before.
+    """
     is_tuple = isinstance(value, (tuple, list)) and not (
         isinstance(value, list) and len(value) > 6)
     if not is_tuple:
@@ -24,8 +28,10 @@ def by_values(value: Any, function: str) -> tuple[dict[Any, Any], tuple[str, ...
         return {kind: value}, (f"its one {'vector' if number.ndim else 'number'} is taken for "
                                f"{kind if isinstance(kind, str) else 'Rank-1'}",)
     parts = list(value)
-    if parts and isinstance(parts[0], Mapping):
-        return first_of(named_parts(parts[0])), ()
+    if maps := [part for part in parts if isinstance(part, Mapping)]:
+        means = {"mAP": part for part in parts if not isinstance(part, Mapping)
+                 and (number := as_numbers_or_none(part)) is not None and not number.ndim}
+        return {**dict(list(means.items())[:1]), **first_of(named_parts(maps[0], "cmc"))}, ()
     sizes = [None if (number := as_numbers_or_none(part)) is None else number.ndim
              for part in parts]
     if len(parts) < 2 or sizes[0] is None:
@@ -33,7 +39,7 @@ def by_values(value: Any, function: str) -> tuple[dict[Any, Any], tuple[str, ...
     if sizes[0] == 0 and 1 in sizes[1:2]:
         return {"mAP": parts[0], "CMC": parts[1]}, ("mAP is taken to come before CMC",)
     if sizes[0] == 0:
-        return _scalars([part for part, size in zip(parts, sizes) if size == 0])
+        return _scalars([part for part, size in zip(parts, sizes) if size == 0], order)
     return _curve_first(parts), ()
 
 
@@ -74,19 +80,21 @@ def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
 
 #: Orders of unnamed numbers; the first in which ranks do not fall and mINP is below mAP is taken.
 _ORDERS: tuple[tuple[Any, ...], ...] = (
-    (("Rank", 1), "mAP"), ("mAP", ("Rank", 1)), (("Rank", 1), "mAP", "mINP"),
+    (("Rank", 1), "mAP"), ("mAP", ("Rank", 1)), (("Rank", 1), ("Rank", 5), "mAP"),
+    (("Rank", 1), "mAP", "mINP"),
     (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP"),
     ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10)),
     (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP", "mINP"),
     ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10), "mINP"))
 
 
-def _scalars(parts: list[Any]) -> tuple[dict[Any, Any], tuple[str, ...]]:
+def _scalars(parts: list[Any], before: Any) -> tuple[dict[Any, Any], tuple[str, ...]]:
     for order in _ORDERS:
-        if len(order) == len(parts):
+        if len(order) == len(parts) and before in (None, order):
             found = dict(zip(order, parts))
             ranks = [float(found[key]) for key in order if key[0] == "Rank"]
-            if ranks == sorted(ranks) and not float(found.get("mINP", 0)) > float(found["mAP"]):
+            if before or ranks == sorted(ranks) and not float(found.get("mINP", 0)) > float(
+                    found["mAP"]):
                 names = ", ".join(key if isinstance(key, str) else f"Rank-{key[1]}"
                                   for key in order)
                 return found, (f"its numbers are taken for {names}",)

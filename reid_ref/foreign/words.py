@@ -19,11 +19,16 @@ _NOT_THEIRS = (str(Path(__file__).parent), str(Path(importlib.__file__).parent),
 def describe(error: BaseException) -> str:
     """Return an exception as one line: its type, its own message, where it was raised."""
     message = text_of(error)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-              if not frame.filename.startswith(_NOT_THEIRS)]
+    frames = their_frames(error)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     name = text_of(type.__getattribute__(type(error), "__name__"))
     return f"{name}{': ' if message else ''}{message}{place}"
+
+
+def their_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the frames of an exception that are an evaluator's."""
+    return [frame for frame in traceback.extract_tb(error.__traceback__)
+            if not frame.filename.startswith(_NOT_THEIRS)]
 
 
 def text_of(value: Any, length: int = 300, form: Callable[[Any], str] = str) -> str:

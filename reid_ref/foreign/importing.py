@@ -18,37 +18,42 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from reid_ref.arrays import InputError
-from reid_ref.testing.arrays import MAX_RANK
-from reid_ref.testing.calling import Ask, ask_functions
-from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.old_numpy import needs, with_old_names
-from reid_ref.testing.source import from_source
+from reid_ref.arrays import InputError, check_choice
+from reid_ref.foreign.arguments import Fed
+from reid_ref.foreign.arrays import MAX_RANK
+from reid_ref.foreign.calling import Ask, ask_functions, name_of
+from reid_ref.foreign.words import describe
+from reid_ref.foreign.old_numpy import needs, with_old_names
+from reid_ref.foreign.source import from_source
 
 
 class About(NamedTuple):
     """The description of an evaluator before it has run; see `CrossCheck` for the words."""
 
     evaluator: str
-    fed: str
     version: str = ""
     expected: str | None = None
     computes: str = ""
+    fed: str = ""
 
 
 # ------------------------------------------------------------------ importing
 class ImportedEvaluator(NamedTuple):
-    """An evaluator that was imported: what is known of it, what asks it, and its functions."""
+    """An evaluator that was imported: what is known of it, what asks it, and how, in words and
+    plans."""
 
     about: About
     ask: Ask
-    functions: tuple[Any, ...]
+    words: str
+    plans: list[Fed]
 
 
-def load_evaluator(evaluator: Any) -> ImportedEvaluator:
+def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
+                   settings: Mapping[str, Any] = MappingProxyType({})) -> ImportedEvaluator:
     """Return a key of `TOOLBOXES`, "module:function", "file.py:function" or a function to ask.
 
-    Two functions that share the work are "module:mean_ap,cmc", or a tuple.
+    Two functions that share the work are "module:mean_ap,cmc", or a tuple. `rank`, `settings`:
+    the longest rank that is asked for, and further arguments.
 
     Raises
     ------
@@ -57,12 +62,17 @@ def load_evaluator(evaluator: Any) -> ImportedEvaluator:
     """
     if not isinstance(evaluator, str):
         functions = evaluator if isinstance(evaluator, (tuple, list)) else (evaluator,)
-        return _about(functions, ", ".join(text_of(getattr(function, "__name__", "the evaluator"))
-                                           for function in functions))
-    if ":" not in evaluator:
-        return _load_toolbox(evaluator)
-    functions, told = load_functions(evaluator)
-    return _about(functions, evaluator, told)
+        about, told = About(", ".join(map(name_of, functions))), ""
+    else:
+        check_spec(evaluator)
+        about = About(evaluator)
+        if ":" in evaluator:
+            functions, told = load_functions(evaluator)
+        else:
+            about, functions, told = _load_toolbox(evaluator)
+    ask, words, plans = ask_functions(functions, about.evaluator, rank, settings)
+    fed = f"{words}; the arrays as they are, label -1 included{told}"
+    return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans)
 
 
 def load_functions(spec: str) -> tuple[list[Any], str]:
@@ -75,16 +85,12 @@ def _names(spec: str) -> list[str]:
     return spec.rpartition(":")[2].split(",")
 
 
-def _about(functions: Any, name: str, told: str = "") -> ImportedEvaluator:
-    ask, words = ask_functions(functions, name, rank=MAX_RANK)
-    about = About(name, f"{words}; the arrays as they are, label -1 included{told}")
-    return ImportedEvaluator(about, ask, tuple(functions))
-
-
 def check_spec(spec: str) -> None:
-    """Refuse what is neither module:function nor file.py:function, or a file that is missing."""
+    """Refuse what is no toolbox, no module:function, and no file.py:function of a file."""
     module, _, name = spec.rpartition(":")
-    if not (module and name):
+    if ":" not in spec:
+        check_choice(spec, "evaluator", (*TOOLBOXES, "module:function", "file.py:function"))
+    elif not (module and name):
         raise InputError("evaluator", "module:function or file.py:function", repr(spec))
     if module.endswith(".py") and not Path(module).is_file():
         raise InputError(module, "a Python file", "none", f"the current folder is {os.getcwd()}")
@@ -187,7 +193,7 @@ TOOLBOXES: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "torchreid": ("metrics/rank.py", "reid/metrics/rank.py")})
 
 
-def _load_toolbox(name: str) -> ImportedEvaluator:
+def _load_toolbox(name: str) -> tuple[About, list[Any], str]:
     version = ""
     try:
         version = metadata.version(name)
@@ -196,12 +202,10 @@ def _load_toolbox(name: str) -> ImportedEvaluator:
         raise InputError(f"evaluator {name}", got=f"{name} {version} cannot be imported: "
                          f"{describe(error)}" if version else f"{name} is not installed",
                          remedy=f"pip install --no-deps {name}") from None
-    about = About(
-        name, "the arrays as they are, label -1 included (its loader drops such images)", version,
-        "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, loaded by itself; "
-        "use_cython off")
+    about = About(name, version, "torchreid-function", f"evaluate_rank of {TOOLBOXES[name][0]}, "
+                  "loaded by itself; use_cython off")
     function = partial(rank.evaluate_rank, use_cython=False)
-    return ImportedEvaluator(about, ask_functions([function], name, rank=MAX_RANK)[0], (function,))
+    return about, [function], " (its loader drops such images)"
 
 
 def _rank_file(package: str) -> Any:

@@ -26,17 +26,16 @@ from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, warnings_to
-from reid_ref.testing.answers import Answer, fitting
-from reid_ref.testing.arrays import Arrays, from_columns
-from reid_ref.testing.calling import Ask
-from reid_ref.testing.foreign import describe, text_of
-from reid_ref.testing.importing import About, load_evaluator
+from reid_ref.foreign.answers import Answer, fitting
+from reid_ref.foreign.arrays import Arrays, from_columns
+from reid_ref.foreign.words import describe, text_of
+from reid_ref.foreign.importing import About, ImportedEvaluator, check_spec, load_evaluator
 
 if sys.platform == "win32":
     import _winapi
@@ -69,32 +68,43 @@ TWICE = ("it gave two answers for one request: it forked, and both processes ret
 #: A program that takes its import path first, so that no file of the current folder is imported
 #: in place of ours.
 _PROGRAM = ("import sys; sys.path[:] = sys.argv[5:]; "
-            "from reid_ref.testing.child import serve_evaluator; "
+            "from reid_ref.foreign.child import serve_evaluator; "
             "serve_evaluator(*sys.argv[1:5])")
 #: Why a process is ended by a signal.
 _CAUSES = {"SIGKILL": ", perhaps because memory ran out",
            **dict.fromkeys(("SIGSEGV", "SIGBUS", "SIGABRT"), ", a crash in compiled code")}
 
-_T = TypeVar("_T")
-
 
 class Outcome(NamedTuple):
-    """An answer or a failure, with what was printed and warned on the way.
+    """What a request gave or how it failed, with what was printed and warned on the way.
 
-    `about` describes an imported evaluator; `ended`: no message came, `hung`: none came in time,
-    or what is no single answer, so that it is not asked again about parts of the request;
-    `told`: how its answer was understood. `value`: what a task of the kit gives.
+    `ended`: no message came, `hung`: none came in time, or what is no single answer, so that it
+    is not asked again about parts of the request.
     """
 
-    answer: Answer | None = None
-    about: About | None = None
+    value: Any = None
     failure: str = ""
     printed: str = ""
     warned: tuple[str, ...] = ()
     ended: bool = False
     hung: bool = False
-    told: tuple[str, ...] = ()
-    value: Any = None
+
+
+def _read_arrays(folder: Path, name: str) -> Arrays:
+    with np.load(folder / f"{name}.npz") as columns:
+        return from_columns(np.load(folder / f"{name}.npy", mmap_mode="r"), columns)
+
+
+def asking(loaded: ImportedEvaluator, folder: Path) -> Callable[..., Answer]:
+    """Return what asks an evaluator about the arrays of a name, or about one query of them."""
+    read = functools.lru_cache(1)(_read_arrays)
+
+    def ask(name: str, query: int, seed: int) -> Answer:
+        arrays = read(folder, name)
+        asked = arrays if query < 0 else arrays.take(slice(query, query + 1))
+        np.random.seed(seed)
+        return fitting(loaded.ask(asked), len(asked.query))
+    return ask
 
 
 # ------------------------------------------------------------------ our side
@@ -109,10 +119,21 @@ class Child:
         Seconds that importing it, or any one call, may take.
     folder : str
         An empty folder that only this user can enter.
+    rank, settings
+        As for `load_evaluator`.
+    make, options
+        Makes, of the imported evaluator and with options, what serves requests there. Default:
+        asks it about arrays.
     """
 
-    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str) -> None:
+    def __init__(self, evaluator: str | Callable[..., Any], timeout: float, folder: str,
+                 rank: int | None, settings: Mapping[str, Any],
+                 make: Callable[..., Any] = asking,
+                 options: Mapping[str, Any] | None = None) -> None:
+        if isinstance(evaluator, str):
+            check_spec(evaluator)
         self._evaluator, self._timeout = evaluator, timeout
+        self._given = rank, dict(settings), make, options or {"folder": Path(folder)}
         self._folder, self._printed, self._output = Path(folder), b"", -1
         self._process: subprocess.Popen[bytes] | BaseProcess | None = None
         self._reader = Thread()
@@ -148,21 +169,17 @@ class Child:
             It cannot be imported (with the import's own message) or called.
         """
         outcome = self._start()
-        if outcome.about is None:
+        if outcome.value is None:
             start = f"evaluator: {text_of(self._evaluator)} cannot be imported: "
             raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
-        return outcome.about, outcome
+        return outcome.value, outcome
 
     def ask(self, name: str, query: int = -1, seed: int = 0) -> Outcome:
         """Call the evaluator on the arrays of a name, on all queries or on a single one."""
-        return self._request(self._timeout, "ask", name, query, seed)
+        return self.request(self._timeout, name, query, seed)
 
-    def work(self, task: str, convention: str | None) -> Outcome:
-        """Do a task of `session` there."""
-        # A task is several calls, which are interrupted there as far as they can be.
-        return self._request(60 + 20 * self._timeout, "kit", task, convention, self._timeout)
-
-    def _request(self, seconds: float, *message: Any) -> Outcome:
+    def request(self, seconds: float, *message: Any) -> Outcome:
+        """Let what serves requests there do something."""
         if self._process is None:
             outcome = self._start()
             if outcome.ended:
@@ -191,6 +208,8 @@ class Child:
         finally:
             pipe.close()
             os.close(printed)
+        with suppress(OSError):
+            self._pipe.send(self._given)
         return self._receive(self._timeout)
 
     def _receive(self, seconds: float) -> Outcome:
@@ -290,11 +309,6 @@ def _last_words(code: int) -> str:
     return f"its process was ended by {name}{_CAUSES.get(name, '')}"
 
 
-def _read_arrays(folder: Path, name: str) -> Arrays:
-    with np.load(folder / f"{name}.npz") as columns:
-        return from_columns(np.load(folder / f"{name}.npy", mmap_mode="r"), columns)
-
-
 # ------------------------------------------------------------------ the evaluator's side
 def serve_evaluator(spec: str, folder: str, parent: str, pipe: str) -> NoReturn:
     """Serve an evaluator given by name; the program of a fresh interpreter."""
@@ -332,14 +346,13 @@ _FORKS: list[None] = []
 
 def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
     """Import the evaluator, then answer requests until none comes; never return."""
-    read = functools.lru_cache(1)(_read_arrays)
     process = os.getpid()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_parent=lambda: _FORKS.append(None))
 
-    def answer(work: Callable[[], Outcome]) -> None:
+    def answer(work: Callable[[], Any]) -> None:
         with _waiting_for_copies():
-            outcome = work()
+            outcome = _guarded(work)
             _flush()
             if os.getpid() != process:
                 pipe.send(Outcome(failure=TWICE, hung=True))
@@ -352,23 +365,18 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
             open(k, "w", buffering=1, encoding="utf-8", errors="backslashreplace", newline="\n",
                  closefd=False) for k in (1, 2))
         faulthandler.enable()  # a crash prints its place
-        loaded = None
+        rank, settings, make, options = pipe.recv()
+        serve: Callable[..., Any] | None = None
 
-        def load() -> Outcome:
-            nonlocal loaded
-            loaded, outcome = _guarded(lambda: load_evaluator(evaluator))
-            return outcome._replace(about=loaded and loaded.about)
+        def load() -> About:
+            nonlocal serve
+            loaded = load_evaluator(evaluator, rank, settings)
+            serve = make(loaded, **options)
+            return loaded.about
 
         answer(load)
-        while loaded is not None:
-            task, *given = pipe.recv()
-            if task == "ask":
-                name, k, seed = given
-                arrays = read(folder, name)
-                answer(functools.partial(
-                    _call, loaded.ask, arrays if k < 0 else arrays.take(slice(k, k + 1)), seed))
-            else:
-                answer(functools.partial(_of_kit, loaded.functions, given))
+        while serve is not None:
+            answer(functools.partial(serve, *pipe.recv()))
     finally:
         os._exit(0)
 
@@ -392,30 +400,9 @@ def _waiting_for_copies() -> Iterator[None]:
         os.close(pipe)
 
 
-def _call(ask: Ask, arrays: Arrays, seed: int) -> Outcome:
-    def call() -> Answer:
-        np.random.seed(seed)
-        return fitting(ask(arrays), len(arrays.query))
-
-    answer, outcome = _guarded(call)
-    return outcome._replace(answer=answer, told=answer.told if answer else ())
-
-
-@functools.cache
-def _session(functions: tuple[Any, ...]) -> Callable[..., Any]:
-    from reid_ref.testing.session import session  # which crosscheck of a file does not need
-    return session(functions)
-
-
-def _of_kit(functions: tuple[Any, ...], given: list[Any]) -> Outcome:
-    value, outcome = _guarded(lambda: _session(functions)(*given))
-    return outcome._replace(value=value)
-
-
-def _guarded(work: Callable[[], _T]) -> tuple[_T | None, Outcome]:
+def _guarded(work: Callable[[], Any]) -> Outcome:
     """Run foreign code; return its value, and what it raised and warned."""
-    value: _T | None = None
-    failure, warned = "", dict[str, None]()
+    value, failure, warned = None, "", dict[str, None]()
 
     def keep(warning: Warning, category: type[Warning], *_: object) -> None:
         warned[f"{text_of(category.__name__)}: {text_of(warning)}"] = None
@@ -428,7 +415,7 @@ def _guarded(work: Callable[[], _T]) -> tuple[_T | None, Outcome]:
             value = work()
         except BaseException as error:  # SystemExit and KeyboardInterrupt are answers, too
             failure = str(error) if isinstance(error, InputError) else describe(error)
-    return value, Outcome(failure=failure, warned=tuple(warned)[:_KEPT_WARNINGS])
+    return Outcome(value, failure, warned=tuple(warned)[:_KEPT_WARNINGS])
 
 
 def _flush() -> None:

@@ -1,41 +1,54 @@
 """How an evaluator is called: its parameters are fed by their names, or by their places."""
 from __future__ import annotations
 
+import ast
+import importlib.util
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.testing.arrays import MAX_RANK, Arrays
-from reid_ref.testing.foreign import text_of
+from reid_ref.foreign.arrays import MAX_RANK, Arrays
+from reid_ref.foreign.source import StandIn
+from reid_ref.foreign.words import text_of
 
 #: Words in the names of parameters, and the column they ask for. The first that fits decides.
 _COLUMNS = (
     ("camera", "cam"), ("clothes", "cloth"), ("view", "view|scene|angle"),
     ("video", "video|track|action|seq|clip"), ("frame", "frame"),
-    ("features", "feat|embed|vector"), ("identity", "id|label|person|target|class|true"))
+    ("features", "feat|emb|vector"), ("identity", "id|label|person|target|class|true|name"))
 #: Names in which the side and the column are one word, and what their short words mean.
 _GLUED = r"(q|g)(f|l|c|pids?|ids?|cam(?:id)?s?|feats?|labels?)"
 _SHORT = {"f": "feat", "l": "label", "c": "cam"}
 #: Words for the two sides.
 _QUERY, _GALLERY = "q|query|queries|probe|probes|txt|txt2person|text|caption|true|test", \
     "g|gal|gallery|img|img2person|image|reference|ref|database|db"
+_GALLERY_IN_NAME = r"gallery|^g(?![a-z])|ref|db"
 #: Names of a side alone, which are those of features.
 _SIDES = {"query": "q", "queries": "q", "probe": "q", "gallery": "g", "reference": "g"}
 _ALONE = (
+    ("places", "indices|order|^(rank_?lists?|ranking|sorted|idxs?)$"),
     ("similarity", "sim|score|logit"), ("rank", "rank|top_?k|^k$"),
-    ("ranked", "^y_pred$"), ("distances", "dist|cost|^d$|mat"))
-#: Labels of one set that is evaluated against itself.
-_BOTH = (("identity", "labels|targets|pids|ids|identities"), ("camera", "camids|cams|cameras"))
+    ("ranked", "^y_pred$"), ("distances", "dist|cost|^d$|mat"), ("self", "^self$"))
+#: Labels of one set that is evaluated against itself, and its features.
+_BOTH = (("identity", "labels|targets|pids|ids|identities|names"),
+         ("camera", "camids|cams|cameras"), ("features", "emb(edding)?s|feat(ure)?s"))
 #: The places of torchreid's arguments, of ReID code that gives no names.
-_PLACES = ("distances", "q_identity", "g_identity", "q_camera", "g_camera", "rank")
+PLACES = ("distances", "q_identity", "g_identity", "q_camera", "g_camera", "rank")
 _WORDS = {"distances": "distmat", "q_identity": "q_pids", "g_identity": "g_pids",
-          "q_camera": "q_camids", "g_camera": "g_camids", "rank": str(MAX_RANK)}
+          "q_camera": "q_camids", "g_camera": "g_camids", "rank": str(MAX_RANK),
+          "query": "query", "gallery": "gallery"}
+#: What a setting may say that a parameter is, if its name does not.
+ROLES = (*PLACES, "similarity", "places", "ranked", "nothing", *(
+    f"{side}_{column}" for column in ("features", "clothes", "view", "video", "frame")
+    for side in "qg"))
+#: What distances, places and the like say: how far images are.
+_RANKING = frozenset(("distances", "similarity", "q_features", "ranked", "places", "features"))
 
 
 class Form(NamedTuple):
@@ -47,9 +60,11 @@ class Form(NamedTuple):
 
     def make(self, part: str, array: Any) -> Any:
         """Return an array as it is handed over."""
-        is_label = part not in ("distances", "similarity") and "features" not in part
+        is_label = part not in ("distances", "similarity", "places") and "features" not in part
         if self.labels == "lists" and is_label:
             return array.tolist()
+        if self.labels == "int16" and is_label:
+            return array.astype(np.int16)
         return as_tensor(array) if self.tensors or (self.labels == "tensors" and is_label
                                                     ) else array
 
@@ -57,7 +72,7 @@ class Form(NamedTuple):
 class Fed(NamedTuple):
     """What one function is given: by place, by name, and as settings.
 
-    `optional` has the names with a default.
+    `optional` has the names with a default; `ordered`: places told what names did not.
     """
 
     function: Callable[..., Any]
@@ -65,6 +80,7 @@ class Fed(NamedTuple):
     names: Mapping[str, str]
     optional: frozenset[str]
     settings: Mapping[str, Any] = MappingProxyType({})
+    ordered: bool = False
 
     @property
     def is_square(self) -> bool:
@@ -72,11 +88,17 @@ class Fed(NamedTuple):
         parts = {*self.places, *self.names.values()}
         return not any(part[0] == "g" for part in parts) and "ranked" not in parts
 
+    @property
+    def made_up(self) -> list[str]:
+        """The names of parameters that are given None, since nothing tells what they are."""
+        return [key for key, part in self.names.items() if part == "nothing"]
+
     def words(self, rank: int | None) -> str:
         """Return what it is given, in words."""
         def named(key: str, part: str) -> str:
-            value = {"rank": MAX_RANK if rank is None else rank, "nothing": None}
-            return f"{key}={value[part]}" if part in value else key
+            value = {"rank": MAX_RANK if rank is None else rank, "nothing": None,
+                     "self": "an object that does nothing"}.get(part, _WORDS.get(part, part))
+            return key if key in (value, part) else f"{key}={value}"
         return ", ".join([*(_WORDS.get(part, part) for part in self.places), *(
             named(key, part) for key, part in self._given(rank))])
 
@@ -105,16 +127,19 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
         return getattr(arrays, part)
     if part == "nothing":
         return None
+    if part == "self":
+        return StandIn()
     if part == "rank":
         return MAX_RANK if rank is None else rank
     if part in ("distances", "similarity"):
         return np.array(arrays.distances if part == "distances" else -arrays.distances)
-    if part == "ranked":
-        return arrays.gallery.identity[np.argsort(arrays.distances, axis=1, kind="stable")]
+    if part in ("ranked", "places"):
+        order = np.argsort(arrays.distances, axis=1, kind="stable")
+        return order if part == "places" else arrays.gallery.identity[order]
     labels = arrays.gallery if part[0] == "g" else arrays.query
     column = part[2:] if part[1] == "_" else part
     if column == "features":
-        values = arrays.features and arrays.features["qg".index(part[0])]
+        values = arrays.features and arrays.features[part[0] == "g"]
     else:
         values = getattr(labels, column)
     if values is None:
@@ -124,20 +149,17 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
 
 
 def as_tensor(array: Any) -> Any:
-    """Return an array as a tensor of torch, which the evaluator has imported."""
-    return sys.modules["torch"].from_numpy(np.ascontiguousarray(array))
+    """Return an array as a tensor of torch."""
+    return importlib.import_module("torch").from_numpy(np.ascontiguousarray(array))
 
 
-def wants_tensors(function: Any) -> bool | None:
-    """Return whether its annotations name tensors; None if they tell nothing of it."""
-    if sys.modules.get("torch") is None:
-        return False
-    try:
-        annotations = [str(parameter.annotation) for parameter
-                       in inspect.signature(function).parameters.values()]
-    except (ValueError, TypeError):
-        annotations = []
-    return True if any("Tensor" in text for text in annotations) else None
+def wants_tensors(function: Any) -> list[bool]:
+    """Return whether to hand over tensors: what its annotations tell, or without, then with."""
+    with suppress(ValueError, TypeError):
+        if any("Tensor" in str(parameter.annotation) for parameter
+               in inspect.signature(function).parameters.values()):
+            return [True]
+    return [False, True] if importlib.util.find_spec("torch") else [False]
 
 
 # ------------------------------------------------------------------ names
@@ -166,28 +188,40 @@ def meaning_of(name: str) -> str:
 
 
 def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Parameter],
-              refuse: Callable[[], Any]) -> dict[str, str]:
-    """Return what each parameter is given: by its name, or in torchreid's order."""
-    named = {p.name: meaning_of(p.name) for p in parameters}
+              said: Mapping[str, Any], refuse: Callable[..., Any]) -> tuple[dict[str, str], bool]:
+    """Return what each parameter is given, by its name, and whether places told the rest.
+
+    A name that is known is never overruled. Places tell the others only where those that are
+    known stand in torchreid's order.
+    """
+    named = {p.name: said.get(p.name) or meaning_of(p.name) for p in parameters}
     if [p.name for p in parameters[1:3]] == ["query", "gallery"]:
-        return {**named, parameters[0].name: "distances", "query": "query", "gallery": "gallery"}
+        return {**named, parameters[0].name: "distances", "query": "query",
+                "gallery": "gallery"}, False
     for name in named:  # features, if the labels of the same side have its name in theirs
         side = _SIDES.get(name.lower(), "")
         if side and any(part == f"{side}_identity" and other.startswith(f"{name}_")
                         for other, part in named.items()):
             named[name] = f"{side}_features"
-    known = set(named.values())
-    if known & {"distances", "similarity", "q_features", "ranked"} and known & {
-            "q_identity", "identity"}:
-        unknown = [p.name for p in needed if not named[p.name]]
+    for column in ("identity", "camera", "features"):  # the side that the other one is not
+        for own, other in ("qg", "gq"):
+            if f"{other}_{column}" in named.values() and f"{own}_{column}" not in named.values():
+                named = {name: f"{own}_{column}" if part == column else part
+                         for name, part in named.items()}
+    known = {*named.values()}
+    unknown = [p.name for p in needed if not named[p.name]]
+    if known & _RANKING and known & {"q_identity", "identity"}:
         if not unknown or {"q_camera", "g_camera"} <= known:  # the rest can hardly matter
-            return {**named, **dict.fromkeys(unknown, "nothing")}
-    free = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY][:len(_PLACES)]
+            return {**named, **dict.fromkeys(unknown, "nothing")}, False
+    free = [p for p in parameters if p.kind is not inspect.Parameter.KEYWORD_ONLY][:len(PLACES)]
+    in_order = {p.name: part for p, part in zip(free, PLACES)}
+    if len(free) < 3 or any(part not in ("", "rank", in_order.get(p.name))
+                            for p in needed if (part := named[p.name]) is not None) or any(
+            name not in in_order for name in unknown):
+        refuse(named, unknown)
     ranks = {name: part for name, part in named.items() if part == "rank"}
-    if len(free) < 3 or any(p.name not in ranks and p not in free for p in needed):
-        refuse()
-    return {**{p.name: part for p, part in zip(free, _PLACES)
-               if p in needed or part != "rank"}, **ranks}
+    return {**{p.name: part for p, part in zip(free, PLACES)
+               if p in needed or part != "rank"}, **ranks}, True
 
 
 # ------------------------------------------------------------------ functions
@@ -200,29 +234,40 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
         Not callable, or its parameters are none that are known.
     """
     name = name or text_of(getattr(function, "__name__", "the evaluator"))
+    function = as_function(function)
     if not callable(function):
         raise InputError("evaluator", got=f"{name}: expected a function, got "
                          f"{type(function).__name__}")
     try:
         signature = inspect.signature(function)
     except (ValueError, TypeError):  # built-in functions may have none
-        return Fed(function, _PLACES, {}, frozenset(), settings)
+        return Fed(function, PLACES, {}, frozenset(), settings)
     kinds = inspect.Parameter
     if not any(p.kind is kinds.VAR_KEYWORD for p in signature.parameters.values()):
         settings = {key: settings[key] for key in settings if key in signature.parameters}
+    said = {key: value for key, value in settings.items() if isinstance(value, str)
+            and value in ROLES and key in signature.parameters and not meaning_of(key)}
+    settings = {key: value for key, value in settings.items() if key not in said}
     parameters = [p for p in signature.parameters.values() if p.name not in settings
                   and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
     if len(parameters) < 3 and any(p.kind is kinds.VAR_POSITIONAL
                                    for p in signature.parameters.values()):
-        return Fed(function, _PLACES[:5 if parameters else 6], {}, frozenset(), settings)
+        return Fed(function, PLACES[:5], {}, frozenset(), settings, True)
 
-    def refuse() -> None:
+    def refuse(named: Mapping[str, str], unknown: list[str]) -> None:
+        call = ", ".join(f"{key}={_WORDS.get(part, part) or '?'}" for key, part in named.items()
+                         if part or key in unknown)
+        guess = next(iter(unknown), "")
+        role = f"{'g' if re.search(_GALLERY_IN_NAME, guess.lower()) else 'q'}_features"
         raise InputError(
             "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, "
             "q_camids, g_camids, max_rank) or of (distances, query, gallery), got one of "
-            f"{signature}", remedy="an adapter of one line gives it one of these forms")
+            f"{signature}" + f", understood as ({call})" * any(named.values()),
+            remedy=f"{guess}: features? then say --setting {guess}={role}, or another of "
+            f"{', '.join(ROLES[:5])}, ..., nothing" if guess and len(named) > 2 else
+            "an adapter of one line gives it one of these forms")
     needed = [p for p in parameters if p.default is kinds.empty]
-    given = _meanings(parameters, needed, refuse)
+    given, ordered = _meanings(parameters, needed, said, refuse)
     # Features are the caller's own affair where distances are asked for, and so are settings.
     optional = frozenset(p.name for p in parameters if p not in needed)
     others = ("ranked", "similarity") if {*given.values()}.isdisjoint(
@@ -230,10 +275,47 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     given = {p.name: given[p.name] for p in parameters if given.get(p.name) and not (
         p.name in optional and (given[p.name].endswith(others) or not _is_open(p.default)))}
     first = [p.name for p in parameters if p.kind is kinds.POSITIONAL_ONLY and p.name in given]
-    return Fed(function, tuple(given.pop(key) for key in first), given, optional, settings)
+    return Fed(function, tuple(given.pop(key) for key in first), given, optional, settings,
+               ordered)
+
+
+def as_function(evaluator: Any) -> Any:
+    """Return a class, or an object, with update and compute, or `__call__`, as one function."""
+    is_class = inspect.isclass(evaluator)
+    if is_class and "__call__" in vars(evaluator):
+        return evaluator()
+    if not (hasattr(evaluator, "update") and hasattr(evaluator, "compute")):
+        return evaluator
+
+    def evaluate(*values: Any, **named: Any) -> Any:
+        made = evaluator() if is_class else evaluator
+        if not is_class and hasattr(made, "reset"):
+            made.reset()
+        made.update(*values, **named)
+        return made.compute()
+    with suppress(ValueError, TypeError):
+        parameters = [*inspect.signature(evaluator.update).parameters.values()]
+        setattr(evaluate, "__signature__", inspect.Signature(parameters[is_class:]))
+    return evaluate
 
 
 def _is_open(default: Any) -> bool:
     """Whether a default is a place for an array or for a rank, and not a setting."""
     return default is None or isinstance(default, (int, list, np.ndarray)) and (
         not isinstance(default, bool))
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """Return the name and the value of a setting, for argparse.
+
+    Examples
+    --------
+    >>> setting("top=20"), setting("metric=cosine")
+    (('top', 20), ('metric', 'cosine'))
+    """
+    name, equals, value = text.partition("=")
+    if not (name.isidentifier() and equals):
+        raise ValueError(f"expected NAME=VALUE, got {text!r}")
+    with suppress(ValueError, SyntaxError):
+        return name, ast.literal_eval(value)
+    return name, value

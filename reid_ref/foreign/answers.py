@@ -5,7 +5,7 @@ single number. Percent is recognised by mAP, and divided by 100.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.testing.foreign import as_numbers, describe, short
-from reid_ref.testing.named import first_of, named_parts
-from reid_ref.testing.unnamed import by_values, refuse_part
+from reid_ref.foreign.words import as_numbers, describe, short
+from reid_ref.foreign.named import first_of, named_parts
+from reid_ref.foreign.unnamed import by_values, refuse_part
 
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.
 ROUNDING = 2.0**-20
@@ -43,6 +43,10 @@ class Answer(Value):
         How they were understood, if not by their names.
     gone : tuple of str
         Names that it asks numpy for, which numpy no longer has; put back for the call.
+    order : tuple
+        What its numbers are, in their order.
+    drawn : shape (seeds, ranks)
+        The curve by several seeds, if two of them give two.
     """
 
     mAP: float | None = None
@@ -54,6 +58,8 @@ class Answer(Value):
     single: frozenset[str] = frozenset()
     told: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    order: tuple[Any, ...] = ()
+    drawn: Doubles = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def curve(self) -> Doubles:
@@ -65,9 +71,19 @@ class Answer(Value):
         """The ranks of the curve."""
         return np.arange(1, len(self.curve) + 1) if self.ranks is None else self.ranks
 
+    def of_percent(self) -> Answer:
+        """Return it read as percent, if its numbers are too small to tell."""
+        if self.percent:
+            return self
+        return replace(self, percent=True, **{
+            name: value / 100 for name in ("mAP", "cmc", "mINP", "ap")
+            if (value := getattr(self, name)) is not None})
 
-def read_answer(value: Any, function: str = "") -> Answer:
+
+def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
     """Return the answer as numpy values; `function` is the name of what gave it.
+
+    `order`: what its numbers without names were before.
 
     Raises
     ------
@@ -80,7 +96,7 @@ def read_answer(value: Any, function: str = "") -> Answer:
     (0.75, array([0.5]))
     """
     try:
-        return value if isinstance(value, Answer) else _read(value, function)
+        return value if isinstance(value, Answer) else _read(value, function, order)
     except InputError:
         raise
     except Exception as error:  # ragged lists, numbers that refuse to be read, ...
@@ -125,14 +141,14 @@ def merged(answers: list[Answer]) -> Answer:
     return first
 
 
-def _read(value: Any, function: str) -> Answer:
+def _read(value: Any, function: str, order: Any) -> Answer:
     parts = _of_result(value) or first_of(named_parts(value))
     told: tuple[str, ...] = ()
     if not parts:
-        parts, told = by_values(value, function)
+        parts, told = by_values(value, function, order)
     if not parts:
         raise InputError("", got=f"it returned {short(value)}", remedy=_EXPECTED)
-    return _answer(parts, told)
+    return replace(_answer(parts, told), order=tuple(parts))
 
 
 def _of_result(value: Any) -> dict[Any, Any] | None:

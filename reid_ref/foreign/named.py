@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.testing.foreign import as_numbers
+from reid_ref.foreign.words import as_numbers
 
 #: Names of what is returned, without _, - and spaces, and what it is.
 _NAMES = (

@@ -1,0 +1,1 @@
+"""What code that is not ours takes, returns and breaks."""

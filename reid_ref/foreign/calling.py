@@ -1,0 +1,134 @@
+"""An evaluator as one function from arrays to an answer: called, read and put together."""
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from reid_ref.arrays import Doubles, InputError
+from reid_ref.foreign.answers import Answer, merged, read_answer
+from reid_ref.foreign.arguments import PLACES, Fed, Form, fed, wants_tensors
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.foreign.words import describe, text_of, their_frames
+from reid_ref.foreign.old_numpy import needs, with_old_names
+
+#: What asks an evaluator. It may raise anything: what it calls is not ours.
+Ask = Callable[..., Answer]
+#: How often a drawn curve is asked for.
+N_DRAWS = 8
+
+
+def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
+                  settings: Mapping[str, Any] = MappingProxyType({}),
+                  ) -> tuple[Ask, str, list[Fed]]:
+    """Return what asks an evaluator of one or more functions, and how, in words and plans.
+
+    Parameters
+    ----------
+    functions : iterable of callable
+        Functions that share the work, such as ``mean_ap`` and ``cmc``.
+    name : str
+        Of the evaluator, for messages.
+    rank : int, optional
+        The longest rank that is asked for; None: the functions' own default.
+    settings : mapping
+        Arguments of the functions, for each one that takes them.
+    """
+    plans = [fed(function, name, settings) for function in functions]
+    for key in settings:
+        if not any(key in plan.settings or key in plan.names for plan in plans):
+            raise InputError("settings", f"arguments of {name}", key)
+    words = " and ".join(f"({plan.words(rank)})" for plan in plans)
+    kind = ", our signature" * ("gallery" in plans[0].names.values()) + (
+        ", by torchreid's order" * any(plan.ordered for plan in plans))
+    known: dict[int, tuple[bool, int | None, Any]] = {}
+
+    def ask(arrays: Arrays, form: Form = Form()) -> Answer:
+        if any(plan.is_square for plan in plans) and len(set(arrays.distances.shape)) > 1:
+            raise InputError("", got="it takes one set, which is evaluated against itself, and "
+                             f"these are {len(arrays.query)} queries of another gallery")
+        return merged([ask_one(plan, k, arrays, form) for k, plan in enumerate(plans)])
+
+    def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
+        """Call a function: with arrays, then tensors; the error is that which came furthest."""
+        errors: list[BaseException] = []
+        for as_tensors, n_places, order in [known[k]] if k in known else _attempts(plan):
+            given = plan._replace(places=PLACES[:n_places]) if n_places else plan
+            try:
+                returned, gone = with_old_names(lambda: given.call(
+                    arrays, rank, form._replace(tensors=as_tensors)))
+                answer = read_answer(returned, name_of(plan.function), order)
+            except Exception as error:
+                errors.append(error)
+                continue
+            known[k] = as_tensors, n_places, answer.order
+            told = ("it is handed tensors",) * as_tensors
+            return replace(answer, told=(*told, *answer.told, *map(needs, gone)), gone=gone)
+        furthest = max(errors, key=_how_far)
+        if plan.made_up and not isinstance(furthest, InputError):
+            raise InputError("", got=f"it ends in {describe(furthest)}; it is given None for "
+                             f"{', '.join(plan.made_up)}, which no name tells",
+                             remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
+        raise furthest
+    return ask, f"called as {words}{kind}", plans
+
+
+def _attempts(plan: Fed) -> list[tuple[bool, int | None, Any]]:
+    """Return the ways to call a function: whether with tensors, and how many values."""
+    counts = [None, len(PLACES)] if plan.places == PLACES[:5] else [None]
+    return [(as_tensors, count, None) for as_tensors in wants_tensors(plan.function)
+            for count in counts]
+
+
+def _how_far(error: BaseException) -> tuple[bool, int, int]:
+    """Return how far a call came before an error: past the call itself, its line, its depth."""
+    lines = [frame.lineno or 0 for frame in their_frames(error)]
+    return isinstance(error, InputError), lines[0] if lines else 0, len(lines)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Let code that draws begin with a seed; the generators are as before afterwards."""
+    states = np.random.get_state(), random.getstate()
+    np.random.seed(seed)
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        np.random.set_state(states[0])
+        random.setstate(states[1])
+
+
+def with_draws(ask: Ask) -> Ask:
+    """Return what asks an evaluator several times, by other seeds, if two of them give two CMC."""
+    draws: list[bool] = []
+
+    def curves(arrays: Arrays, form: Form, count: int) -> list[Doubles]:
+        found = []
+        for seed in range(count):
+            with seeded(seed):
+                found.append(ask(arrays, form._replace(handed=None)).curve)
+        return found
+
+    def asking(arrays: Arrays, form: Form = Form()) -> Answer:
+        answer = ask(arrays, form)
+        if not draws and len(answer.curve) > 1:
+            first, *others = curves(arrays, form, 3)
+            draws.append(any(first.shape == other.shape and not np.array_equal(
+                first, other, equal_nan=True) for other in others))
+        if draws == [True]:
+            drawn = curves(arrays, form, N_DRAWS)
+            if len({curve.shape for curve in drawn}) == 1:
+                answer = replace(answer, drawn=np.array(drawn))
+        return answer
+    return asking
+
+
+def name_of(function: Any) -> str:
+    """Return the name of a function."""
+    return text_of(getattr(function, "__name__", "the evaluator"))

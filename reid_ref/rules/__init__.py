@@ -1,0 +1,1 @@
+"""Which rule gives the numbers of an evaluator."""

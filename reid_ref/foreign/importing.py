@@ -15,7 +15,7 @@ from functools import partial
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
@@ -121,7 +121,6 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
     file = Path(module)
     if module.endswith(".py"):
         yield lambda: (_run_in_repository(file), "")
-        yield lambda: (_import_in_package(file), "; imported as part of its package")
     else:
         sys.path.insert(0, os.getcwd())
         yield lambda: (importlib.import_module(module), "")
@@ -172,17 +171,6 @@ def _run_file(name: str, file: Path) -> Any:
     sys.modules[name] = module  # dataclasses look for it there
     spec.loader.exec_module(module)
     return module
-
-
-def _import_in_package(file: Path) -> ModuleType:
-    """Import a file as a module of the package that it belongs to, for its relative imports."""
-    root = file.absolute().parent
-    while (root / "__init__.py").is_file():
-        root = root.parent
-    sys.path.insert(0, str(root))
-    parts = file.absolute().relative_to(root).with_suffix("").parts
-    sys.modules.pop(parts[0], None)
-    return importlib.import_module(".".join(parts))
 
 
 # ------------------------------------------------------------------ toolboxes of PyPI

@@ -275,21 +275,15 @@ def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
             kinds = {mistake.of for mistake in chosen}
             if len(kinds) < count or count > 1 and "cut" in kinds:
                 continue
-            level = _level_of(pairs, convention, chosen, tolerance)
-            if level is not None:
+            level = 0
+            for arrays, answer in pairs:
+                found, near = mismatches(
+                    answer, mistaken_numbers(arrays, convention, chosen), tolerance)
+                if found:
+                    break
+                level = max(level, near)
+            else:
                 words = ", and ".join(mistake.words for mistake in chosen)
                 return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
                                  chosen, tolerance)
     return None
-
-
-def _level_of(pairs: Pairs, convention: Convention, chosen: tuple[Mistake, ...],
-              tolerance: float) -> int | None:
-    level = 0
-    for arrays, answer in pairs:
-        result = mistaken_numbers(arrays, convention, chosen)
-        found, near = mismatches(answer, result, tolerance)
-        if found:
-            return None
-        level = max(level, near)
-    return level

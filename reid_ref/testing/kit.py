@@ -132,7 +132,8 @@ def report_of(name: str, run: Callable[[str], Any],
     """
     started = run("checks")
     if isinstance(started, str):
-        return Report(name, DEFAULT, None, "", "", (CheckResult("plain", "error", started),))
+        failed = CheckResult("plain", "error", started)
+        return Report(name, DEFAULT, None, "", "", False, (failed,))
     name, convention, names = started
     results = []
     for check in names:
@@ -142,7 +143,8 @@ def report_of(name: str, run: Callable[[str], Any],
         progress(1)
     found = run("rule")
     rule, how, against = (None, found, "") if isinstance(found, str) else found
-    return Report(name, convention, rule, how, against, without_numbers(results))
+    passed = all(result.status == "passed" for result in results)
+    return Report(name, convention, rule, how, against, passed, without_numbers(results))
 
 
 def checkers(convention: str | Convention, *, junk: bool | None, except_: Mapping[str, str],

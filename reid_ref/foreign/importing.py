@@ -75,16 +75,6 @@ def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
     return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans)
 
 
-def load_functions(spec: str) -> tuple[list[Any], str]:
-    """Return the functions of "module:function" or "file.py:function", and how, if oddly."""
-    target, told = _imported(spec)
-    return [attrgetter(name.strip())(target) for name in _names(spec)], told
-
-
-def _names(spec: str) -> list[str]:
-    return spec.rpartition(":")[2].split(",")
-
-
 def check_spec(spec: str) -> None:
     """Refuse what is no toolbox, no module:function, and no file.py:function of a file."""
     module, _, name = spec.rpartition(":")
@@ -96,17 +86,17 @@ def check_spec(spec: str) -> None:
         raise InputError(module, "a Python file", "none", f"the current folder is {os.getcwd()}")
 
 
-def _imported(spec: str) -> tuple[Any, str]:
-    """Return what has the functions of a name, and how it was imported if not as it stands."""
-    module, names = spec.rpartition(":")[0], _names(spec)
+def load_functions(spec: str) -> tuple[list[Any], str]:
+    """Return the functions of "module:function" or "file.py:function", and how, if oddly."""
+    module, _, functions = spec.rpartition(":")
+    names = [name.strip() for name in functions.split(",")]
     failures = list[BaseException]()
     for way in _ways(module, names):
         try:
             with _arguments(spec):
                 (target, told), gone = with_old_names(way)
-            for name in names:
-                attrgetter(name.strip())(target)
-            return target, "".join([told, *(f"; {needs(name)}" for name in gone)])
+            return ([attrgetter(name)(target) for name in names],
+                    "".join([told, *(f"; {needs(name)}" for name in gone)]))
         except BaseException as error:
             failures.append(error)
             if isinstance(error, (SyntaxError, KeyboardInterrupt)):

@@ -14,7 +14,7 @@ from reid_ref.analysis.compare.answer import Compared
 from reid_ref.analysis.validate.figures import Figures
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
-from reid_ref.commands.crosscheck.command import Answered, Tested
+from reid_ref.commands.crosscheck.command import Answered
 from reid_ref.commands.doctor.command import Diagnosis
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.evaluate.show.means import MeanAnswer
@@ -33,6 +33,7 @@ from reid_ref.result.parts import Counts, Fingerprints, PerQuery
 from reid_ref.result.views import Means, Ranks
 from reid_ref.result.form import OF_CHANCES, OF_RANKS, PAIRS, QUERIES, SAVED
 from reid_ref.result.means import AVERAGES
+from reid_ref.testing.report import Report
 from reid_ref.text.plain import is_optional, key
 
 #: What is printed, by its name: the dataclass and the command.
@@ -57,7 +58,7 @@ SHAPES = {
     "validate_figures": (Figures, "reid-ref validate --dataset NAME or --paper KEY"),
     "validate_pairs": (FigureVerdicts, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),
     "crosscheck": (Answered, "reid-ref crosscheck FILE --evaluator SPEC"),
-    "crosscheck_made": (Tested, "reid-ref crosscheck --evaluator SPEC"),
+    "crosscheck_made": (Report, "reid-ref crosscheck --evaluator SPEC"),
     "scripts": (Scripts, "reid-ref scripts FILE"),
     "scripts_driver": (DriverLines, "reid-ref scripts FILE --driver NAME"),
 }

@@ -104,13 +104,6 @@ def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
                          got=describe(error)) from None
 
 
-def fitting(answer: Answer, n_query: int) -> Answer:
-    """Return an answer to so many queries, without APs that are not one per query."""
-    if answer.ap is not None and len(answer.ap) != n_query:
-        return replace(answer, ap=None)
-    return answer
-
-
 def decimals_of(answer: Answer) -> int | None:
     """Return to how many decimals its numbers are rounded: 3 or 4 of a share, 1 or 2 of percent.
 

@@ -65,8 +65,9 @@ class Form(NamedTuple):
             return array.tolist()
         if self.labels == "int16" and is_label:
             return array.astype(np.int16)
-        return as_tensor(array) if self.tensors or (self.labels == "tensors" and is_label
-                                                    ) else array
+        if self.tensors or self.labels == "tensors" and is_label:
+            return importlib.import_module("torch").from_numpy(np.ascontiguousarray(array))
+        return array
 
 
 class Fed(NamedTuple):
@@ -146,11 +147,6 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
         raise InputError("", got=f"it takes {column}, and the labels have no {column}"
                          if column != "features" else "it takes features, and there are none")
     return np.array(values)
-
-
-def as_tensor(array: Any) -> Any:
-    """Return an array as a tensor of torch."""
-    return importlib.import_module("torch").from_numpy(np.ascontiguousarray(array))
 
 
 def wants_tensors(function: Any) -> list[bool]:

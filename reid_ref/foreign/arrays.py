@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,6 @@ class Arrays(Value):
     gallery: Labels
     features: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = None
 
-    def on_camera(self, query: int) -> npt.NDArray[np.bool_]:
-        """Return which images are of a query's camera; none if there are no cameras."""
-        if self.query.camera is None or self.gallery.camera is None:
-            return np.zeros(len(self.gallery), np.bool_)
-        same: npt.NDArray[np.bool_] = self.gallery.camera == self.query.camera[query]
-        return same
-
     def take(self, queries: Any = slice(None), images: Any = slice(None)) -> Arrays:
         """Return some of the queries and some of the gallery's images."""
         kept = self.features and (self.features[0][queries], self.features[1][images])
@@ -49,10 +42,6 @@ class Arrays(Value):
                 *(np.arange(len(self.query))[part] for part in (queries, images))):
             gallery = query  # still one set
         return Arrays(self.distances[queries][:, images], query, gallery, kept)
-
-    def cast(self, dtype: Any) -> Arrays:
-        """Return it with distances of another dtype."""
-        return replace(self, distances=self.distances.astype(dtype))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of the labels as ``q_identity``, ``g_camera`` and so on."""

@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from multiprocessing import Pipe, get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -32,10 +33,11 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError, warnings_to
-from reid_ref.foreign.answers import Answer, fitting
+from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import Arrays, from_columns
-from reid_ref.foreign.words import describe, text_of
+from reid_ref.foreign.calling import N_DRAWS, with_draws
 from reid_ref.foreign.importing import About, ImportedEvaluator, check_spec, load_evaluator
+from reid_ref.foreign.words import describe, text_of
 
 if sys.platform == "win32":
     import _winapi
@@ -97,13 +99,16 @@ def _read_arrays(folder: Path, name: str) -> Arrays:
 
 def asking(loaded: ImportedEvaluator, folder: Path) -> Callable[..., Answer]:
     """Return what asks an evaluator about the arrays of a name, or about one query of them."""
-    read = functools.lru_cache(1)(_read_arrays)
+    read, drawn = functools.lru_cache(1)(_read_arrays), with_draws(loaded.ask)
 
-    def ask(name: str, query: int, seed: int) -> Answer:
+    def ask(name: str, query: int, draws: bool) -> Answer:
         arrays = read(folder, name)
         asked = arrays if query < 0 else arrays.take(slice(query, query + 1))
-        np.random.seed(seed)
-        return fitting(loaded.ask(asked), len(asked.query))
+        np.random.seed(0)
+        answer = drawn(asked) if draws else loaded.ask(asked)
+        # APs that are not one per query cannot be compared.
+        return answer if answer.ap is None or len(answer.ap) == len(asked.query) else replace(
+            answer, ap=None)
     return ask
 
 
@@ -174,9 +179,10 @@ class Child:
             raise InputError("", got=f"{start * outcome.ended}{outcome.failure}")
         return outcome.value, outcome
 
-    def ask(self, name: str, query: int = -1, seed: int = 0) -> Outcome:
-        """Call the evaluator on the arrays of a name, on all queries or on a single one."""
-        return self.request(self._timeout, name, query, seed)
+    def ask(self, name: str, query: int = -1, draws: bool = False) -> Outcome:
+        """Call the evaluator on the arrays of a name, on all queries or on a single one; `draws`:
+        by several seeds, if two of them give two CMC."""
+        return self.request(self._timeout * (1 + N_DRAWS * draws), name, query, draws)
 
     def request(self, seconds: float, *message: Any) -> Outcome:
         """Let what serves requests there do something."""
@@ -384,9 +390,6 @@ def _serve(evaluator: Any, folder: Path, pipe: Connection) -> NoReturn:
 @contextmanager
 def _waiting_for_copies() -> Iterator[None]:
     """Wait a moment for the processes that were forked meanwhile: one may return, too."""
-    if sys.platform == "win32":
-        yield
-        return
     pipe, copies = os.pipe()  # a fork has `copies` open until it ends, another program has not
     before = len(_FORKS)
     try:

@@ -15,7 +15,7 @@ from functools import partial
 from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
@@ -75,16 +75,6 @@ def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
     return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans)
 
 
-def load_functions(spec: str) -> tuple[list[Any], str]:
-    """Return the functions of "module:function" or "file.py:function", and how, if oddly."""
-    target, told = _imported(spec)
-    return [attrgetter(name.strip())(target) for name in _names(spec)], told
-
-
-def _names(spec: str) -> list[str]:
-    return spec.rpartition(":")[2].split(",")
-
-
 def check_spec(spec: str) -> None:
     """Refuse what is no toolbox, no module:function, and no file.py:function of a file."""
     module, _, name = spec.rpartition(":")
@@ -96,17 +86,17 @@ def check_spec(spec: str) -> None:
         raise InputError(module, "a Python file", "none", f"the current folder is {os.getcwd()}")
 
 
-def _imported(spec: str) -> tuple[Any, str]:
-    """Return what has the functions of a name, and how it was imported if not as it stands."""
-    module, names = spec.rpartition(":")[0], _names(spec)
+def load_functions(spec: str) -> tuple[list[Any], str]:
+    """Return the functions of "module:function" or "file.py:function", and how, if oddly."""
+    module, _, functions = spec.rpartition(":")
+    names = [name.strip() for name in functions.split(",")]
     failures = list[BaseException]()
     for way in _ways(module, names):
         try:
             with _arguments(spec):
                 (target, told), gone = with_old_names(way)
-            for name in names:
-                attrgetter(name.strip())(target)
-            return target, "".join([told, *(f"; {needs(name)}" for name in gone)])
+            return ([attrgetter(name)(target) for name in names],
+                    "".join([told, *(f"; {needs(name)}" for name in gone)]))
         except BaseException as error:
             failures.append(error)
             if isinstance(error, (SyntaxError, KeyboardInterrupt)):
@@ -121,7 +111,6 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
     file = Path(module)
     if module.endswith(".py"):
         yield lambda: (_run_in_repository(file), "")
-        yield lambda: (_import_in_package(file), "; imported as part of its package")
     else:
         sys.path.insert(0, os.getcwd())
         yield lambda: (importlib.import_module(module), "")
@@ -172,17 +161,6 @@ def _run_file(name: str, file: Path) -> Any:
     sys.modules[name] = module  # dataclasses look for it there
     spec.loader.exec_module(module)
     return module
-
-
-def _import_in_package(file: Path) -> ModuleType:
-    """Import a file as a module of the package that it belongs to, for its relative imports."""
-    root = file.absolute().parent
-    while (root / "__init__.py").is_file():
-        root = root.parent
-    sys.path.insert(0, str(root))
-    parts = file.absolute().relative_to(root).with_suffix("").parts
-    sys.modules.pop(parts[0], None)
-    return importlib.import_module(".".join(parts))
 
 
 # ------------------------------------------------------------------ toolboxes of PyPI

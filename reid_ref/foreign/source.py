@@ -39,6 +39,9 @@ class StandIn:
     def __getitem__(self, key: Any) -> StandIn:
         return self
 
+    def __setitem__(self, key: Any, value: Any) -> None:
+        return None
+
     def __enter__(self) -> StandIn:
         return self
 

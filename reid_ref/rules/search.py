@@ -94,15 +94,15 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
         return None
     raised = [arrays for arrays, answer in asked if isinstance(answer, str)]
     for allowed in dict.fromkeys((tolerance, max(tolerance, SINGLE))):
-        found = _agreeing(claimed, pairs, allowed) or (
-            _changed(_by_means([*claimed], 1, pairs, allowed), 1, pairs, allowed)
-            or _agreeing(named_rules(pairs), pairs, allowed, raised))
+        found = (_but_for_one_choice(claimed, pairs, allowed)
+                 or _agreeing(named_rules(pairs), pairs, allowed, raised))
         if found is not None:
             return _named(found, allowed)
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
-    return (_named(_changed(near, 2, pairs, tolerance)
-                   or _of_locations(located(), tolerance), tolerance)
+    return (_named(_changed(near, 2, pairs, tolerance), tolerance)
+            or _named(_but_for_one_choice([CONVENTIONS["sysu-mm01"]], located(), tolerance),
+                      tolerance)
             or _but_for_one_number(near, pairs, tolerance)
             or _mistake(pairs, (claimed or [CONVENTIONS["torchreid-function"]])[0], tolerance))
 
@@ -150,10 +150,10 @@ def _named(found: tuple[Convention, int] | None, tolerance: float) -> FoundRule 
     return FoundRule(way.name, words_of_choices(way), found[1], way, (), tolerance)
 
 
-def _of_locations(pairs: Pairs, tolerance: float) -> tuple[Convention, int] | None:
-    bases = [CONVENTIONS["sysu-mm01"]]
-    return _agreeing(bases, pairs, tolerance) or _changed(
-        _by_means(bases, 1, pairs, tolerance), 1, pairs, tolerance)
+def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
+                        tolerance: float) -> tuple[Convention, int] | None:
+    return _agreeing(ways, pairs, tolerance) or _changed(
+        _by_means([*ways], 1, pairs, tolerance), 1, pairs, tolerance)
 
 
 #: Numbers that may follow no rule beside others that do.
@@ -275,21 +275,15 @@ def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
             kinds = {mistake.of for mistake in chosen}
             if len(kinds) < count or count > 1 and "cut" in kinds:
                 continue
-            level = _level_of(pairs, convention, chosen, tolerance)
-            if level is not None:
+            level = 0
+            for arrays, answer in pairs:
+                found, near = mismatches(
+                    answer, mistaken_numbers(arrays, convention, chosen), tolerance)
+                if found:
+                    break
+                level = max(level, near)
+            else:
                 words = ", and ".join(mistake.words for mistake in chosen)
                 return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
                                  chosen, tolerance)
     return None
-
-
-def _level_of(pairs: Pairs, convention: Convention, chosen: tuple[Mistake, ...],
-              tolerance: float) -> int | None:
-    level = 0
-    for arrays, answer in pairs:
-        result = mistaken_numbers(arrays, convention, chosen)
-        found, near = mismatches(answer, result, tolerance)
-        if found:
-            return None
-        level = max(level, near)
-    return level

@@ -14,7 +14,7 @@ from reid_ref.rules.changed import unlike
 from reid_ref.rules.numbers import SINGLE
 from reid_ref.testing.checks import CHECKS, checks_of
 from reid_ref.testing.judging import NOT_ASKED, judge
-from reid_ref.testing.one_check import Rules, check_one, rules_of
+from reid_ref.testing.one_check import Rules, check_one
 from reid_ref.testing.report import CheckResult, Report, without_numbers
 from reid_ref.testing.subject import DEFAULT, Subject, subject
 
@@ -117,8 +117,9 @@ def session(evaluator: Any, *, convention: str | Convention | None, junk: bool |
         if task == "rule":
             return (rule_name(tested, done, rules), how_called(tested),
                     "" if convention else unlike(tested.convention))
-        done.append(check_one(tested, CHECKS[task], rules._replace(told=set()) if alone else rules,
-                              except_))
+        if alone:
+            rules.told.clear()
+        done.append(check_one(tested, CHECKS[task], rules, except_))
         return done[-1]
     return run
 
@@ -131,7 +132,8 @@ def report_of(name: str, run: Callable[[str], Any],
     """
     started = run("checks")
     if isinstance(started, str):
-        return Report(name, DEFAULT, None, "", "", (CheckResult("plain", "error", started),))
+        failed = CheckResult("plain", "error", started)
+        return Report(name, DEFAULT, None, "", "", False, (failed,))
     name, convention, names = started
     results = []
     for check in names:
@@ -141,7 +143,8 @@ def report_of(name: str, run: Callable[[str], Any],
         progress(1)
     found = run("rule")
     rule, how, against = (None, found, "") if isinstance(found, str) else found
-    return Report(name, convention, rule, how, against, without_numbers(results))
+    passed = all(result.status == "passed" for result in results)
+    return Report(name, convention, rule, how, against, passed, without_numbers(results))
 
 
 def checkers(convention: str | Convention, *, junk: bool | None, except_: Mapping[str, str],
@@ -177,10 +180,10 @@ def claimed_or_found(tested: Subject, claims: bool,
         if judge(tested, CHECKS["plain"]).difference and judge(
                 replace(tested, tolerance=SINGLE), CHECKS["plain"]).passed:
             tested = in_single_precision(tested, SINGLE)
-        return tested, rules_of(tested, tested.convention, junk), junk
+        return tested, Rules(tested, tested.convention, junk), junk
     junk = True if junk is None else junk
-    rules = rules_of(tested, None, junk)
-    if found := rules.of_all():
+    rules = Rules(tested, None, junk)
+    if found := rules.of_all:
         tested = in_single_precision(replace(tested, convention=found.convention), found.tolerance)
     return tested, rules, junk
 
@@ -199,7 +202,7 @@ def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> s
                and check.status != "error" and not check.message.startswith(NOT_ASKED)]
     if numbers and all(check.status == "passed" for check in numbers):
         return tested.convention.name
-    found = rules.of_all()
+    found = rules.of_all
     return str(found) if found is not None and found.mistakes else found and found.name
 
 

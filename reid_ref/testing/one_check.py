@@ -3,18 +3,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cached_property
 from types import MappingProxyType
-from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.conventions import Convention
+from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.timeout import NO_ANSWER
 from reid_ref.rules.numbers import NEARNESS, result_of
-from reid_ref.rules.search import Asked, FoundRule, answered, mistake_of
-from reid_ref.testing.checks import Check
+from reid_ref.rules.search import Asked, FoundRule, answered, mistake_of, rule_of
+from reid_ref.testing.checks import Check, checks_of
 from reid_ref.testing.judging import JUDGES, Verdict, judge
 from reid_ref.testing.report import AS_ABOVE, CheckResult
 from reid_ref.testing.smallest import as_code, by_hand, smallest
@@ -24,21 +23,35 @@ from reid_ref.testing.subject import Subject
 _PRINTED = 12
 
 
-class Rules(NamedTuple):
-    """What gives the answers that tell rules apart, and looks for their rule, once.
+class Rules:
+    """The answers that tell rules apart, and what gives them, which is looked for once.
 
     `told`: the rules that were told of already.
     """
 
-    pairs: Callable[[], Asked]
-    of_all: Callable[[], FoundRule | None]
-    told: set[str]
+    def __init__(self, tested: Subject, claimed: Convention | None, junk: bool | None) -> None:
+        self._tested, self._claimed, self._junk = tested, claimed, junk
+        self.told: set[str] = set()
 
+    @cached_property
+    def pairs(self) -> Asked:
+        """The problems that tell rules apart, with the answers, or what was raised."""
+        return self._asked(self._tested.convention)
 
-def rules_of(tested: Subject, claimed: Convention | None, junk: bool | None) -> Rules:
-    """Return what looks for the rule that an evaluator follows."""
-    pairs = cache(lambda: tested.pairs(junk))
-    return Rules(pairs, cache(lambda: tested.rule(pairs(), claimed, junk)), set())
+    @cached_property
+    def of_all(self) -> FoundRule | None:
+        """The rule that is followed, on cameras of any kind or on those of SYSU-MM01."""
+        return rule_of(
+            self.pairs, [self._claimed] if self._claimed else [], self._tested.tolerance,
+            lambda: [] if self._tested.square else answered(
+                self._asked(CONVENTIONS["sysu-mm01"])))
+
+    def _asked(self, convention: Convention) -> Asked:
+        square = self._tested.square
+        checks = checks_of(convention, self._junk)
+        return [(arrays, self._tested.answer(arrays)) for check in checks
+                if check.of_rule and not (square and check.takes_sides)
+                for arrays in check.problems(convention, square)]
 
 
 def check_one(tested: Subject, check: Check, rules: Rules,
@@ -69,10 +82,10 @@ def _why(tested: Subject, check: Check, verdict: Verdict, rules: Rules) -> list[
     if verdict.arrays is None or verdict.text or (
             verdict.difference is not None and verdict.difference.is_percent):
         return [*wrong, *_shown(tested, check, verdict)]
-    rule = rules.of_all()
+    rule = rules.of_all
     lead = "it follows"
     if rule is not None and not all(rule.gives(*pair) for pair in verdict.answers):
-        deviation = mistake_of([*answered(rules.pairs()), *verdict.answers], rule)
+        deviation = mistake_of([*answered(rules.pairs), *verdict.answers], rule)
         rule, lead = deviation or rule, lead if deviation else "elsewhere it follows"
     told = f"{lead} {rule}"
     if rule is None or rule.name == tested.convention.name and lead == "it follows":

@@ -47,6 +47,8 @@ class Report:
         How it was called, and how its answer was understood.
     unlike : str
         What of the rule is not as people mean, if none was claimed.
+    passed : bool
+        Whether every check passed.
     checks : tuple of CheckResult
     """
 
@@ -55,12 +57,8 @@ class Report:
     rule: str | None
     how: str
     unlike: str
+    passed: bool
     checks: tuple[CheckResult, ...] = field(repr=False)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check passed."""
-        return all(check.status == "passed" for check in self.checks)
 
     def __str__(self) -> str:
         return _text(self)

@@ -11,7 +11,6 @@ import numpy as np
 from reid_ref.conventions import Convention
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import columns_of, query_roles
-from reid_ref.result import Result
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.rules.numbers import result_of
 
@@ -37,20 +36,12 @@ def smallest(whole: Arrays, fails: Callable[[Arrays], bool],
                 arrays = arrays.take(slice(k, k + 1))
                 break
         arrays = _reduced(arrays, len(arrays.query), lambda a, kept: a.take(kept), still)
-    arrays = _reduced(arrays, len(arrays.gallery), _take_both if square else _take_images, still)
+    arrays = _reduced(arrays, len(arrays.gallery), lambda a, kept: (
+        a.take(kept, kept) if square else a.take(slice(None), kept)), still)
     for made in _simplified(arrays, square):
         if still(made):
             arrays = made
     return arrays, arrays is not whole and monotonic() < end
-
-
-def _take_both(arrays: Arrays, kept: Any) -> Arrays:
-    made = arrays.take(kept, kept)
-    return replace(made, gallery=made.query)
-
-
-def _take_images(arrays: Arrays, kept: Any) -> Arrays:
-    return arrays.take(slice(None), kept)
 
 
 def _reduced(arrays: Arrays, n: int, take: Callable[[Arrays, Any], Arrays],
@@ -99,7 +90,9 @@ def as_code(arrays: Arrays, convention: Convention) -> list[str]:
     columns = ["identity", *sorted((columns_of(convention.not_ranked) | {"camera"}) - {
         "identity", "name"})]
     names = {"identity": "pids", "camera": "camids"}
-    lines = [f"distmat = np.array({_rows(arrays)})"]
+    dtype = arrays.distances.dtype
+    dtype_text = f", np.{dtype}" if dtype not in (np.float64, np.int64) else ""
+    lines = [f"distmat = np.array({arrays.distances.tolist()}{dtype_text})"]
     for column in dict.fromkeys(columns):
         sides = [getattr(labels, column) for labels in (arrays.query, arrays.gallery)]
         if all(values is not None for values in sides):
@@ -107,12 +100,6 @@ def as_code(arrays: Arrays, convention: Convention) -> list[str]:
             lines.append(f"q_{name}, g_{name} = np.array({sides[0].tolist()}), "
                          f"np.array({sides[1].tolist()})")
     return lines
-
-
-def _rows(arrays: Arrays) -> str:
-    text = str(arrays.distances.tolist())
-    dtype = arrays.distances.dtype
-    return text + (f", np.{dtype}" if dtype not in (np.float64, np.int64) else "")
 
 
 def by_hand(arrays: Arrays, convention: Convention) -> list[str]:
@@ -123,7 +110,8 @@ def by_hand(arrays: Arrays, convention: Convention) -> list[str]:
     for k in range(len(arrays.query)):
         lines += _walk(arrays, k, *roles(k))
         lines.append(f"  AP of query {k}: {float(ap[k])!r}")
-    return [*lines, *_means(result)]
+    rank = f", Rank-1 {float(result.cmc[0])!r}" if len(result.cmc) else ""
+    return [*lines, f"  mAP {result.mAP!r}{rank}"]
 
 
 def _walk(arrays: Arrays, query: int, good: Any, kept: Any) -> Iterator[str]:
@@ -139,8 +127,3 @@ def _walk(arrays: Arrays, query: int, good: Any, kept: Any) -> Iterator[str]:
         hits += image in good
         role = f"good, precision {hits}/{rank}" if image in good else "wrong"
         yield f"  {rank:>2}. {what}: {role}"
-
-
-def _means(result: Result) -> list[str]:
-    rank = f", Rank-1 {float(result.cmc[0])!r}" if len(result.cmc) else ""
-    return [f"  mAP {result.mAP!r}{rank}"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import InputError
-from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.conventions import Convention
 from reid_ref.foreign.answers import Answer, decimals_of
 from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
@@ -22,8 +22,7 @@ from reid_ref.foreign.words import describe
 from reid_ref.rules.candidates import find_rules
 from reid_ref.result import Result
 from reid_ref.rules.numbers import Mismatch, mismatches
-from reid_ref.rules.search import Asked, FoundRule, answered, rule_of
-from reid_ref.testing.checks import CHECKS, checks_of
+from reid_ref.testing.checks import CHECKS
 
 #: The rule that an evaluator is asked about if it claims none.
 DEFAULT = "torchreid-function"
@@ -64,22 +63,6 @@ class Subject:
     def wrong(self, answer: Answer, result: Result) -> list[Mismatch]:
         """Return which numbers of an answer are not those of a result."""
         return mismatches(answer, result, self.tolerance)[0]
-
-    def pairs(self, junk: bool | None) -> Asked:
-        """Return the problems that tell rules apart, with its answers, or what it raised."""
-        found: Asked = []
-        for check in checks_of(self.convention, junk):
-            if check.of_rule and not (self.square and check.takes_sides):
-                for arrays in check.problems(self.convention, self.square):
-                    found.append((arrays, self.answer(arrays)))
-        return found
-
-    def rule(self, pairs: Asked, claimed: Convention | None,
-             junk: bool | None) -> FoundRule | None:
-        """Return the rule that it follows, on cameras of any kind or on those of SYSU-MM01."""
-        located = replace(self, convention=CONVENTIONS["sysu-mm01"])
-        return rule_of(pairs, [claimed] if claimed else [], self.tolerance,
-                       lambda: [] if self.square else answered(located.pairs(junk)))
 
 
 def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,

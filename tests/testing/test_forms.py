@@ -12,6 +12,7 @@ from reid_ref.foreign.arguments import fed
 from reid_ref.foreign.importing import load_functions
 from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.one_check import Rules
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.testing.wrong import evaluator
@@ -21,8 +22,7 @@ LOOP = evaluator(junk="kept")
 
 def rule_of(function, **settings):
     """Return the name of the rule that is found, and what is told of it."""
-    tested = subject(function, settings=settings)
-    rule = tested.rule(tested.pairs(True), None, True)
+    rule = Rules(subject(function, settings=settings), None, True).of_all
     return rule and f"{rule.name}; {rule.words}"
 
 

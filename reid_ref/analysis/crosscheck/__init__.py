@@ -17,7 +17,6 @@ from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arrays import MAX_RANK, Arrays
-from reid_ref.foreign.calling import N_DRAWS
 from reid_ref.foreign.child import Child, Outcome
 from reid_ref.foreign.importing import TOOLBOXES, check_spec
 from reid_ref.labels import JUNK, cameras_of
@@ -338,15 +337,8 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
 
 def _with_draws(child: Child, name: str, asked: _Asked) -> _Asked:
     """Return an answer with the curves of several seeds, if two seeds give two."""
-    curves = [asked.answer.curve]
-    for seed in range(1, N_DRAWS if len(curves[0]) and not asked.outcome.failure else 1):
-        again = child.ask(name, seed=seed).value
-        if again is None or again.curve.shape != curves[0].shape or (
-                seed == 1 and np.array_equal(again.curve, curves[0], equal_nan=True)):
-            return asked
-        curves.append(again.curve)
-    return asked if len(curves) == 1 else asked._replace(
-        answer=replace(asked.answer, drawn=np.array(curves)))
+    again = None if asked.outcome.failure else child.ask(name, draws=True).value
+    return asked._replace(answer=replace(asked.answer, drawn=again.drawn)) if again else asked
 
 
 # ------------------------------------------------------------------ which rule

@@ -20,7 +20,7 @@ from reid_ref.rules.numbers import LEVELS
 from reid_ref.testing.checks import CHECKS
 from reid_ref.foreign.arguments import setting
 from reid_ref.foreign.words import shorten
-from reid_ref.testing.report import CheckResult, Report, summary
+from reid_ref.testing.report import Report, summary
 from reid_ref.text import named_rows
 from reid_ref.text.numbers import real, whole
 from reid_ref.text.table import lines as table_lines
@@ -31,26 +31,13 @@ _NAMED = 10
 INDENT = 12
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tested:
-    """A test by made problems, as JSON has it."""
-
-    evaluator: str
-    convention: str
-    rule: str | None
-    how: str
-    unlike: str
-    passed: bool
-    checks: tuple[CheckResult, ...]
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answered(CrossCheck):
     """A cross-check as JSON has it."""
 
     files: list[str]
     layout: str
-    made: Tested | None
+    made: Report | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +100,7 @@ def run(request: CrosscheckRequest) -> int:
     given = input_of(request.files, data)
     show_answer(request.format, table=lambda: as_text(check, given, report),
                 json=lambda: Answered(**vars(check), files=request.files, layout=data.layout,
-                                      made=_tested(report) if report else None))
+                                      made=report))
     # An error on a made problem is told; it is no wrong number.
     return 0 if report and all(each.status != "failed" for each in report.checks) else 1
 
@@ -124,7 +111,7 @@ def _on_made_problems(request: CrosscheckRequest) -> int:
     if len(rules) > 1:
         raise InputError("--convention", "one without a file", ", ".join(request.convention or ()))
     report = _report(request, rules[0] if rules else None)
-    show_answer(request.format, table=lambda: str(report), json=lambda: _tested(report))
+    show_answer(request.format, table=lambda: str(report), json=lambda: report)
     return 0 if report.passed else 1
 
 
@@ -142,10 +129,6 @@ def _report(request: CrosscheckRequest, convention: str | Convention | None) -> 
             request.evaluator, convention=convention, timeout=request.timeout,
             max_rank=request.max_rank, tolerance=request.tolerance,
             settings=dict(request.setting), **progress)
-
-
-def _tested(report: Report) -> Tested:
-    return Tested(**vars(report), passed=report.passed)
 
 
 def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = (),

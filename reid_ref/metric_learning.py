@@ -1,4 +1,4 @@
-"""Learnt metrics of the MATLAB drivers: XQDA, KISSME with its components, and training pairs.
+"""Learnt metrics of the MATLAB drivers: XQDA and KISSME.
 
 Aim: to learn from training features the metrics that the drivers of Market-1501, CUHK03 and MARS
 learn: XQDA (Liao et al., CVPR 2015), KISSME (Koestinger et al., CVPR 2012) on 200 components, and

@@ -1,4 +1,4 @@
-"""Signatures: everything that could change a number, made, changed, read and compared.
+"""Signatures: everything that could change a number.
 
 A signature is a text of KEY:VALUE fields, the convention first and the version last.
 

@@ -74,7 +74,7 @@ BOXES = {
 EVALUATOR = '''
 import numpy as np
 
-def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+def evaluate(distmat, q_pids, g_pids, q_camids, g_camids, metric="euclidean"):
     aps, first = [], []
     for row, pid, camera in zip(distmat, q_pids, q_camids):
         order = np.argsort(row, kind="stable")
@@ -117,6 +117,18 @@ def write(name, words, folder):
         data = reid_ref.read(MARKET)
         savemat(path, {"mquery_f": data.query_features, "mquery_label": data.query.identity,
                        "mquery_cam": data.query.camera})
+    elif name in ("features.npy", "similarity.npy"):
+        made = arrays()
+        rows = np.concatenate([made["query_features"], made["gallery_features"]])
+        np.save(path, rows if name == "features.npy" else rows[:20] @ rows[20:].T)
+    elif name == "metadata.csv":
+        made = arrays()
+        path.write_text("identity,split,camera\n" + "".join(
+            f"dog {identity},{side},{camera}\n" for side in ("query", "gallery")
+            for identity, camera in zip(made[f"{side}_identity"], made[f"{side}_camera"])))
+    elif name == "one_set.npz":
+        made = arrays()
+        np.savez(path, features=made["gallery_features"], identity=made["gallery_identity"])
     elif name == "paper.md":
         path.write_text("| Market-1501 | Rank-1 | mAP |\n|--|--|--|\n| ours | 90.11 | 75.02 |\n")
     elif name == "mine.py":
@@ -167,7 +179,7 @@ def run(line, folder):
         if "*" in word else [word])]
     written = {words[k + 1] for k, word in enumerate(words)
                if word in ("-o", "--save", "--per-query")}
-    for name in re.findall(r"[\w/.-]+\.(?:npz|mat|pt|json|py|md)\b", line):
+    for name in re.findall(r"[\w/.-]+\.(?:npz|mat|pt|json|py|md|npy|csv)\b", line):
         if name not in written and not (folder / name).exists():
             write(name, words, folder)
     if words[0] == "reid-ref":

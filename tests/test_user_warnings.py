@@ -124,6 +124,8 @@ SILENT = {
         reid_ref.read(f / "mine.npz"), f / f"out{threading.get_ident()}"),
     "evaluate_ranked_list": lambda f: reid_ref.evaluate_ranked_list([0, 1], [1]),
     "by_group": lambda f: reid_ref.by_group(result()),
+    "to_dict": lambda f: reid_ref.to_dict(result()),
+    "precision_recall": lambda f: reid_ref.precision_recall(result(), 0),
     "rerank": lambda f: reid_ref.rerank(Q + 3, G + 3, k1=3, k2=2),
     "rerank_blocks": lambda f: list(reid_ref.rerank_blocks(Q + 3, G + 3, k1=3, k2=2)),
     "pool_queries": lambda f: reid_ref.pool_queries(QUERY, QUERY, Q + 3),
@@ -135,9 +137,8 @@ SILENT = {
 }
 #: Processes, drawings to files, and classes that hold values.
 ELSEWHERE = {
-    "crosscheck", "visualize_ranked_results", "Boxes", "Candidates", "CONVENTIONS", "CameraPairs",
-    "Comparison",
-    "Comparisons", "Convention", "Counts", "Finding", "Groups", "IndexLists", "InputError",
+    "crosscheck", "to_frame", "visualize_ranked_results", "Boxes", "Candidates", "CONVENTIONS",
+    "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Finding", "Groups", "IndexLists", "InputError",
     "Interval", "Labels", "PerQuery", "Result", "ResultFile", "Runs", "Thresholds", "__version__",
     "crosschecking", "datasets", "distributed", "files", "matlab", "metric_learning", "protocols",
     "published", "trec"}

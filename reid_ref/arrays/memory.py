@@ -62,7 +62,7 @@ def bytes_of(max_memory: int | str | None, name: str = "max_memory") -> int:
     size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
     if not 1 <= size < 2**63 or isinstance(max_memory, bool):
         raise InputError(name, "a size such as 512M or 2G", repr(max_memory)[:40])
-    if match and isinstance(max_memory, str) and not match[2] and size < 10000:
+    if isinstance(max_memory, str) and max_memory.strip().isdigit() and size < 10000:
         raise InputError(name, "a size such as 512M or 2G", f"{size:.0f} bytes",
                          f"do you mean {size:.0f}M?")
     return int(size)

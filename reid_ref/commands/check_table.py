@@ -323,8 +323,8 @@ def add(command: argparse.ArgumentParser) -> None:
     where no number was judged, and where none of a table's numbers could be read.
     """
     command.add_argument("files", nargs="+", metavar="FILE",
-                         help="Markdown, HTML, LaTeX, CSV, or text as `pdftotext -layout` writes "
-                              "it; - reads standard input")
+                         help="Markdown, HTML, LaTeX, CSV, or text as `pdftotext "
+                              "-layout` has it; - reads standard input")
     CheckTableRequest.add(command, "--dataset", "--columns", "--queries", "--strict")
 
 

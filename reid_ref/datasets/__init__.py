@@ -1,4 +1,4 @@
-"""The data sets of the field: file names, label files, tracklets, and which set it is.
+"""Data sets: file names, label files, tracklets, counts.
 
 Aim: query and gallery of a benchmark as `reid_ref.Labels`, from the files that the benchmark
 ships, and what differs where their counts are not the benchmark's.

@@ -1,6 +1,7 @@
 """How an evaluator is called: its parameters are fed by their names, or by their places."""
 from __future__ import annotations
 
+import argparse
 import ast
 import importlib.util
 import inspect
@@ -311,7 +312,7 @@ def setting(text: str) -> tuple[str, Any]:
     """
     name, equals, value = text.partition("=")
     if not (name.isidentifier() and equals):
-        raise ValueError(f"expected NAME=VALUE, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
     with suppress(ValueError, SyntaxError):
         return name, ast.literal_eval(value)
     return name, value

@@ -12,11 +12,11 @@ from reid_ref.conventions import (
 from reid_ref.protocols import PROTOCOLS
 
 #: Of conventions that give the same numbers, the first of these is named: those of the data sets'
-#: authors; then toolboxes, those with the most copies first; then settings and other forms of
-#: them. Rules of protocols come after all of these, by their names.
+#: authors; then toolboxes, those with the most copies first; then rules of few files, settings and
+#: other forms. Rules of protocols come after all of these, by their names.
 PREFERENCE = (
-    "sysu-mm01", "matlab", "mars", "veri", "oxford", "cuhk03-single-shot",
-    "torchreid", "layumi", "open-reid", "light-reid", "simpleir", "trec-eval", "triplet-reid",
+    "matlab", "mars", "veri", "oxford", "cuhk03-single-shot", "torchreid", "layumi", "open-reid",
+    "light-reid", "simpleir", "trec-eval", "triplet-reid", "sysu-mm01",
     "cityflow", "open-reid-allshots", "open-reid-cuhk03", "triplet-reid-market-ap",
     "torchreid-cython", "cuhk03-single-shot-draws", "open-reid-sklearn-0.18",
     "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03-sklearn-0.18",

@@ -149,7 +149,7 @@ def test_an_option_with_a_value_is_given_once():
             else:
                 joined.add(flag[0])
     assert joined == {"--convention", "--set", "--name", "--map", "--by", "--expect",
-                      "--fail-under", "--published"}
+                      "--fail-under", "--published", "--setting"}
 
 
 def test_a_flag_says_the_same_twice():
@@ -406,7 +406,8 @@ def test_every_option_that_is_a_number_reads_the_digits_0_to_9_alone():
             assert action.type not in (int, float), (name, action.dest)
             for text in ("١", "1٠", "１", "1_0", "१.५", "") if (
                     action.type not in (None, str.lower)) else ():
-                with pytest.raises(argparse.ArgumentTypeError, match="expected .*number|rates"):
+                with pytest.raises(argparse.ArgumentTypeError,
+                                   match="expected .*number|rates|NAME=VALUE"):
                     action.type(text)
                 read += 1
     assert read > 100

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref.cli import main
-from reid_ref.commands.check_table import EXAMPLE, Told, check_page
+from reid_ref.commands.check_table import EXAMPLE, check_page
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.datasets.benchmarks import benchmark_named
 from reid_ref.datasets.published import counts_of, load, parse_figure, possible_on
@@ -230,7 +230,7 @@ def test_what_is_not_meant_as_a_number_is_left_out(cell):
 def test_a_column_without_a_metric_is_not_unread():
     page = ["| M | Params | GFLOPs | Market |", RULE, "| a | 2,2 | 4.1 | 9 (8) |",
             "| Std | 1,1 | 0,1 | 0.1 |"]
-    (row, *_), _ = check_page(page, Told(columns=("Rank-1", "mAP")))
+    (row, *_), _ = check_page(page, columns=("Rank-1", "mAP"))
     assert (len(row.row.numbers), row.row.unread) == (2, ())
 
 
@@ -247,7 +247,7 @@ def test_a_network_is_no_rank(tmp_path, capsys):
 def test_cells_that_the_user_describes_are_unread():
     page = ["| M | Params | Market | Duke |", RULE,
             "| a | 2,2 | 94;2 (84,1) | 9 (8) |", "| b | 2.2 | 9 (8) | 90.1 80.2 70.3 |"]
-    rows = [row for row, *_ in check_page(page, Told(columns=("Rank-1", "mAP")))[0]]
+    rows = [row for row, *_ in check_page(page, columns=("Rank-1", "mAP"))[0]]
     assert [len(row.numbers) for row in rows] == [2, 2]
     assert [row.unread for row in rows] == [
         (("Rank-1/mAP", "94;2 (84,1)"),), (("Rank-1/mAP", "90.1 80.2 70.3"),)]

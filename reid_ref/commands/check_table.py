@@ -53,27 +53,19 @@ class CheckedRow(NamedTuple):
         return len(self.unjudged) < self.n_results
 
 
-class Told(NamedTuple):
-    """What the user says of numbers about which the page says nothing.
+def check_page(page: Sequence[str], dataset: str | None = None, columns: Sequence[str] = (),
+               queries: int | None = None) -> tuple[list[CheckedRow], list[Grid]]:
+    """Return the rows of a page, and the tables of results of which no number was read.
 
     Parameters
     ----------
-    dataset : str or None
-        A key of `BENCHMARKS`.
-    columns : tuple of str
-        The measures of a cell's or a row's numbers.
-    queries : int or None
+    page : sequence of str
+    dataset : str, optional
+        A key of `BENCHMARKS`, of numbers whose benchmark the page does not name.
+    columns : sequence of str
+        The measures of a cell's or a row's numbers, where no header names them.
+    queries : int, optional
         How many Rank-k counts, where that is not on record.
-    """
-
-    dataset: str | None = None
-    columns: tuple[str, ...] = ()
-    queries: int | None = None
-
-
-def check_page(page: Sequence[str],
-               told: Told = Told()) -> tuple[list[CheckedRow], list[Grid]]:
-    """Return the rows of a page, and the tables of results of which no number was read.
 
     Examples
     --------
@@ -82,7 +74,7 @@ def check_page(page: Sequence[str],
     >>> checked[0].faults[0]
     'Rank-1 89.91 is no count of 3,368 queries: the nearest are 3,028 (89.9050) and ...'
     """
-    tables, signatures = list(rows_on(page, told.columns)), list(_signatures(page))
+    tables, signatures = list(rows_on(page, columns)), list(_signatures(page))
     checked: list[CheckedRow] = []
     unread: list[Grid] = []
     # Signatures from one table to the next are of its rows.
@@ -90,7 +82,7 @@ def check_page(page: Sequence[str],
     for (grid, rows), (first, end) in zip(tables, pairwise(ends)):
         named = {name: signature for _, name, signature in reversed(signatures[first:end])}
         inside = {line: signature for line, _, signature in signatures[first:end]}
-        of_table = [check_row(row, inside.get(row.line, named.get(row.name)), told)
+        of_table = [check_row(row, inside.get(row.line, named.get(row.name)), dataset, queries)
                     for row in rows]
         checked += _exchanged(of_table)
         if not any(row.numbers for row in rows) and (rows or is_table_of_results(grid)):
@@ -123,7 +115,8 @@ def _signatures(page: Sequence[str]) -> Iterator[tuple[int, str, str]]:
                    line[start:end + 10] + "".join(version[:1]))
 
 
-def check_row(row: PrintedRow, signature: str | None, told: Told) -> CheckedRow:
+def check_row(row: PrintedRow, signature: str | None, dataset: str | None,
+              queries: int | None) -> CheckedRow:
     """Return what is impossible in a row; a signature has the number of queries in Rank-k."""
     faults: list[str] = []
     signed: Counted = None, ()
@@ -136,7 +129,7 @@ def check_row(row: PrintedRow, signature: str | None, told: Told) -> CheckedRow:
     doubts, unjudged = list[str](), list[str]()
     curves = printed_curves(row.numbers)
     for key, curves_of_key in _by_benchmark(curves):
-        over = signed if signature is not None else _unsigned(key or told.dataset, told.queries)
+        over = signed if signature is not None else _unsigned(key or dataset, queries)
         for number in (number for curve in curves_of_key for number in curve.values()):
             fault, doubt = _of_number(number, over)
             faults += fault
@@ -338,13 +331,17 @@ EXAMPLE = """\
 
 
 def run(request: CheckTableRequest) -> int:
-    told = _told(request)
+    dataset = None if request.dataset is None else known_benchmark(request.dataset, "--dataset")
+    columns = list[str]()
+    for name in () if request.columns is None else request.columns.split(","):
+        with errors_at("--columns"):
+            columns.append(measure(name.strip()).name)
     every: list[CheckedRow] = []
     lines: list[str] = []
     unread: list[str] = []
     heads: list[str] = []
     for path in request.files:
-        rows, tables = check_page(_page(path), told)
+        rows, tables = check_page(_page(path), dataset, columns, request.queries)
         lines += [line for row in rows for line in _lines_of(row, path)]
         every += rows
         unread += [f"{path}:{grid.rows[0][0]}" for grid in tables]
@@ -363,15 +360,6 @@ def run(request: CheckTableRequest) -> int:
             else "no number that could be judged" if every else "none", "; ".join(why))
     return int(request.strict and any(
         checked.unjudged or checked.row.unread for checked in every))
-
-
-def _told(request: CheckTableRequest) -> Told:
-    dataset = None if request.dataset is None else known_benchmark(request.dataset, "--dataset")
-    columns = []
-    for name in (request.columns or "").split(",") if request.columns is not None else ():
-        with errors_at("--columns"):
-            columns.append(measure(name.strip()).name)
-    return Told(dataset, tuple(columns), request.queries)
 
 
 def _page(path: str) -> list[str]:

@@ -12,7 +12,6 @@ begins like a number below such a header, and is none, is listed as unread.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -64,7 +63,6 @@ _REMARK = 60
 _SIGN = re.compile("→|->|=>")
 #: Before the domain that a model is tested on, also in "MSMT2Market" and "market_to_duke".
 _ARROW = re.compile(rf"{_SIGN.pattern}|(?<=[A-Za-z])2(?=[A-Z])|(?<![^\W_])[Tt]o(?![^\W_])")
-_FORM = re.compile("{0} ?[(/] ?map|map ?[(/] ?{0}".format("(?:rank|top|r)[-@ ]?1"), re.IGNORECASE)
 #: The interval or the citations beside a number.
 _BRACKET = re.compile(r"(?<=[0-9*%])\s*\[[-+−.,;0-9 ]+\]")
 #: A decimal comma, and the characters of other keyboards.
@@ -231,24 +229,11 @@ def is_table_of_results(grid: Grid) -> bool:
         metrics_in(cell) or benchmark_in(cell) for cell in cells)
 
 
-def forms_of(page: Sequence[str]) -> list[tuple[int, list[str]]]:
-    """Return each order of numbers in a cell that a page states, with its line.
-
-    Examples
-    --------
-    >>> forms_of(["Results are in the format of *<Rank-1 (mAP)>*."])
-    [(1, ['Rank-1', 'mAP'])]
-    """
-    found = ((number, _FORM.search(line[:500])) for number, line in enumerate(page, 1))
-    return [(number, metrics_in(form[0])) for number, form in found if form]
-
-
-def printed_rows(grid: Grid, form: Sequence[str] = (),
-                 columns: Sequence[str] = ()) -> list[PrintedRow]:
+def printed_rows(grid: Grid, columns: Sequence[str] = ()) -> list[PrintedRow]:
     """Return the rows of a table that have a Rank-k, mAP or mINP.
 
-    `form`, on the page, and `columns`, of the user, name the numbers of a cell if no header of the
-    table does; `columns` also those of a row, if it has as many.
+    `columns` of the user name the numbers of a cell if no header of the table does, and those of a
+    row, if it has as many.
 
     Examples
     --------
@@ -260,7 +245,7 @@ def printed_rows(grid: Grid, form: Sequence[str] = (),
     ...                                 for one in row.numbers))
     4 ours ('Rank-1', 'market1501', '94.2') ('mAP', 'market1501', '0.841')
     """
-    rows = list(_rows(grid, columns or form, columns))
+    rows = list(_rows(grid, columns))
     is_percent = any(number.percent > 1 for row in rows for number in row.numbers)
     return [replace(row, numbers=tuple(
         replace(number, percent=number.percent.scaleb(2)) for number in row.numbers)) if all(
@@ -268,7 +253,7 @@ def printed_rows(grid: Grid, form: Sequence[str] = (),
             for number in row.numbers) else row for row in rows]
 
 
-def _rows(grid: Grid, form: Sequence[str], given: Sequence[str]) -> Iterator[PrintedRow]:
+def _rows(grid: Grid, given: Sequence[str]) -> Iterator[PrintedRow]:
     heads: list[Sequence[str]] = []
     waiting: Sequence[str] = ()  # between rows, perhaps the upper one of two headers
     in_body = False
@@ -299,7 +284,7 @@ def _rows(grid: Grid, form: Sequence[str], given: Sequence[str]) -> Iterator[Pri
                 heads, waiting = [cells], ()
                 columns = _columns(heads)
             elif texts:
-                yield from _row(line, cells, columns, [section], (), (), 1)
+                yield from _row(line, cells, columns, [section], (), 1)
             if any(column.metrics and benchmark_in(cell) for cell, column in zip(cells, columns)):
                 columns = [column._replace(benchmark=UNKNOWN) for column in columns]
         elif texts:
@@ -307,7 +292,7 @@ def _rows(grid: Grid, form: Sequence[str], given: Sequence[str]) -> Iterator[Pri
             of_row = _benchmark_of_row(cells, columns, column_of, further) or section
             corner = [column.benchmark for column in columns
                       if not column.metrics and not column.is_other]
-            yield from _row(line, cells, columns, [of_row, *corner, outside], form, given,
+            yield from _row(line, cells, columns, [of_row, *corner, outside], given,
                             _fewest_runs(texts, runs if runs != 1 else runs_of_section))
 
 
@@ -317,10 +302,9 @@ def _fewest_runs(texts: Iterable[str], runs: int = 1) -> int:
 
 
 def _row(line: int, cells: Sequence[str], columns: Sequence[PrintedColumn],
-         nearest: Sequence[str | None], form: Sequence[str], given: Sequence[str],
-         runs: int) -> Iterator[PrintedRow]:
+         nearest: Sequence[str | None], given: Sequence[str], runs: int) -> Iterator[PrintedRow]:
     """Yield a row, if there is a number in it, or what begins like one."""
-    read = list(_numbers(cells, columns, nearest, form, given, runs))
+    read = list(_numbers(cells, columns, nearest, given, runs))
     numbers = tuple(number for number in read if isinstance(number, Number))
     unread = tuple(cell for cell in read if not isinstance(cell, Number))
     if read:
@@ -408,8 +392,7 @@ def _benchmark_of_row(cells: Sequence[str], columns: Sequence[PrintedColumn],
 
 
 def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Sequence[str | None],
-             form: Sequence[str], given: Sequence[str],
-             runs: int) -> Iterator[Number | tuple[str, str]]:
+             given: Sequence[str], runs: int) -> Iterator[Number | tuple[str, str]]:
     """Yield each number; of a cell without one, the words of its header and the cell."""
     name = next(cell for cell in cells if cell)
     of_name = metrics_in(name)
@@ -419,7 +402,6 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
     figures = [k for k, (cell, column) in enumerate(zip(cells, columns))
                if numbers_in(cell)[0] and not (column.is_other and not column.metrics)]
     by_row = len(given) == len(figures) > len(with_metrics)
-    form = () if with_metrics and not given else form
     # Where other columns name a benchmark, this one is not of what stands above the table.
     if any(column.benchmark for column in with_metrics or columns[1:]):
         nearest = [UNKNOWN]
@@ -427,7 +409,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
         values, spread = numbers_in(cell)
         of_row = of_name if len(of_name) == 1 and k and not column.is_other else []
         said = [given[figures.index(k)]] if by_row and k in figures else column.metrics or of_row
-        metrics = said or ([] if column.is_other else list(form))
+        metrics = said or ([] if column.is_other else list(given))
         if len(metrics) == 1 and len(values) == 2:
             low, high = sorted(map(float, values))
             if low > 20:  # "95.9 (94.4)": the header does not name the second; "95.9/94.4": both
@@ -446,7 +428,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
             of = runs if column.runs == 1 else column.runs
             for metric, value in zip(metrics, values):
                 yield Number(metric, key, value, Decimal(value), 0 if spread and of == 1 else of)
-        # A form is of the columns of benchmarks; others have numbers, too.
+        # What the user says is of the columns of benchmarks; others have numbers, too.
         named = said or (metrics if column.benchmark else [])
         if named and _LIKE_A_NUMBER.match(cell) and (not values or len(values) != len(metrics)):
             yield "/".join(named), cell
@@ -474,7 +456,6 @@ def rows_on(page: Sequence[str],
 
     Where no table is marked as such, the page is CSV if its first line is a header, or plain text.
     """
-    forms = [(0, list[str]()), *forms_of(page)]
     grids = tables_of(page)
     if not any(map(is_table_of_results, grids)):
         table = separated_table(page)
@@ -482,8 +463,7 @@ def rows_on(page: Sequence[str],
         grids = ([table] if table and is_csv else
                  [*text_tables(page, _METRIC, lambda text: bool(benchmark_in(text)))] or grids)
     for grid in grids:
-        form = forms[bisect_left(forms, (grid.rows[0][0],)) - 1][1]
-        yield grid, printed_rows(grid, form, columns)
+        yield grid, printed_rows(grid, columns)
 
 
 def results_on(page: Sequence[str]) -> Iterator[tuple[PrintedRow, Curve]]:

@@ -608,7 +608,7 @@ def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Publi
     ['market1501/osnet-x0-5']
     """
     key = benchmark_named(dataset)
-    rows = [row for row in load() if _plain(dataset) in _plain(row.dataset)
+    rows = [row for row in load() if folded(dataset, "") in folded(row.dataset, "")
             or key is not None and key == benchmark_named(row.dataset)]
     if not rows:
         check_choice(dataset, "dataset", dict.fromkeys(row.dataset for row in load()))
@@ -628,10 +628,6 @@ def find(dataset: str = "", method: str = "", protocol: str = "") -> tuple[Publi
                          f"{f'on {dataset} ' if dataset else ''}has {method!r} in its method, "
                          "backbone or key", remedy=ALL)
     return tuple(rows)
-
-
-def _plain(text: str) -> str:
-    return text.casefold().replace("-", "").replace(" ", "")
 
 
 def paper_figure(row: Published) -> Figure:

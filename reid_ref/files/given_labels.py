@@ -108,7 +108,7 @@ def _rows(named: Named, given: GivenLabels, order: Order) -> dict[str, str]:
     """Return what says which rows of features of both sides are the queries, if nothing does."""
     if not {"query_features", "gallery_features"} - named.keys() or "features" not in named:
         return {}
-    if given.same and _rows_of(named["features"][0]) == len(order.query):
+    if given.same and named["features"][0].shape[:1] == (len(order.query),):
         key = named["features"][0].where.rpartition(": ")[2]
         return {"query_features": key, "gallery_features": key}
     if "num_query" in named or "is_query" in named:
@@ -162,10 +162,6 @@ def _fit(named: Named, given: GivenLabels, order: Order, axis: int = 0) -> bool:
                if role in named) and all(
                    named[role][0].shape in shapes for role, shapes in matrices.items()
                    if role in named)
-
-
-def _rows_of(array: StoredArray) -> int:
-    return array.shape[0] if array.shape else 0
 
 
 def _misfit(named: Named, sets: Sequence[GivenLabels]) -> InputError:

@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ _FOLDER, _SUFFIX = r"(?:.*[/\\])?", r"(?:\.(?:jpe?g|png|bmp))*"
 _CLASS = re.compile(r"(?:.*/)?(-1|[0-9]{1,18})/[^/]*")
 
 
-@dataclass(frozen=True)
-class NameForm:
+class NameForm(NamedTuple):
     """How the files of a data set are named.
 
     Parameters
@@ -44,48 +43,39 @@ class NameForm:
         A name of it.
     pattern : re.Pattern
         Fits a whole name; its named groups are numbers, `identity` and `camera` among them.
-    source : str
     """
 
     title: str
     example: str
     pattern: re.Pattern[str]
-    source: str
 
 
 #: Key to how that data set names its files.
 FORMS: Mapping[str, NameForm] = MappingProxyType({key: NameForm(
-    title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE | re.ASCII), source)
-    for key, (title, example, pattern, source) in {
-    "market1501": (
-        "Market-1501", "0002_c1s1_000451_03.jpg",
-        r"(?P<identity>-1|\d{4})_c(?P<camera>\d)s(?P<sequence>\d)_(?P<frame>\d{6})_(?P<box>\d\d)",
-        "readme.txt of Market-1501; Zheng et al., ICCV 2015"),
-    "dukemtmc": (
-        "DukeMTMC-reID", "0005_c2_f0046985.jpg",
-        r"(?P<identity>\d{4})_c(?P<camera>\d)_f(?P<frame>\d{7})",
-        "layumi/DukeMTMC-reID_evaluation, README.md"),
-    "msmt17": (
-        "MSMT17", "0000_000_01_0303morning_0015_0.jpg",
-        r"(?P<identity>\d{4})_(?P<image>\d{3})_(?P<camera>\d\d)_(?P<date>\d{4})"
-        r"(?:morning|noon|afternoon)_\d{4}_\d+(?:_ex)?",
-        "the lists of MSMT17_V1 (SamvitJ/MSMT17-Dataset, a7687ff); Wei et al., CVPR 2018"),
-    "cuhk03-np": (
-        "CUHK03-NP", "0003_c1_21.png",
-        r"(?P<identity>\d{4})_c(?P<camera>\d)_(?P<image>\d{1,18})",
-        "zhunzhong07/person-re-ranking, CUHK03-NP/README.md"),
-    "mars": (
-        "MARS", "0001C1T0001F001.jpg",
-        r"(?P<identity>00-1|\d{4})C(?P<camera>\d)T(?P<tracklet>\d{4})F(?P<frame>\d{3,4})",
-        "liangzheng06/MARS-evaluation, utils/info_mars.m; junk is 00-1"),
-    "veri776": (
-        "VeRi-776", "0002_c002_00030600_0.jpg",
-        r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d{1,18})",
-        "liu-xb/RAM, ex.txt (fb92aab)"),
-    "ltcc": (
-        "LTCC", "094_1_c9_015833.png",
-        r"(?P<identity>\d{1,4})_(?P<outfit>\d{1,3})_c(?P<camera>\d{1,2})_(?P<frame>\d{1,18})",
-        "guxinqian/Simple-CCReID, data/datasets/ltcc.py (f773d01)")}.items()})
+    title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE | re.ASCII))
+    for key, title, example, pattern in (
+    # readme.txt of Market-1501; Zheng et al., ICCV 2015
+    ("market1501", "Market-1501", "0002_c1s1_000451_03.jpg",
+     r"(?P<identity>-1|\d{4})_c(?P<camera>\d)s(?P<sequence>\d)_(?P<frame>\d{6})_(?P<box>\d\d)"),
+    # layumi/DukeMTMC-reID_evaluation, README.md
+    ("dukemtmc", "DukeMTMC-reID", "0005_c2_f0046985.jpg",
+     r"(?P<identity>\d{4})_c(?P<camera>\d)_f(?P<frame>\d{7})"),
+    # the lists of MSMT17_V1 (SamvitJ/MSMT17-Dataset, a7687ff); Wei et al., CVPR 2018
+    ("msmt17", "MSMT17", "0000_000_01_0303morning_0015_0.jpg",
+     r"(?P<identity>\d{4})_(?P<image>\d{3})_(?P<camera>\d\d)_(?P<date>\d{4})"
+     r"(?:morning|noon|afternoon)_\d{4}_\d+(?:_ex)?"),
+    # zhunzhong07/person-re-ranking, CUHK03-NP/README.md
+    ("cuhk03-np", "CUHK03-NP", "0003_c1_21.png",
+     r"(?P<identity>\d{4})_c(?P<camera>\d)_(?P<image>\d{1,18})"),
+    # liangzheng06/MARS-evaluation, utils/info_mars.m; junk is 00-1
+    ("mars", "MARS", "0001C1T0001F001.jpg",
+     r"(?P<identity>00-1|\d{4})C(?P<camera>\d)T(?P<tracklet>\d{4})F(?P<frame>\d{3,4})"),
+    # liu-xb/RAM, ex.txt (fb92aab)
+    ("veri776", "VeRi-776", "0002_c002_00030600_0.jpg",
+     r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d{1,18})"),
+    # guxinqian/Simple-CCReID, data/datasets/ltcc.py (f773d01)
+    ("ltcc", "LTCC", "094_1_c9_015833.png",
+     r"(?P<identity>\d{1,4})_(?P<outfit>\d{1,3})_c(?P<camera>\d{1,2})_(?P<frame>\d{1,18})"))})
 
 
 def parse_names(names: Iterable[str | os.PathLike[str]],

@@ -201,8 +201,6 @@ def _turned(role: str, path: Path, value: StoredArray, several: bool) -> StoredA
     """Return a matrix with one row per image: separate .mat files have one column."""
     if several and path.suffix.lower() == ".mat" and role in (*FEATURES, "distances"):
         return value.T
-    if role == "distances" and path.suffix.lower() in (".txt", ".csv", ".tsv"):
-        return value.as_floats()
     return value
 
 
@@ -267,8 +265,7 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     shown = max(1, sum(length <= LISTED for length in accumulate(map(len, listed))))
     more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
     guesses = _guesses(arrays, missing)
-    lacks = ", ".join(missing) if not no_split else (
-        ONE_SET)
+    lacks = ONE_SET if no_split else ", ".join(missing)
     elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
                  "folder"
                  if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}

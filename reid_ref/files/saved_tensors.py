@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from reid_ref.files.batches import named_arrays
 from reid_ref.files.numpy_pickles import STAND_INS, NotPlain, unwrapped
 from reid_ref.files.pickle_sizes import Oversized, check_pickles
 from reid_ref.files.stored_arrays import StoredArray, pickled
-from reid_ref.files.trusted import torch_remedy
 
 #: Older versions run code of a hostile file all the same (CVE-2025-32434).
 _VERSION = (2, 6)
@@ -46,10 +43,9 @@ def read_tensors(path: Path) -> dict[str, StoredArray]:
     if tuple(map(int, re.findall("[0-9]+", torch.__version__)[:2])) < _VERSION:
         raise InputError(path, got="a file of torch.save needs torch 2.6 or newer",
                          remedy=f'pip install --upgrade torch, {otherwise}')
-    load = partial(_load, torch, path)
     try:
         check_pickles(path)
-        return named_arrays(unwrapped(load(STAND_INS)), path, path.stem, _stored)
+        return named_arrays(unwrapped(_load(torch, path)), path, path.stem, _stored)
     except (Oversized, MemoryError) as error:
         raise InputError(path, "a file of torch.save", str(error) or "more than memory holds",
                          "save its features, distances and labels as arrays, with "
@@ -57,19 +53,28 @@ def read_tensors(path: Path) -> dict[str, StoredArray]:
     except NotPlain as error:
         where = ": ".join(filter(None, (str(path), ".".join(map(str, error.keys[:3])))))
         raise InputError(where, "arrays of numbers or text", error.reason,
-                         torch_remedy(path, load, _stored)) from None
+                         _saved_again(path)) from None
     except Exception as error:
         if isinstance(error, pickle.UnpicklingError) and _NEEDS_CODE.search(str(error)):
-            raise pickled(path, torch_remedy(path, load, _stored)) from None
+            raise pickled(path, _saved_again(path)) from None
         raise InputError(path, "a file of torch.save", f"something else or damage "
                          f"({type(error).__name__})", "copy or write the file again") from None
 
 
-def _load(torch: Any, path: Path, names: Mapping[str, Any]) -> Any:
-    """Return what torch's reader of weights makes of a file; `names`: further names, by object."""
+def _saved_again(path: Path) -> str:
+    """Return Python that saves again the entries of a dict, or of an object, that are arrays."""
+    return (f"where you trust it: data = torch.load({path.name!r}, weights_only=False); "
+            "torch.save({key: value for key, value in (getattr(data, '__dict__', 0) or data)"
+            ".items() if isinstance(value, (int, list)) or getattr(value, 'dtype', object) != "
+            "object}, "
+            f"{path.stem + '_arrays.pt'!r})")
+
+
+def _load(torch: Any, path: Path) -> Any:
+    """Return what torch's reader of weights makes of a file."""
     with path.open("rb") as file:
         mapped = file.read(4) == b"PK\x03\x04"     # torch 1.5 and older wrote no zip archive
-    with (torch.serialization.safe_globals([(value, name) for name, value in names.items()]),
+    with (torch.serialization.safe_globals([(value, name) for name, value in STAND_INS.items()]),
           memory.limited(memory.most_for(path.stat().st_size))):
         return torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
 

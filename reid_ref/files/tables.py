@@ -127,7 +127,7 @@ class ListForm(NamedTuple):
 
     Parameters
     ----------
-    title, source : str
+    title : str
     fits : callable
         Whether the cells of the first line are those of this form.
     pairs : callable
@@ -135,7 +135,6 @@ class ListForm(NamedTuple):
     """
 
     title: str
-    source: str
     fits: Callable[[list[str]], bool]
     pairs: Callable[[Rows], Iterable[Sequence[str]]]
 
@@ -177,13 +176,13 @@ def _sorted(entries: Sequence[tuple[str, str, str]],
 
 
 LISTS = (
-    ListForm("a row for each query and image", "DrivenData, where's whale-do (query_id, "
-             "database_image_id, score)", lambda head: None not in _places(head), _long),
-    ListForm("a run of TREC", "trec_eval", lambda head: len(
+    # DrivenData, where's whale-do (query_id, database_image_id, score)
+    ListForm("a row for each query and image", lambda head: None not in _places(head), _long),
+    ListForm("a run of TREC", lambda head: len(  # trec_eval
         head) == 6 and head[1].upper() in ("Q0", "0") and are_numbers(head[3:5]),
         lambda rows: _sorted([(row[0], row[2], row[4]) for row in rows], True)),
-    ListForm("a row for each query", "GREW (videoId, rank1, ...); Kaggle, humpback whales (Image, "
-             "Id)", _is_wide, _wide))
+    # GREW (videoId, rank1, ...); Kaggle, humpback whales (Image, Id)
+    ListForm("a row for each query", _is_wide, _wide))
 
 
 def _form_of(head: list[str]) -> ListForm | None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from reid_ref.cli import main
-from reid_ref.commands.check_table import Told, check_page
+from reid_ref.commands.check_table import check_page
 from reid_ref.datasets.published import counts_of
 from tests.commands.common import command
 
@@ -19,7 +19,7 @@ def page_of(*rows, heading="Rank-1 | mAP", above=("# Market-1501",)):
 
 def judged(page, **told):
     """Return, of each row, the reasons for what was not judged and whether it is impossible."""
-    return [(one.unjudged, bool(one.faults)) for one in check_page(page, Told(**told))[0]]
+    return [(one.unjudged, bool(one.faults)) for one in check_page(page, **told)[0]]
 
 
 def check(page, tmp_path, capsys, *options):
@@ -89,7 +89,7 @@ def test_a_mean_of_known_runs_is_a_count_of_all():
     """Of 100 queries in three runs, 33.33 is 100 of 300, and 33.5 is none."""
     page = page_of("a | 33.33", "b | 33.50", heading="R-1", above=("3 runs:",))
     assert judged(page, queries=100) == [((), False), ((), True)]
-    assert "100 queries in 3 runs" in check_page(page, Told(queries=100))[0][1].faults[0]
+    assert "100 queries in 3 runs" in check_page(page, queries=100)[0][1].faults[0]
 
 
 # ---------------------------------------------------------------- whose row

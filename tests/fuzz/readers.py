@@ -22,7 +22,7 @@ from reid_ref import InputError, Labels
 from reid_ref.arrays.memory import bytes_of
 from reid_ref.arrays.stored import is_lazy, read_rows
 from reid_ref.cli import main
-from reid_ref.commands.check_table import Told, check_page
+from reid_ref.commands.check_table import check_page
 from reid_ref.commands.gate import parse_wanted
 from reid_ref.conventions import choices_of_text
 from reid_ref.datasets import oxford, published
@@ -145,7 +145,7 @@ def _boxes(folder: Path) -> None:
 
 def _page(folder: Path) -> None:
     path, = folder.iterdir()
-    check_page(read_lines(path, "a page"), Told("market1501"))
+    check_page(read_lines(path, "a page"), "market1501")
 
 
 def _figures(folder: Path) -> None:

@@ -100,8 +100,7 @@ def compared(answer: Answer, result: Numbers, tolerance: float) -> Iterator[Comp
     if answer.ap is not None:
         counted = np.flatnonzero(~np.isnan(ap))
         names = [f"AP of query {k}" for k in counted]
-        alike = len(counted) or np.isnan(answer.ap).all()  # a rule without a number gives none
-        if alike and len(answer.ap) in (len(ap), len(counted)):
+        if len(answer.ap) in (len(ap), len(counted)):
             theirs = answer.ap[counted] if len(answer.ap) == len(ap) else answer.ap
             yield beside("ap", names, theirs, ap[counted])
         else:

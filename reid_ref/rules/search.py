@@ -196,19 +196,27 @@ def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
 
 def _filtered(ways: Iterable[Convention], pairs: Pairs,
               tolerance: float) -> tuple[list[Convention], dict[str, int]]:
-    """Return the conventions that agree with all answers, and how near each is."""
+    """Return the conventions that agree with all answers, and how near each is.
+
+    One under which no query counts has no number that could agree with one.
+    """
     left = [way for way in ways if pairs and _applies(way, pairs[0][0])]
     level: dict[str, int] = {}
+    counting: set[str] = set()
     for arrays, answer in sorted(pairs, key=lambda pair: pair[0].distances.size):
         kept = []
         distinct = {_choices(way): way for way in left}
         results = dict(zip(distinct, result_of(arrays, *distinct.values()) if left else []))
         for way in left:
             found, near = mismatches(answer, results[_choices(way)], tolerance)
+            if not np.isnan(results[_choices(way)].of_query("mAP")).all():
+                counting.add(way.name)
             if not found:
                 kept.append(way)
                 level[way.name] = max(level.get(way.name, 0), near)
         left = kept
+    if any(answer.ap is not None and not np.isnan(answer.ap).all() for _, answer in pairs):
+        left = [way for way in left if way.name in counting]
     return left, level
 
 

@@ -13,9 +13,10 @@ from tests.commands.common import MARKET, assert_one_line_error, command
 from tests.commands.report.seen import market, names_of, write_images
 
 #: What an option takes that is no file, folder or beginning of a file's name.
-WORDS = ("NAME", "NAME[,NAME]", "MEASURE[,MEASURE]", "NAME=VALUE", "KEY=VALUE", "SIZE", "K[,K]", "K", "N",
-         "N[,N]", "X", "RANKS", "PERCENT", "NAME=PERCENT[,...]", "POINTS", "LENGTH", "RANK1/MAP", "KEY", "TEXT",
-         "SPEC", "SECONDS", "ROLE=NAME[,...]", "KEY | BENCHMARK", "RATE[,RATE]", "S[,S]")
+WORDS = ("NAME", "NAME[,NAME]", "MEASURE[,MEASURE]", "NAME=VALUE", "KEY=VALUE", "SIZE", "K[,K]",
+         "K", "N", "N[,N]", "X", "RANKS", "PERCENT", "NAME=PERCENT[,...]", "POINTS", "LENGTH",
+         "RANK1/MAP", "KEY", "TEXT", "SPEC", "SECONDS", "ROLE=NAME[,...]", "KEY | BENCHMARK",
+         "RATE[,RATE]", "S[,S]")
 #: The metavar of an option that takes a file or a folder.
 FILES = ("FILE", "DIR", "PREFIX", "GROUND_TRUTH", "RANKED_LIST", "ROOT", "UNIT", ("GOOD", "JUNK"),
          "SYSTEM")

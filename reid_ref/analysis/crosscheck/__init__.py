@@ -400,9 +400,11 @@ def _nearest(first: _Asked, ways: list[Convention], least: float = .5) -> Conven
     if first.answer.ap is None or not ways:
         return None
     matches = [_beside(first, way, None) for way in ways]
-    best = max(matches, key=lambda match: np.sum(match.equal))
-    known = max(np.sum(~np.isnan(first.answer.ap)), 1)
-    return best.way if np.sum(best.equal & ~np.isnan(first.answer.ap)) >= least * known else None
+    known = ~np.isnan(first.answer.ap)
+    shares = [np.sum(match.equal & known & ~np.isnan(match.result.of_query("mAP")))
+              for match in matches]
+    best = int(np.argmax(shares))
+    return ways[best] if shares[best] >= least * max(np.sum(known), 1) else None
 
 
 def _some(queries: Integers, n: int) -> Integers:

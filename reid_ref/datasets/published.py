@@ -498,11 +498,6 @@ class Published:
         return {name: hit_counts(Decimal(getattr(self, field)), int(self.n_query))
                 for field, name in RANKS.items() if getattr(self, field) and self.n_query}
 
-    @property
-    def is_suspect(self) -> bool:
-        """A printed Rank-k is no k/N over its N queries, rounded: see `note`."""
-        return any(hits.rounding != "rounded" for hits in self.hit_counts().values())
-
 
 @cache
 def load() -> tuple[Published, ...]:

@@ -332,7 +332,7 @@ def read_text(path: Path) -> Contents:
     if _OTHER_ENDS.search(text):
         text = "\n".join(text.splitlines())
     first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")
-    if first and not first.startswith("query,identity,") and not tables.are_numbers(
+    if first and not tables.are_numbers(
             first.replace(",", " ").replace(";", " ").split("#")[0].split()):
         return _table(path, text, first)
     reason = "none"
@@ -345,8 +345,7 @@ def read_text(path: Path) -> Contents:
             # Its rows count from 0 here, and from 1 if a row is too short.
             reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
     raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
-                     "--per-query is not read back; --save keeps what commands need"
-                     if first.startswith("query,identity,") else "start other lines with #")
+                     "start other lines with #")
 
 
 def _table(path: Path, text: str, first: str) -> Contents:

@@ -201,6 +201,8 @@ def _turned(role: str, path: Path, value: StoredArray, several: bool) -> StoredA
     """Return a matrix with one row per image: separate .mat files have one column."""
     if several and path.suffix.lower() == ".mat" and role in (*FEATURES, "distances"):
         return value.T
+    if role == "distances" and path.suffix.lower() in (".txt", ".csv", ".tsv"):
+        return value.as_floats()
     return value
 
 

@@ -113,6 +113,12 @@ class StoredArray:
         return self.dataset is not None and (
             not self.turned or isinstance(self.dataset, np.memmap))
 
+    def as_floats(self) -> StoredArray:
+        """The same numbers in double precision; as they are if doubles lack some of them."""
+        values = self.read()
+        return replace(self, dtype=np.dtype(float),
+                       read=lambda: values.astype(float)) if _fit_doubles(values) else self
+
     def negative(self) -> StoredArray:
         """The numbers with the other sign, which are read whole; of integers as doubles."""
         floats = self.dtype.kind in "fc"

@@ -139,9 +139,9 @@ SILENT = {
 ELSEWHERE = {
     "crosscheck", "to_frame", "visualize_ranked_results", "Boxes", "Candidates", "CONVENTIONS",
     "CameraPairs", "Comparison", "Comparisons", "Convention", "Counts", "Finding", "Groups",
-    "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result", "ResultFile", "Runs", "Thresholds", "__version__",
-    "crosschecking", "datasets", "distributed", "files", "matlab", "metric_learning", "protocols",
-    "published", "trec"}
+    "IndexLists", "InputError", "Interval", "Labels", "PerQuery", "Result", "ResultFile", "Runs",
+    "Thresholds", "__version__", "crosschecking", "datasets", "distributed", "files", "matlab",
+    "metric_learning", "protocols", "published", "trec"}
 CLASSES = {name for name in reid_ref.__all__ if name.endswith("Warning")}
 
 

@@ -198,7 +198,7 @@ def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
 
 def many_queries(convention: Convention, square: bool = False) -> list[Arrays]:
     """Queries of no round number, the better ones first; and as many queries as images."""
-    made = problem(6, convention, 2100, 90)
+    made = problem(6, convention, 2111, 90)
     order = np.argsort(-result_of(made, convention)[0].of_query("mAP"), kind="stable")
     return [made.take(order), _turned(problem(12, convention, 90, 90))]
 

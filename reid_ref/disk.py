@@ -8,8 +8,6 @@ names is replaced. What is no regular file, such as a pipe or /dev/null, is writ
 A command never replaces what it reads: `check_regular` and `check_targets` keep the list of what
 is read and of what is to be written, by identity, so that links deceive neither.
 """
-from __future__ import annotations
-
 import contextlib
 import csv
 import errno

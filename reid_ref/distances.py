@@ -17,8 +17,6 @@ Rounding choices, each with its reason:
   distance: the same ranking.
 * Norms divide the product, not the gallery's features, to save a second copy of the gallery.
 """
-from __future__ import annotations
-
 import numpy as np
 
 from reid_ref.arrays import Array

@@ -4,8 +4,6 @@ A package declares a record by name, as an entry point (docs/extending.md). Its 
 only if that name is looked up, or if all are listed. The names of reid-ref itself, and what
 its files mean, stay as they are.
 """
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any, TypeVar

@@ -28,8 +28,6 @@ Differences from that code, none above the rounding of the arithmetic:
 The signs of W's columns and of components are arbitrary and differ between libraries; distances
 do not depend on them.
 """
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ longer than ranks; only conventions with such a curve do it. An identity is a la
 if they are kept, are one identity each. `ties` is a key of `conventions.TIES`; "grouped" keeps
 gallery order here.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple

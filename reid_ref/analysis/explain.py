@@ -3,8 +3,6 @@
 Every step is an evaluation of its own, so the effects add up exactly: each is the difference
 of two results in a row.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise

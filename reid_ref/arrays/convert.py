@@ -1,6 +1,4 @@
 """Lists, tensors and columns of labels as numpy arrays, and checks of these."""
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any

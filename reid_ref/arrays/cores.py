@@ -1,6 +1,4 @@
 """The cores that this process may use, and work on all of them."""
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -1,6 +1,4 @@
 """Limits of memory: sizes as text, and free memory, if the system reports it."""
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,6 +1,4 @@
 """Packages that reid-ref works without: here is decided what is said where one is missing."""
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

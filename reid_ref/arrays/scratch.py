@@ -1,6 +1,4 @@
 """Memory that each thread keeps."""
-from __future__ import annotations
-
 import math
 from threading import local
 from typing import Any

@@ -5,8 +5,6 @@ are computed on demand, in blocks of declared shapes.
 
 Matrices in the order of C, whose rows are read one by one, are made here, too.
 """
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -3,8 +3,6 @@
 One long name among many short ones takes gigabytes so. Lengths are looked at before the array is
 made, here for whatever reads names.
 """
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

@@ -3,8 +3,6 @@
 `warnings.catch_warnings` changes what the whole process shows, and threads that leave it in
 another order than they entered it leave the process without warnings.
 """
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator

@@ -3,8 +3,6 @@
 What dataclasses bring along compares arrays with ``==``, which has no one answer, takes NaN for
 different from itself, and makes copies that can be written to.
 """
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Callable, Mapping

@@ -1,6 +1,4 @@
 """What a report of a fault needs: versions, BLAS, processors, extras."""
-from __future__ import annotations
-
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version

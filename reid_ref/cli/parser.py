@@ -1,6 +1,4 @@
 """The arguments of `reid-ref`: one parser for each command."""
-from __future__ import annotations
-
 import argparse
 import difflib
 import re

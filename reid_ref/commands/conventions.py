@@ -1,6 +1,4 @@
 """`reid-ref conventions`: the named conventions, and what each does differently from matlab."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """The gates of `reid-ref evaluate`: --expect, --fail-under, --baseline, --strict, for CI."""
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

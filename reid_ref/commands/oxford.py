@@ -1,6 +1,4 @@
 """`reid-ref oxford`: average precision of ranked lists of names, as compute_ap prints it."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass

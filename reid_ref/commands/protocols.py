@@ -1,6 +1,4 @@
 """`reid-ref protocols`: the benchmarks by their names, and what each needs."""
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
 """`reid-ref rerank`: numbers after k-reciprocal re-ranking, or with multiple queries."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

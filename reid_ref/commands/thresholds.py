@@ -1,6 +1,4 @@
 """`reid-ref thresholds`: up to which distance are two images of one person?"""
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable, Iterable

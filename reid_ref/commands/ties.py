@@ -9,8 +9,6 @@ A query labelled -1, whose good images are junk as well, keeps its gallery-order
 The AP rules that it knows are the trapezoid and the step; `sklearn-*` and grouped ties have
 no order, so nothing can move them.
 """
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

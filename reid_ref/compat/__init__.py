@@ -9,8 +9,6 @@ out. `convention=` changes the rule. `last_result()` is the whole `Result` of th
 block runs.
 Images at equal distance are in gallery order; the toolboxes use numpy's unstable sort.
 """
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

@@ -3,8 +3,6 @@
 Source: serend1p1ty/SeqNet edec285, engine.py:93-148 and datasets/base.py; COAT, NAE4PS and others
 have the same lists.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

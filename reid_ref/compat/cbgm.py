@@ -2,8 +2,6 @@
 
 Source: serend1p1ty/SeqNet edec285, eval_func.py:194-228 and utils/km.py.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Simple-CCReID's evaluators (guxinqian/Simple-CCReID f773d01, tools/eval_metrics.py)."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,6 +1,4 @@
 """What the toolboxes share: labels, the evaluation, its numbers in their types, `patch`."""
-from __future__ import annotations
-
 import inspect
 import sys
 import threading

@@ -1,6 +1,4 @@
 """Cross-modality evaluators (mangye16/Cross-Modal-Re-ID-baseline e817a26, eval_metrics.py)."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

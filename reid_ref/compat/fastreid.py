@@ -1,6 +1,4 @@
 """fast-reid's evaluators (JDAI-CV/fast-reid c9bc3ce, fastreid/evaluation)."""
-from __future__ import annotations
-
 import sys
 from collections import OrderedDict
 from typing import Any

@@ -1,6 +1,4 @@
 """IRRA's evaluator (anosorae/IRRA cfc2378, utils/metrics.py), and that of its copies."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@
 multi_query.mat, prints the lines of evaluate_gpu.py. The script ranks features by exact dot
 products, not by those that a GPU rounds.
 """
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

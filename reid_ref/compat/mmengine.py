@@ -4,8 +4,6 @@ Source: mmtrack/evaluation/metrics/reid_metrics.py. The class is a metric of mme
 is installed. Importing this module puts it in the place of mmtrack's: in a config,
 ``custom_imports = dict(imports=["reid_ref.compat.mmengine"])``.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any

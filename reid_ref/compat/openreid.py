@@ -3,8 +3,6 @@
 Source: reid/evaluation_metrics/ranking.py and evaluate_all of reid/evaluators.py. MMT, SpCL and
 cluster-contrast carry copies of the first.
 """
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,6 +1,4 @@
 """SeqNet's evaluators of person search (serend1p1ty/SeqNet edec285, eval_func.py)."""
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

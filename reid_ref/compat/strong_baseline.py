@@ -3,8 +3,6 @@
 Source: data/datasets/eval_reid.py and utils/reid_metric.py. `R1_mAP` and `R1_mAP_reranking` are
 metrics of ignite if that is installed; else they have the same methods.
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

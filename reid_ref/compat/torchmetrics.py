@@ -2,8 +2,6 @@
 
 torchmetrics' own RetrievalMAP knows no cameras: it cannot leave out the query's own camera.
 """
-from __future__ import annotations
-
 from typing import Any
 
 from reid_ref.arrays import InputError, optional_module

@@ -1,6 +1,4 @@
 """torchreid's evaluator (KaiyangZhou/deep-person-reid f8cd150, torchreid/metrics/rank.py)."""
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,6 +1,4 @@
 """TransReID's evaluator (damo-cv/TransReID dec5504, utils/metrics.py)."""
-from __future__ import annotations
-
 from typing import Any
 
 from reid_ref.compat.common import Choice

@@ -1,6 +1,4 @@
 """How answers are printed, and what the JSON of several commands has."""
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

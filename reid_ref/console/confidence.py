@@ -1,6 +1,4 @@
 """Intervals of the numbers on a screen: options, intervals, words and tables."""
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

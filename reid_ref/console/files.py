@@ -1,6 +1,4 @@
 """The files that a command is given: results, their names, ranked lists, names of images."""
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

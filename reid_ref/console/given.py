@@ -1,6 +1,4 @@
 """What a command is given: files, ranked lists, saved results, parts of a protocol."""
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

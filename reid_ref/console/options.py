@@ -1,6 +1,4 @@
 """Options that several commands share, and what they mean."""
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

@@ -1,6 +1,4 @@
 """The protocol that a command line names, and how its files are read."""
-from __future__ import annotations
-
 from pathlib import Path
 
 from reid_ref.console.request import Request

@@ -1,6 +1,4 @@
 """A benchmark by its name on the command line: the options, and the results of its parts."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -2,8 +2,6 @@
 
 argparse, `--help-all`, the names of options in messages and the refusals are made from the fields.
 """
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields

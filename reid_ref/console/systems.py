@@ -1,6 +1,4 @@
 """Systems by their names, each of one file or of several: NAME=FILE[,FILE...], and folders."""
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

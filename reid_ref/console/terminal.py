@@ -2,8 +2,6 @@
 
 A terminal shows headings in bold and verdicts in colour; a file or a pipe gets the text alone.
 """
-from __future__ import annotations
-
 import contextlib
 import os
 import re

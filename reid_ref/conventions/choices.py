@@ -3,8 +3,6 @@
 `differs` is the difference from `matlab`, empty for the values that matlab has. It ends in a
 direction: the number is higher, lower, the same, differs in its last bits, or either way.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType

@@ -4,8 +4,6 @@ A toolbox is one table of its evaluators, their files, and the lines of its load
 one entry of toolboxes.toml: names, bare functions and differences are derived. A toolbox with the
 code of another is one of `copies` there.
 """
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -1,6 +1,4 @@
 """What benchmarks are called, how many images they have, and which a text names."""
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

@@ -1,6 +1,4 @@
 """The MATLAB drivers as a table, and the files that each loads as features and labels."""
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence

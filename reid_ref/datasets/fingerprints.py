@@ -9,8 +9,6 @@ has no answer. Identities and cameras may be renumbered: only their number count
 Source: with each entry. All counts are made from the label files that are named there; the numbers
 of images are also those that the documents print.
 """
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields

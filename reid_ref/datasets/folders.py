@@ -7,8 +7,6 @@ is the number of the image, as in Simple-CCReID and fast-reid.
 
 Source: the loaders that each table names.
 """
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping

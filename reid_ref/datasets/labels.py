@@ -2,8 +2,6 @@
 
 VeRi-776's lists of good and junk images are read by `reid_ref.files.lists.read_index_lists`.
 """
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

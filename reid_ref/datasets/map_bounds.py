@@ -22,8 +22,6 @@ upper bound of the greatest mAP, and the least is taken (it can be above what ra
 
 Source: derived here; `tests/datasets/test_map_bounds.py` compares with all rankings of small sets.
 """
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache

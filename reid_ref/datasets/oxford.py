@@ -12,8 +12,6 @@ belong to it.
 Source: James Philbin's compute_ap.cpp, Oxford Buildings Dataset; Philbin et al., Object
 retrieval with large vocabularies and fast spatial matching, CVPR 2007.
 """
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path

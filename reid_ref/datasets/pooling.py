@@ -28,8 +28,6 @@ The originals, and what they do otherwise:
 Source: layumi/Person_reID_baseline_pytorch, commit 82ff40f, test.py and evaluate.py;
 layumi/2016_person_re-ID, commit 3ef47fe, evaluation/zzd_evaluation_res_fast.m.
 """
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import closing

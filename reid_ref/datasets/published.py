@@ -13,8 +13,6 @@ image they were read by eye.
 
 Bounds of mAP: `reid_ref.datasets.map_bounds`.
 """
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A file has the names of a benchmark, its counts, and the table of each protocol,
 `reid_ref.protocols` reads as it reads a file of the user's. No file is read before a record is
 requested.
 """
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property

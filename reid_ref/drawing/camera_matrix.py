@@ -1,6 +1,4 @@
 """mAP or Rank-1 of each pair of cameras, as a matrix."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

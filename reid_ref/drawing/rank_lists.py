@@ -3,8 +3,6 @@
 Colours and line styles of the frames differ, and captions have a mark, so that a role is visible
 without colours.
 """
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence

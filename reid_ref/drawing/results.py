@@ -1,6 +1,4 @@
 """Figures of results and of distances: CMC, precision and recall, AP, conventions, densities."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, cycle

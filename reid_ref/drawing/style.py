@@ -1,6 +1,4 @@
 """What all figures share: axes of a column's width, colours, lines, legends, captions, files."""
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -34,8 +34,6 @@ Source: liangzheng06/MARS-evaluation, utils (script; `test_mars.m` computes the 
 the rule of layumi/2016_person_re-ID, evaluation, for any camera; but a query labelled -1, which
 neither toolbox considers, has no good image here. `views` is that of ShiqiYu/OpenGait's evaluator.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

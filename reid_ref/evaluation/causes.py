@@ -10,8 +10,6 @@ Source: Bolya et al., TIDE: A General Toolbox for Identifying Object Detection E
 section 2.2, weighs an error of a detector by the AP that mending it returns; so here. Its kinds
 of errors are those of boxes; ours are those of labels.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -7,8 +7,6 @@ counts are added. Shards stay on their workers; only labels and numbers of good 
 
 Needs ``pip install dask distributed``.
 """
-from __future__ import annotations
-
 import mmap
 import os
 import socket

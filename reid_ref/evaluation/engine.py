@@ -1,6 +1,4 @@
 """What is ranked to results: rank once for all conventions, summarise each, warn once."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,6 +1,4 @@
 """The public functions: evaluate features, distances or ranked lists."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

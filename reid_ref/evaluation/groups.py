@@ -1,6 +1,4 @@
 """Numbers of groups of queries, and the curves and bands of figures, by the convention's rules."""
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """What a user hands over as ranked lists: indices or names, in an array, in lists or by query."""
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial

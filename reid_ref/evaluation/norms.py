@@ -1,6 +1,4 @@
 """Features that were normalised before a toolbox that ranks them as they come could see them."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,6 +1,4 @@
 """A query's ranked list, each image with its role; the queries worth a look."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 Features are ranked by exact distances. The few conventions that need whole rows (numpy's order of
 ties, curves over identities) get blocks of rows, which from features are in exact order too.
 """
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

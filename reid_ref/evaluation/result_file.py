@@ -1,6 +1,4 @@
 """`ResultFile`: labels and input, as one value that every command takes."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ Lists of numbers, of arrays that agree but for the first axis, of dicts or tuple
 joined; an array is read when it is needed. A list that lacks a batch or has one of another kind is
 refused under its name.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

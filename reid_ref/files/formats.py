@@ -4,8 +4,6 @@ One function per format. It reads names and headers; an array is read when it is
 library raises on a damaged file becomes an `InputError`. A MATLAB array has MATLAB's orientation,
 whether stored in MAT v5 or (transposed) in v7.3. Text is read at once.
 """
-from __future__ import annotations
-
 import io
 import math
 import os

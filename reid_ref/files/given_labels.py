@@ -4,8 +4,6 @@ Rows are recognised by the names of the images beside them. Without names they a
 a loader: the first whose numbers of images are those of the rows and whose identities, if the file
 has any, are the file's. An order that nobody can know, that of a file system, needs identities.
 """
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

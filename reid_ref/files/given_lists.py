@@ -1,6 +1,4 @@
 """Ranked lists of the images of a set whose labels come from elsewhere."""
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -8,8 +8,6 @@ Names are relative to a root folder, in the order of the features.
 Folders are read in the order that made the features: sorted names (Market-style), or torchvision's
 ImageFolder: sorted classes, then sorted names, which is what layumi's result files are made from.
 """
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,6 +1,4 @@
 """Labels of all images of a set, and which of these images the names in a file mean."""
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ that a script gives each, and whether its matrices have one column per image.
 Source: each layout names the script that writes or reads it; the names are those of public
 evaluators (torchreid, fast-reid, TransReID, open-reid, layumi, person-re-ranking and their users).
 """
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ known.
 Source of the formats: AI City Challenge, track2.txt; Simon4Yan/VisDA2020 37893aa,
 submit_val/README.md; cvwc2019/ATRWEvalScript 8996b83, atrwtool/plain.py.
 """
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -7,8 +7,6 @@ while headers are read, so a large file takes a few small reads.
 
 Source: MathWorks, "MAT-File Format", chapter 1, level 5.
 """
-from __future__ import annotations
-
 import math
 import os
 import struct

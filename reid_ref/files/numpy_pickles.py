@@ -4,8 +4,6 @@
 memory by it. So a reader of pickles maps numpy's names to these stand-ins, which make plain
 arrays of numbers and text, and of anything else keep the reason why it is none.
 """
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ One byte of a pickle makes an empty list, and five a tensor of which the file ha
 A tuple that holds another twice, and so on, takes no memory, but hashing it as a key takes time
 without end. So the opcodes are walked first, as torch's reader of weights walks them.
 """
-from __future__ import annotations
-
 import os
 import struct
 import zipfile

@@ -3,8 +3,6 @@
 Each array gets its role, by a known layout or by its name, and the whole is checked once, with
 messages that name the file and the key.
 """
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

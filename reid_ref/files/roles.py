@@ -3,8 +3,6 @@
 Each array gets its role by the map of the user, else by its name (`layouts`). Arrays of all images
 are split into query and gallery; labels that are missing come from the names of the images.
 """
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Mapping

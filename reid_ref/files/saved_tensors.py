@@ -5,8 +5,6 @@ containers of these, and here numpy's arrays and scalars, made from their bytes.
 is refused. Tensors stay in the file, as arrays of .npy files do; bfloat16 and float8, which numpy
 lacks, are read and widened to float32, which changes no value.
 """
-from __future__ import annotations
-
 import pickle
 import re
 from pathlib import Path

@@ -1,6 +1,4 @@
 """Arrays of the images of both sides: which rows are the queries', and which the gallery's."""
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -4,8 +4,6 @@ A table of labels has one row per image and is known by its columns, in any orde
 that arrays have (`layouts`): identity, split, path or image_id, camera. One of distances has names
 in its first row and its first column. Lists are `LISTS`, one record for each form.
 """
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -21,8 +21,6 @@ is gk, both counted from 0.
 
 Source: usnistgov/trec_eval, form_res_rels.c, m_map.c, m_success.c; Zheng et al., ICCV 2015.
 """
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO

@@ -3,8 +3,6 @@
 A sample of both is compared: the first rows and columns, which files give without the rest. Any
 distance that rises or falls with that of the features ranks alike, so rank correlations are taken.
 """
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from typing import Any

@@ -1,6 +1,4 @@
 """How an evaluator is called: its parameters are fed by their names, or by their places."""
-from __future__ import annotations
-
 import argparse
 import ast
 import importlib.util

@@ -1,6 +1,4 @@
 """An evaluator as one function from arrays to an answer: called, read and put together."""
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

@@ -7,8 +7,6 @@ both processes map, in a folder of this user's. A crash, an exit, a hang or what
 that process and becomes an answer. One process serves all calls; after a crash the next call
 starts another.
 """
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import functools

@@ -3,8 +3,6 @@
 All of this but `TOOLBOXES` runs in the evaluator's process (`child`), since importing such code
 runs it.
 """
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

@@ -1,6 +1,4 @@
 """What a name of a returned number means: mAP, CMC, Rank-k, AP of each query, mINP."""
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass

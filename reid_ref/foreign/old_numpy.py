@@ -1,6 +1,4 @@
 """Names that numpy had before, put back for code that still asks for them."""
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

@@ -1,6 +1,4 @@
 """A limit of time for code that is not ours, as far as the system can interrupt it."""
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -1,6 +1,4 @@
 """What numbers without names are: by their shapes, their order and their values."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

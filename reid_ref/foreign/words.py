@@ -1,6 +1,4 @@
 """Text and arrays of code that is not ours, which may fail in any way when it is looked at."""
-from __future__ import annotations
-
 import importlib
 import traceback
 from collections.abc import Callable

@@ -5,8 +5,6 @@ convention with six dtypes, thresholds, statistics, protocols, re-ranking. A dig
 is compared with the recorded one, in `answers.json`, which was made on x86-64; arm64 gives the
 same.
 """
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import json

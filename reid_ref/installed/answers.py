@@ -4,8 +4,6 @@ Numbers that pass through a logarithm or an exponential of the machine's library
 intervals, expectations over galleries) may differ in the last bits; docs/proof.md lists them, and
 here they are rounded.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 Every number comes from whole numbers of 64 bits (SplitMix64) and from sums, products and
 divisions that IEEE 754 defines to the last bit; numpy's random streams are not used.
 """
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,6 +1,4 @@
 """MahDist.m: Mahalanobis distances, without a root."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ the argument's name, what was expected, and what came; numpy names the rest.
 Features are taken as singles where they are float32 and as doubles otherwise. MATLAB
 computes in single as soon as one factor is single.
 """
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Each was observed in GNU Octave 7.3.0; ``tests/proof/test_matlab_octave.py`` and
 ``tests/proof/test_re_ranking_octave.py`` repeat it.
 """
-from __future__ import annotations
-
 import math
 from typing import Any
 

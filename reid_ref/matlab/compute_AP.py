@@ -1,6 +1,4 @@
 """compute_AP.m: average precision and match curve of one query."""
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,6 +1,4 @@
 """compute_AP_multiCam.m: average precision of one query on each of six cameras."""
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

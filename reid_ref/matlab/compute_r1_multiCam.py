@@ -1,6 +1,4 @@
 """compute_r1_multiCam.m: whether the first kept image is good, on each of six cameras."""
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,6 +1,4 @@
 """draw_confusion_matrix.m: mean scores of each pair of cameras, without the drawing."""
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,6 +1,4 @@
 """evaluation.m: CMC and mAP of a Market-1501 style test."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

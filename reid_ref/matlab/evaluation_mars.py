@@ -1,6 +1,4 @@
 """evaluation_mars.m: CMC, mAP and the scores of each camera, for MARS."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

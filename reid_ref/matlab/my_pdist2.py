@@ -1,6 +1,4 @@
 """my_pdist2.m: Euclidean distances, as the drivers define them."""
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

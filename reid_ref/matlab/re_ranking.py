@@ -1,6 +1,4 @@
 """re_ranking.m: distances after k-reciprocal encoding."""
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -5,8 +5,6 @@ an annotated box enough is right, and every other one wrong. By *labels* (PRW in
 detection has the identity of the box that it overlaps most, whatever the query, and is then an
 image like any other. In both, people whom no detection shows count as good images without a rank.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,6 +1,4 @@
 """`Boxes`: ground truth, detections and queries of person search, and the files with them."""
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

@@ -1,6 +1,4 @@
 """A benchmark's numbers by its protocol: the same evaluation, on the rows of each trial."""
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace

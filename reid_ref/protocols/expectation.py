@@ -8,8 +8,6 @@ coefficients, which are a Fourier transform of its values on a circle. Most shar
 change nothing, and the others have few values; so the product is the exponential of a sparse
 matrix (how many identities have which share) times a table of logarithms.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 

@@ -1,6 +1,4 @@
 """A user-defined protocol, as a TOML or JSON file with the fields of `Protocol`."""
-from __future__ import annotations
-
 import os
 import tomllib
 from contextlib import suppress

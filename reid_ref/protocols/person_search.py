@@ -1,6 +1,4 @@
 """Person search by its protocol: detections to ranks, then the same evaluation as all others."""
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, cast

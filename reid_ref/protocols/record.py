@@ -1,6 +1,4 @@
 """`Protocol`: what a benchmark's number is made of, as a frozen record."""
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace

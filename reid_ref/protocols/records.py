@@ -1,6 +1,4 @@
 """The protocols by name, from the files of their benchmarks (reid_ref/datasets/NAME.toml)."""
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

@@ -1,6 +1,4 @@
 """What a protocol's evaluation returns: a result for each part."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -1,6 +1,4 @@
 """A protocol from the table of its fields, as a TOML or JSON file has it, every value checked."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

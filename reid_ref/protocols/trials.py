@@ -1,6 +1,4 @@
 """The rows of each trial: given by the caller or a file, or drawn by seeds."""
-from __future__ import annotations
-
 import random
 import zlib
 from collections.abc import Iterable, Iterator, Sequence

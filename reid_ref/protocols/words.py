@@ -1,6 +1,4 @@
 """A protocol in words: its parts, its trials, and what it chooses if the user does not."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -21,8 +21,6 @@ differ by more than twice its error bound are in their exact order, all other di
 replaced by exact ones. So the order of a row, ties included, depends neither on the BLAS nor on
 the size of a block. Few distances are replaced, so this takes little longer than the product.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial

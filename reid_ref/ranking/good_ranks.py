@@ -9,8 +9,6 @@ ignored and how equal distances are ordered; MATLAB's sort, the default, keeps g
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3;
 `matlab_ref/evaluation.m`.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -2,8 +2,6 @@
 
 To count them takes less time than to put them in order (`benchmarks/stages.py`).
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

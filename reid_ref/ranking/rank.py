@@ -4,8 +4,6 @@ The rules share their counts. Images labelled -1 and all others are counted sepa
 if a rule keeps both. Pairs of query and image that any rule ignores are left out, and added
 pair by pair for the rules that keep them.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

@@ -3,8 +3,6 @@
 A server, or another engine, hands over lists, not distances. A list may be cut anywhere: a good
 image that it lacks has no rank, and counts as missed.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

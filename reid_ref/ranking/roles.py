@@ -5,8 +5,6 @@ ignored.
 
 Source: Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015, section 3.3.
 """
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ Sets of neighbours are rows of a sparse matrix, images x images; unions, interse
 sizes are products of such matrices. Sums have the order and the precision of the published codes,
 so that results on exact distances are bit-identical.
 """
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ elsewhere the matrix product rounds differently, and a near tie among neighbours
 Source: Z. Zhong, L. Zheng, D. Cao, S. Li, Re-ranking person re-identification with k-reciprocal
 encoding, CVPR 2017.
 """
-from __future__ import annotations
-
 import contextlib
 import numbers
 import zlib

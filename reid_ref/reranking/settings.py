@@ -3,8 +3,6 @@
 What a caller does not give is what the convention's own toolbox does (`Convention.reranking`,
 and its distances between features); a toolbox without re-ranking is re-ranked as matlab does.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar

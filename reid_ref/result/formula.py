@@ -5,8 +5,6 @@ step: drawn and counted identities at the curve, other rules of AP at the values
 another `of_ranks`), expectations and means over trials or identities at the mean
 (`Result._mean_of`).
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 

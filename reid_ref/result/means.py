@@ -1,8 +1,6 @@
 """Results that are means: `TrialsResult`, over trials, whose queries are those of every trial, and
 `Expectation`, over all galleries of one image of each identity.
 """
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Mapping, Sequence

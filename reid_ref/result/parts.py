@@ -1,6 +1,4 @@
 """What a result is made of: numbers and statuses of queries, counts, fingerprints of labels."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 These are two questions. The standard deviation over results estimates the effect of training
 again, or of another query set; the interval of the mean, that of other identities.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,4 @@
 """A saved result, read: all that is not in the file is computed from its ranks."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,6 +1,4 @@
 """A result as it prints itself: as text, and as the HTML that notebooks show."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from reid_ref import text as words

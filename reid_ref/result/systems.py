@@ -1,6 +1,4 @@
 """Results by name, and whether they are of the same queries."""
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product

@@ -1,6 +1,4 @@
 """A result in other forms: as JSON has it, as a pandas table, as a curve of one query."""
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

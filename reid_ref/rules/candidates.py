@@ -1,6 +1,4 @@
 """Which conventions an answer is compared with, and which is named where several agree."""
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import cache

@@ -1,6 +1,4 @@
 """Conventions with a choice or two changed: which there are, how many changes, in words."""
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress

@@ -2,8 +2,6 @@
 
 The walk is the plainest one, query by query and image by image: problems are small.
 """
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple

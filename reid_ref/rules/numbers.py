@@ -1,6 +1,4 @@
 """Whether an answer to a problem is a rule's, number by number; only here are both compared."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 

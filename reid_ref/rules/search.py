@@ -3,8 +3,6 @@
 First the conventions as they are, then one or two of their choices changed, then plain mistakes:
 what no convention has.
 """
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

@@ -1,6 +1,4 @@
 """Confidence intervals of a mean over queries: bootstrap-t by unit, logit-t, exact bound."""
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A test by identity over the runs' means is about these trained models. Other run
 methods would have other means, and that test declares such noise significant; here the variance of
 a mean over runs is added to that over identities. benchmarks/methods.py is the simulation.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

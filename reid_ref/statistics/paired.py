@@ -1,6 +1,4 @@
 """Two systems on the same queries: the difference, its interval, and a paired test."""
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,4 @@
 """Student's t and chi-square, in the standard library's arithmetic: tails and quantiles."""
-from __future__ import annotations
-
 import math
 
 #: Steps of the iterations, of which none needs as many, and the relative change that ends one.

@@ -4,8 +4,6 @@ The flipped sum of a pair is the difference of those of its two systems, so that
 flipped once for all pairs. Values are rounded to multiples of a power of two, whose sums are exact
 in any order: a matrix product gives p the same digits on every processor.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -3,8 +3,6 @@
 numpy may change what `Generator.integers` draws from a seed; the words of a bit generator it
 keeps (NEP 19). Work is done in blocks, which the numbers drawn do not depend on.
 """
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -2,8 +2,6 @@
 
 With an evaluator: the checks. Without: whether this installation gives the recorded numbers.
 """
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Sequence

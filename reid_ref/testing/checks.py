@@ -1,6 +1,4 @@
 """The checks: one record each, with the sentence that it stands for."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

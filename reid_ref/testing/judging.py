@@ -1,6 +1,4 @@
 """Whether an answer to a problem is the rule's: number by number, or by what is asked of it."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace

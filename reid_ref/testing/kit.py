@@ -1,6 +1,4 @@
 """The kit: all checks of an evaluator, and the rule that it follows."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial

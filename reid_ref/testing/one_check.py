@@ -1,6 +1,4 @@
 """What comes of one check: the rule that is followed, and the smallest problem that shows it."""
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import cached_property

@@ -3,8 +3,6 @@
 Distances are whole numbers over 256, exact in every precision, without ties unless a problem is
 about ties. Features of norm 1 rank as the distances do.
 """
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,6 +1,4 @@
 """What the checks found, and as text."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 from reid_ref.rules.candidates import in_choices, rules_of_protocols

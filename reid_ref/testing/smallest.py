@@ -1,6 +1,4 @@
 """The smallest problem that shows a failure: rows are left out as long as it is still there."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic

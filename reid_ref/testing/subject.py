@@ -1,6 +1,4 @@
 """An evaluator under test, and the rule that it claims."""
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace

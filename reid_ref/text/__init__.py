@@ -2,8 +2,6 @@
 
 Nothing heavy is imported: whatever the command line prints goes through `visible`.
 """
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Numbers of a command line: in the digits 0 to 9, of whatever script Python would read others.
 """
-from __future__ import annotations
-
 import argparse
 import math
 import re

@@ -3,8 +3,6 @@
 Every reader takes one pass over lines or tokens, and no pattern can match in two ways, so that a
 hostile page takes time in proportion to its length.
 """
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,4 @@
 """Answers as plain JSON values: one function for every dataclass."""
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

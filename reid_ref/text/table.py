@@ -1,6 +1,4 @@
 """A table, written once for a terminal, as Markdown, as LaTeX, as HTML and as CSV."""
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -30,8 +30,6 @@ DIR at FAR
 
 Distances of features are exact: they follow from the products that `evaluate` ranks, in double.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -7,8 +7,6 @@ bin is *resolved* by measuring its pairs exactly. So the number of pairs below a
 within bounds, which are equal once every bin that may reach the value is resolved. Which bins a
 number needs is known after the pass; if these were not likely, all pairs are counted once more.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial

@@ -5,8 +5,6 @@ A genuine pair is of one identity, so TAR and DIR are means over queries, whose 
 gives FAR too short an interval, so identities are drawn on both sides, a person once for both. To
 first order the number accepted then changes by the identity's pairs as query and as image.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,6 +1,4 @@
 """DIR at FAR: queries whose identity the gallery lacks are to be rejected."""
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,6 +1,4 @@
 """What is found: thresholds, and what each accepts."""
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

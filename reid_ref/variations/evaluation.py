@@ -4,8 +4,6 @@ A chain is one or two variations. Chains with the same changes of the file and o
 one pass: the file is changed once, ranked once, and every convention with every changed choice is
 a summary of that ranking.
 """
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

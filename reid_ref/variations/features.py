@@ -1,6 +1,4 @@
 """What is done to features before they are compared."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 import numpy as np

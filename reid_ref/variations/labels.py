@@ -1,6 +1,4 @@
 """What is done to the images: left out, exchanged, on both sides; and when it can be done."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,6 +1,4 @@
 """The variations by name, in the order of how often threads report them."""
-from __future__ import annotations
-
 import copyreg
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,6 +1,4 @@
 """Re-ranking as toolboxes do it by default, one variation for each of their settings."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

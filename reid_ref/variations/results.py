@@ -1,6 +1,4 @@
 """What is done to ranks and values of queries after ranking: other rules of AP, other means."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -1,6 +1,4 @@
 """`Variation`: one change that moved somebody's number, as a frozen record."""
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

@@ -1,6 +1,4 @@
 """Is one system better than another? Differences over the same queries, with their intervals."""
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations

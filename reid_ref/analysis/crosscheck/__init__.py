@@ -1,6 +1,4 @@
 """Another evaluator on the same arrays: equal, or which convention it follows, or why not."""
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace

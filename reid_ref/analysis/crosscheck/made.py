@@ -1,6 +1,4 @@
 """An evaluator on the made problems of `reid_ref.testing`, in a process of its own."""
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from tempfile import TemporaryDirectory

@@ -1,6 +1,4 @@
 """Checks for known mistakes in a result file."""
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from reid_ref.analysis.doctor.finding import SEVERITIES, Finding

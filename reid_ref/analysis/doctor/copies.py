@@ -1,6 +1,4 @@
 """Features that are bit for bit the same: images twice, means by label, rows not filled."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,6 +1,4 @@
 """Labels that resemble a benchmark and have other counts."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 

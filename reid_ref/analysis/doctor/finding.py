@@ -1,6 +1,4 @@
 """A finding: what the doctor tells, with its evidence and its remedy."""
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from reid_ref.arrays.value import Value

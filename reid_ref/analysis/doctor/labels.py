@@ -1,6 +1,4 @@
 """What labels alone show of a broken input: identities that never meet, made-up cameras."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

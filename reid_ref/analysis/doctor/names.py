@@ -1,6 +1,4 @@
 """Labels that contradict the file's own image names: rows out of step, another number read."""
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

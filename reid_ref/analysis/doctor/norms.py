@@ -3,8 +3,6 @@
 A pair of a good and a wrong image is wrong where the wrong one is nearer; a tie is half. The ratio
 of the two shares is as good for strong models as for weak ones (docs/baselines.md).
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,6 +1,4 @@
 """Parts of the gallery whose rows do not fit their labels."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,6 +1,4 @@
 """A sample of queries and images, and how often a good image of it is nearer than a wrong one."""
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 A network leaves a trace of the camera: of the images of one identity, those of the query's own
 camera are nearer. Where query cameras are off by k, the nearest lie on camera c + k of the labels.
 """
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple

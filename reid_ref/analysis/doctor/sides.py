@@ -1,6 +1,4 @@
 """Features of the two sides that were not made alike: scaled, softmax, another preprocessing."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

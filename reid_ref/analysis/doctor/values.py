@@ -1,6 +1,4 @@
 """What a sample of features or distances shows: no separation, reversed order, copies."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

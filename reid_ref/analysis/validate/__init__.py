@@ -9,8 +9,6 @@ and on binary noise. Of features the ranking is judged in three ways: normalised
 Euclidean and dot then rank alike), Euclidean on raw features, dot on raw features. Cosine on raw
 features is the first again.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 A Rank-k over N queries is k/N. On a benchmark whose good images are known, mAP also lies within
 the bounds that Rank-1 leaves (`reid_ref.datasets.published`).
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,6 +1,4 @@
 """`reid-ref compare`: is one system better than another? Differences with their intervals."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from contextlib import nullcontext

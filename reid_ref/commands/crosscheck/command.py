@@ -1,6 +1,4 @@
 """`reid-ref crosscheck`: another evaluator on the same arrays, and a report for people."""
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Iterable

@@ -1,6 +1,4 @@
 """`reid-ref doctor`: which benchmark a file is of, and known mistakes in it."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,4 @@
 """`reid-ref evaluate`: Rank-k, mAP and mINP of a result file, or of several."""
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable, Mapping

@@ -1,6 +1,4 @@
 """What `reid-ref evaluate` answers: results by method and convention, and details of one."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar

@@ -1,6 +1,4 @@
 """`reid-ref explain`: why two conventions give two numbers for one ranking."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

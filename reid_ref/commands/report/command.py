@@ -1,6 +1,4 @@
 """`reid-ref report`: one HTML page of a result file, or of several."""
-from __future__ import annotations
-
 import argparse
 from dataclasses import dataclass
 

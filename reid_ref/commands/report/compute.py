@@ -1,6 +1,4 @@
 """All that the HTML report shows of one result, or of several."""
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

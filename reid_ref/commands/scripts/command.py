@@ -1,6 +1,4 @@
 """`reid-ref scripts`: the MATLAB scripts and their port beside the fast path; and the drivers."""
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass

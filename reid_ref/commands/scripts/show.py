@@ -1,7 +1,5 @@
 """What scripts, port and fast path answer, and the lines of a driver next to its authors' figures.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

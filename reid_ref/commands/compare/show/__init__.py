@@ -1,6 +1,4 @@
 """Systems and a baseline: a table for people, one for papers, CSV for programs."""
-from __future__ import annotations
-
 from reid_ref.analysis.compare.answer import (
     COLUMNS, METHODS, MODELS, ONE_SEED, Compared, Comparison, Comparisons, ends, shown_columns,
     too_few)

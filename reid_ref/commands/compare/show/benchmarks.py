@@ -2,8 +2,6 @@
 
 Each column is of one benchmark under one convention, over the same queries.
 """
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.compare.answer import Compared, too_few

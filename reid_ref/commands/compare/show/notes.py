@@ -3,8 +3,6 @@
 A number in a column is a record of `analysis.compare.answer.COLUMNS`; one in a line of its own is
 one of `LINES` here; what a column or a test is stands in `LEGEND`.
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from string import ascii_lowercase

@@ -1,6 +1,4 @@
 """Results as tables for a terminal."""
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

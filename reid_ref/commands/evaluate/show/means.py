@@ -1,6 +1,4 @@
 """Several runs, or splits: the numbers of each, their mean, its spread and its interval."""
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 

@@ -1,6 +1,4 @@
 """The parts of a protocol as tables, JSON and CSV."""
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

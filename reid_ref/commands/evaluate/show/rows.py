@@ -5,8 +5,6 @@ above the row in LaTeX. CSV holds fractions of 1 in full precision; Markdown and
 with two decimals. A number that does not exist (NaN, or a rank beyond the curve) is an empty field
 in CSV, a dash elsewhere. No text ends in a newline.
 """
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any

@@ -4,8 +4,6 @@ The template shows text that is ready; Jinja2 escapes all of it. Only drawings, 
 script and the JSON are put in as they are. The same content and the same versions of Jinja2,
 matplotlib and Pillow make the same bytes.
 """
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,6 +1,4 @@
 """The images of rank lists, as small pictures with what is known of each."""
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Mapping, Sequence

@@ -19,8 +19,6 @@ Differences from the drivers:
 Source: zhunzhong07/person-re-ranking (278f2c7), zhunzhong07/IDE-baseline-Market-1501 (8be027b),
 liangzheng06/MARS-evaluation (3a91bbc).
 """
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial

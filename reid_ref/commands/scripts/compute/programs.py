@@ -6,8 +6,6 @@ environment. It is given the very numbers that were handed in. The folder of the
 trusted: Octave runs what is in it (`PKG_ADD`, files that replace its own functions, a folder
 `private`).
 """
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,6 +1,4 @@
 """A published figure against a result file: what reproduces it, what comes closest."""
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,6 +1,4 @@
 """Published figures in lists and in full, for people."""
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 

@@ -35,7 +35,7 @@ class Check(NamedTuple):
     takes_sides: bool = False
 
 
-_UNSORTED = problems.renamed(907, 12, 340, 5, 61, 28)
+_UNSORTED = problems.renamed(907, 12, 340, 5, 10_907, 28)
 CHECKS = {check.name: check for check in (
     Check("plain", "It gives the rule's numbers where every query has a match.",
           problems.plain, of_rule=True),
@@ -61,7 +61,7 @@ CHECKS = {check.name: check for check in (
           problems.renamed(2**24 + 7, 2**24 + 8, 7, 2**8 + 7, 2**16 + 7, 2**32 + 7)),
     Check("negative identities", "Identities below -1 are identities.",
           problems.renamed(-7, 7, -300, 300, -2, 12)),
-    Check("unsorted identities", "Identities may have gaps and any order.",
+    Check("unsorted identities", "Identities may have gaps, any order and the same last digits.",
           _UNSORTED),
     Check("many queries", "The mean is over all of 2,111 queries; there may be as many as "
           "images.", problems.many_queries,
@@ -85,8 +85,8 @@ CHECKS = {check.name: check for check in (
           "tied, if the rule is in double precision.", problems.near),
     Check("float32 distances", "Distances may be float32.",
           problems.of_dtype(np.float32)),
-    Check("integer distances", "Distances may be whole numbers.",
-          problems.of_dtype(np.int64, 256)),
+    Check("integer distances", "Distances may be whole numbers, without a sign, too.",
+          problems.of_dtype(np.int64, np.uint8)),
     Check("numpy", "It needs no name that numpy no longer has.", problems.plain, "numpy"),
     Check("inputs unchanged", "What it is handed is as it was.", problems.plain, "unchanged"),
     Check("the same answer twice", "The same arrays give the same numbers, ties included.",

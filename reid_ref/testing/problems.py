@@ -210,12 +210,14 @@ def many_matches(convention: Convention, square: bool = False) -> list[Arrays]:
 
 
 def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
-    """Cameras of any number: -1, 0, those that 3 or 8 bits merge, those of more digits."""
+    """Cameras of any number: -1, 0, those that 3 or 8 bits merge, those of more digits, those that
+    are one number with the identity.
+    """
     made, = plain(convention, square)[:1]
     if "same location" in convention.ignored or made.query.camera is None:
         return [made]
     made, random = problem(9, convention, 40, 160), np.random.RandomState(10)
-    numbers = np.array([-1, 0, 1, 2, 8, 9, 10, 11, 12, 256, 257, 300])
+    numbers = np.array([-1, 0, 1, 2, 8, 9, 10, 11, 12, 16, 32, 100, 256, 257, 300])
     for side in ("query", "gallery"):
         made = relabelled(made, side, slice(None), camera=random.choice(
             numbers, len(getattr(made, side))), identity=random.randint(
@@ -247,9 +249,11 @@ def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
     return [replace(made, distances=np.where(places, np.nan, made.distances), features=None)]
 
 
-def of_dtype(dtype: Any, scale: int = 1) -> Any:
-    """Return what makes plain problems with distances of a dtype."""
+def of_dtype(*dtypes: Any) -> Any:
+    """Return what makes a plain problem with distances of each dtype, whole numbers from 0."""
     def made(convention: Convention, square: bool = False) -> list[Arrays]:
-        return [replace(each, distances=(each.distances * scale).astype(dtype))
-                for each in plain(convention, square)[:1]]
+        each, = plain(convention, square)[:1]
+        return [replace(each, distances=(
+            each.distances if np.issubdtype(dtype, np.floating)
+            else np.rint(each.distances * 256) - 1).astype(dtype)) for dtype in dtypes]
     return made

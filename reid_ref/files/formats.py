@@ -330,6 +330,9 @@ def read_text(path: Path) -> Contents:
     if _OTHER_ENDS.search(text):
         text = "\n".join(text.splitlines())
     first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")
+    if first.startswith("query,identity,"):
+        raise InputError(path, "features or labels", "what --per-query wrote", "--save keeps what "
+                         "commands need")
     if first and not tables.are_numbers(
             first.replace(",", " ").replace(";", " ").split("#")[0].split()):
         return _table(path, text, first)

@@ -1,10 +1,12 @@
 """Every public dataclass is equal by value, and is copied, pickled and sent to a process whole."""
+import ast
 import copy
 import dataclasses
 import inspect
 import pickle
 import re
 import sys
+import textwrap
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -35,13 +37,15 @@ def is_public(value):
 
 
 def annotations(value):
-    """What a function returns, or a class holds and its methods return, as text."""
-    if inspect.isfunction(value):
-        yield str(value.__annotations__.get("return"))
-    elif is_public(value):
-        yield from (field.type for field in dataclasses.fields(value))
-        for one in vars(value).values():
-            yield from annotations(one.fget if isinstance(one, property) else one)
+    """What a function returns, or a class holds and its methods return, as its source says it."""
+    node, = ast.parse(textwrap.dedent(inspect.getsource(value))).body
+    for part in node.body if isinstance(node, ast.ClassDef) else [node]:
+        text = getattr(part, "annotation", None) or getattr(part, "returns", None)
+        if text is not None:
+            yield ast.unparse(text)
+    for base in value.__bases__ if is_public(value) else ():
+        if is_public(base):
+            yield from annotations(base)
 
 
 def public_classes():

@@ -356,7 +356,7 @@ def test_the_table_of_evaluators_of_others():
     assert len(list(filter(None, lines))) <= 10
     rows = [row.split("|")[1:-1] for row in page.splitlines() if row.count(" | ") > 2][1:]
     assert len(rows) == 13
-    for _, _, call, rule, deviations in rows:
+    for _, call, deviations, rule in rows:
         assert find_rules(rule.strip().strip("`"))
         assert set(re.findall(r"\*(.+?)\*", deviations)) <= {*CHECKS}
         assert call.count("`") >= 2

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import InputError, check_choice, check_finite_rows, errors_at
+from reid_ref.arrays import Array, InputError, check_choice, check_finite_rows, errors_at
 from reid_ref.datasets.labels import CUHK03_KEYS, read_cuhk03, read_indices, read_tracks
 from reid_ref.datasets.pooling import pool_tracklets
 from reid_ref.disk import check_different
@@ -109,9 +108,6 @@ DRIVERS: Mapping[str, Driver] = {
         "matlab", False,
         _SIDES.format("IDE_ResNet_50"), _TRAINING.format("IDE_ResNet_50")),
 }
-
-
-Array = npt.NDArray[Any]
 
 _MARS_FILES = {
     ("test", "features"): "ide_feat_test.mat", ("test", "tracks"): "tracks_test_info.mat",

@@ -36,10 +36,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.arrays import (
-    Doubles, InputError, as_array, as_integers, check_choice, check_finite_rows)
+    Array, Doubles, InputError, as_array, as_integers, check_choice, check_finite_rows)
 from reid_ref.arrays.stored import as_rows, is_lazy, read_rows
 from reid_ref.disk import renamed
 from reid_ref.distances import unit_rows, working_precision
@@ -104,8 +103,6 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
         pooled /= np.sqrt(total)[:, np.newaxis]
     return pooled
 
-
-Array = npt.NDArray[Any]
 
 #: Pooling to its function, of the rows of one query's images.
 POOLINGS: dict[str, Callable[..., Array]] = {"mean": np.mean, "max": np.max}

@@ -83,7 +83,16 @@ class ResultFile(Value):
         ----------
         convention : str or Convention, or several of them
         **options
-            The other keywords of `reid_ref.evaluate`.
+            metric, normalize, lists, max_memory and progress, as `reid_ref.evaluate` has them.
+
+        Returns
+        -------
+        Result, or dict of str to Result
+
+        Raises
+        ------
+        InputError
+            No convention of that name, or labels that it lacks, such as cameras.
 
         Examples
         --------

@@ -1,9 +1,8 @@
 """Does this installation give the recorded answers? ``python -m reid_ref.testing`` compares.
 
-Made problems (`problems`) are evaluated in groups (`answers`): every
-convention with six dtypes, thresholds, statistics, protocols, re-ranking. A digest of the answers
-is compared with the recorded one, in `answers.json`, which was made on x86-64; arm64 gives the
-same.
+Made problems (`problems`) are evaluated in groups (`answers`): every convention with six dtypes,
+thresholds, statistics, protocols, re-ranking. A digest of the answers is compared with the
+recorded one, in `answers.json`, which was made on x86-64; arm64 gives the same.
 """
 import hashlib
 import importlib.util

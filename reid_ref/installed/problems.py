@@ -4,15 +4,11 @@ Every number comes from whole numbers of 64 bits (SplitMix64) and from sums, pro
 divisions that IEEE 754 defines to the last bit; numpy's random streams are not used.
 """
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Array, Integers
 from reid_ref.labels import IndexLists, Labels, cameras_of
-
-Array = npt.NDArray[Any]
 
 #: Numbers of distances and features.
 DTYPES = ("float64", "float32", "float16", "int64", "int16", "uint8")

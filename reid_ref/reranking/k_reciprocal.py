@@ -173,13 +173,13 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
         how = How(tuple(measured_by(settings, record) for record in records),
                   normalize=settings.normalize, progress=report)
         with warnings_to(ignored) if k else contextlib.nullcontext():  # of the first alone
-            results.update(zip(map(id, records), evaluated(
+            results.update(zip(map(id, records), reranked_results(
                 query_features, gallery_features, query, gallery, settings, mahalanobis, how)))
     return as_requested([results[id(record)] for record in conventions], convention)
 
 
-def evaluated(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-              settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
+def reranked_results(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
+                     settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
     """Re-rank by these settings, and evaluate under the conventions of `how`."""
     kept = gallery.identity != JUNK
     if settings.without_junk and not kept.all():

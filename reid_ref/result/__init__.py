@@ -136,7 +136,9 @@ class Result(Value):
 
     def __getitem__(self, name: str) -> float:
         """Return the number of a measure, in any case: ``result["Rank-1"]``; see `value`."""
-        return self.value(any_case(name))
+        return self.value(any_case(str(name)))
+
+    __iter__ = None  # else Python would ask for result[0], result[1] ...
 
     def __repr__(self) -> str:
         numbers = "".join(f"{name}={value:.4f}, " for name, value in headline(

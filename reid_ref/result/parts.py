@@ -185,8 +185,7 @@ def fingerprint_of(labels: Labels) -> Checksums:
         None if labels.camera is None else labels.texts("camera")))
 
 
-def for_all(values: Array, loaded: Mask,
-            absent: Any) -> Array:
+def for_all(values: Array, loaded: Mask, absent: Any) -> Array:
     """Return one value per query, given those of the loaded queries."""
     if loaded.all():
         return values

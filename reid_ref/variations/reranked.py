@@ -5,7 +5,7 @@ from dataclasses import replace
 from reid_ref.conventions import CONVENTIONS, NAMES, Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.reranking.k_reciprocal import evaluated
+from reid_ref.reranking.k_reciprocal import reranked_results
 from reid_ref.reranking.settings import Settings, settings_of
 from reid_ref.result import Result
 from reid_ref.variations.labels import needs_features, sides_of
@@ -76,5 +76,5 @@ def _needs_images(settings: Settings) -> Callable[[ResultFile], str]:
 def _ranks(settings: Settings) -> Callable[[ResultFile, How], list[Result]]:
     """Return what re-ranks a file by these settings, and evaluates it."""
     def results(data: ResultFile, how: How) -> list[Result]:
-        return evaluated(*sides_of(data), data.query, data.gallery, settings, None, how)
+        return reranked_results(*sides_of(data), data.query, data.gallery, settings, None, how)
     return results

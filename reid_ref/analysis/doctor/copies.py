@@ -1,6 +1,5 @@
 """Features that are bit for bit the same: images twice, means by label, rows not filled."""
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,11 +7,10 @@ import numpy.typing as npt
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.order import MIN_QUERIES
 from reid_ref.analysis.doctor.sample import Sample
-from reid_ref.arrays import Integers
+from reid_ref.arrays import Array, Integers
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, Labels
 
-Array = npt.NDArray[Any]
 #: Repeated rows, and rows with the feature of another identity, from which they are reported.
 REPEATED, SHARED = 10, 5
 #: Findings that many equal rows have, whatever their labels.

@@ -6,20 +6,18 @@ of the two shares is as good for strong models as for weak ones (docs/baselines.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.sample import Sample, shares_nearer
 from reid_ref.analysis.doctor.sides import norms_of_sides
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Array, Doubles
 from reid_ref.evaluation.how import NORMALISED, How
 from reid_ref.evaluation.norms import some_names
 from reid_ref.evaluation.ranked import lengths
 
-Array = npt.NDArray[Any]
 #: Reported from this ratio of the shares on, either way, ...
 RATIO = 1.2
 #: ... if more queries gain than lose by so many standard errors of a fair coin. The mean of a

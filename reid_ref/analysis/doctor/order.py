@@ -1,15 +1,13 @@
 """Parts of the gallery whose rows do not fit their labels."""
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.sample import Sample, share_nearer
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Array, Doubles, Integers
 
-Array = npt.NDArray[Any]
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
 #: benchmarks have some wrong labels, too.
 MIN_PAIRS, MISLABELLED = 300, 0.05

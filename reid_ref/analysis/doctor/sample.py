@@ -1,14 +1,13 @@
 """A sample of queries and images, and how often a good image of it is nearer than a wrong one."""
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.analysis.doctor.labels import has_match
-from reid_ref.arrays import Doubles, Integers
+from reid_ref.arrays import Array, Doubles, Integers
 from reid_ref.labels import JUNK, Labels
 
-Array = npt.NDArray[Any]
 #: Queries and wrong gallery images in the sample.
 SAMPLE = 300, 2000
 

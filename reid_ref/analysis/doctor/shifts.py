@@ -5,17 +5,16 @@ camera are nearer. Where query cameras are off by k, the nearest lie on camera c
 """
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.sample import Sample
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Array, Doubles
 from reid_ref.labels import DISTRACTOR, Labels, cameras_of
 
-Array = npt.NDArray[Any]
 #: Shifts that are tried.
 SHIFTS = (-2, -1, 1, 2)
 #: Standard errors from which a shift is reported; healthy files reach 2.3.

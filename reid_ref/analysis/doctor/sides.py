@@ -1,18 +1,15 @@
 """Features of the two sides that were not made alike: scaled, softmax, another preprocessing."""
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.sample import Sample
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Array, Doubles
 from reid_ref.evaluation.norms import is_unit
 from reid_ref.evaluation.ranked import lengths
 from reid_ref.labels import Labels
 
-Array = npt.NDArray[Any]
 #: Norms are not 1 from this difference on.
 NOT_UNIT = 0.05
 #: How many times the norms of one side are those of the other.

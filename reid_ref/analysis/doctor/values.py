@@ -1,9 +1,7 @@
 """What a sample of features or distances shows: no separation, reversed order, copies."""
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref.analysis.doctor.copies import EQUAL, copied_rows, copies, identical_distances
 from reid_ref.analysis.doctor.finding import Finding
@@ -12,11 +10,10 @@ from reid_ref.analysis.doctor.order import MIN_QUERIES, part_at_chance, two_mode
 from reid_ref.analysis.doctor.sample import SAMPLE, draw_sample, shares_nearer
 from reid_ref.analysis.doctor.shifts import camera_shift, identity_shift
 from reid_ref.analysis.doctor.sides import sides_apart, softmax_outputs
-from reid_ref.arrays import Doubles
+from reid_ref.arrays import Array, Doubles
 from reid_ref.evaluation.how import NORMALISED
 from reid_ref.evaluation.result_file import ResultFile
 
-Array = npt.NDArray[Any]
 #: A ranking by chance puts a good image before a wrong one half of the time.
 CHANCE, HARDLY = 0.5, 0.55
 

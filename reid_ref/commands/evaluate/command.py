@@ -23,7 +23,7 @@ from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, Request, option
 from reid_ref.console.terminal import show
 from reid_ref.conventions import changed, find_convention, lacking_cameras
-from reid_ref.datasets import recognise
+from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.benchmarks import unlike_market
 from reid_ref.disk import check_targets, is_direct, is_json, is_packed, whole_files
 from reid_ref.evaluation.how import How
@@ -259,34 +259,30 @@ def _evaluated(request: EvaluateRequest, plan: Plan, given: Given) -> Method:
         given.data_for(f"--by {by}")
     if files_of_ranking(request.save):
         given.data_for("--save", KEPT)
-    results, findings = (_of_data(request, plan, given) if given.has_data else
-                         (given.results(plan.how), []))
+    benchmark = recognise(given.data.query, given.data.gallery) if given.has_data else None
+    results, findings, lacking = (_of_data(request, plan, given, benchmark) if given.has_data else
+                                  (given.results(plan.how), [], {}))
     common.check_measures(plan.named, results.values())
     layout, sizes = given.layout_and_sizes(next(iter(results.values())))
-    benchmark = recognise(given.data.query, given.data.gallery) if given.has_data else None
-    method = Method(given.name, given.files, layout, sizes, benchmark, results, findings)
+    method = Method(given.name, given.files, layout, sizes, benchmark, results, findings, lacking)
     return method if not isinstance(results, ProtocolResult) else method._replace(
         results=dict(results), also=results.also, read_as=results.layout)
 
 
-def _of_data(request: EvaluateRequest, plan: Plan,
-             given: Given) -> tuple[Mapping[str, Result], gates.Findings]:
-    """Evaluate data; return the results, and what the doctor finds.
+def _of_data(request: EvaluateRequest, plan: Plan, given: Given, benchmark: Recognised | None,
+             ) -> tuple[Mapping[str, Result], gates.Findings, dict[str, str]]:
+    """Evaluate data; return the results, what the doctor finds, and conventions that lack cameras.
 
-    By default, labels that are unlike Market's are evaluated under `OTHER` as well, for a warning.
+    Where there are no cameras, nothing is ignored by them. By default, labels that are unlike
+    Market's are evaluated under `OTHER` as well, for a warning.
     """
     data = given.data
-    conventions = plan.how.conventions
-    if plan.every:
-        plan.left_out.update(lacking := lacking_cameras(conventions, data.query))
-        conventions = tuple(each for each in conventions if each.name not in lacking)
-    benchmark, of_data = recognise(data.query, data.gallery), (data.query, data.gallery)
+    conventions, of_data = plan.how.conventions, (data.query, data.gallery)
+    lacking = lacking_cameras(conventions, data.query) if plan.every else {}
+    conventions = tuple(each for each in conventions if each.name not in lacking)
     by_default = request.convention is None and not request.choices
     other = [find_convention(OTHER)] if by_default and unlike_market(*of_data) else []
-    implied = data.query.camera is None and request.convention is None and not any(
-        "ignored" in choice for choice in request.choices) and not (
-            benchmark and not benchmark.off and benchmark.fingerprint.counts.cameras)
-    if implied:
+    if no_cameras := _has_no_cameras(request, data, benchmark):
         conventions = tuple(changed(each, each.choices_without_cameras(data.gallery), "ignored")
                             for each in conventions)
         step = find_convention(OTHER)
@@ -294,11 +290,20 @@ def _of_data(request: EvaluateRequest, plan: Plan,
                  ] * by_default
     results = given.results(replace(plan.how, conventions=(*conventions, *other)))
     findings = gates.examine(data, replace(plan.how, conventions=conventions))
-    if implied:
+    if no_cameras:
         findings = [*findings, *(each for each in label_findings(*of_data)
                                  if each.key == "doctor:no-cameras")]
     _warn_of(request, data, results)
-    return dict(list(results.items())[:len(conventions)]), findings
+    return dict(list(results.items())[:len(conventions)]), findings, lacking
+
+
+def _has_no_cameras(request: EvaluateRequest, data: ResultFile,
+                    benchmark: Recognised | None) -> bool:
+    """Return whether labels have no cameras, and neither a choice nor a benchmark asks for any."""
+    is_chosen = request.convention is not None or any(
+        "ignored" in choice for choice in request.choices)
+    of_benchmark = benchmark and not benchmark.off and benchmark.fingerprint.counts.cameras
+    return data.query.camera is None and not is_chosen and not of_benchmark
 
 
 def _writers(request: EvaluateRequest, plan: Plan, methods: list[Method], more: Details,
@@ -307,7 +312,9 @@ def _writers(request: EvaluateRequest, plan: Plan, methods: list[Method], more: 
     of several results, of one by convention, of one.
     """
     first, protocol, named, measures = methods[0], plan.protocol, plan.named, plan.measures
-    left_out, by_name, intervals = plan.left_out, rows_of(methods), intervals_of(methods)
+    left_out = dict(plan.left_out, **{
+        name: reason for method in methods for name, reason in method.lacking.items()})
+    by_name, intervals = rows_of(methods), intervals_of(methods)
     values = partial(evaluated, methods, plan.length, more, named)
     as_json: Callable[[], Any] = lambda: Evaluations(values(), left_out)
     if protocol is not None or not several and (len(first.results) > 1 or left_out):

@@ -1,6 +1,7 @@
 """What `reid-ref evaluate` answers: results by method and convention, and details of one."""
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -41,6 +42,8 @@ class Method(NamedTuple):
         By convention.
     findings : sequence of Finding
         What the doctor finds.
+    lacking : mapping of str to str
+        Conventions that its labels do not suffice for, and why.
     intervals : dict of str to dict of str to Interval, or None
         By convention and metric.
     also : Also, optional
@@ -56,6 +59,7 @@ class Method(NamedTuple):
     benchmark: Recognised | None
     results: Mapping[str, Result]
     findings: Sequence[Finding] = ()
+    lacking: Mapping[str, str] = MappingProxyType({})
     intervals: dict[str, dict[str, Interval]] | None = None
     also: Also | None = None
     read_as: str = ""

@@ -22,13 +22,12 @@ liangzheng06/MARS-evaluation (3a91bbc).
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reid_ref import metric_learning
-from reid_ref.arrays import InputError, Integers, blocks_of
+from reid_ref.arrays import Array, InputError, Integers, blocks_of
 from reid_ref.conventions import CONVENTIONS, find_conventions
 from reid_ref.datasets.driver_files import DRIVERS, Driver, ImageSet, Inputs, DriverLine
 from reid_ref.distances import BLOCK_BYTES
@@ -42,7 +41,6 @@ from reid_ref.reranking.settings import settings_of, signed_reranking
 from reid_ref.signature import signature
 from reid_ref.text.plain import Share
 
-Array = npt.NDArray[Any]
 #: Called with a method, and the number of queries done since the last call.
 Progress = Callable[[str, int], object]
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
-from reid_ref.foreign.words import as_numbers, short
 from reid_ref.foreign.named import as_numbers_or_none, first_of, meaning, named_parts
+from reid_ref.foreign.words import as_numbers, short
 
 
 def by_values(value: Any, function: str,

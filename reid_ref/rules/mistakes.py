@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
 from reid_ref.conventions import AP, Convention
+from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import query_roles
-from reid_ref.foreign.arrays import Arrays
 
 
 class Mistake(NamedTuple):

@@ -99,8 +99,8 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
     return (_named(_changed(near, 2, pairs, tolerance), tolerance)
-            or _named(_but_for_one_choice([CONVENTIONS["sysu-mm01"]], located(), tolerance),
-                      tolerance)
+            or _named(_but_for_one_choice(
+                [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
             or _but_for_one_number(near, pairs, tolerance)
             or _mistake(pairs, (claimed or [CONVENTIONS["torchreid-function"]])[0], tolerance))
 

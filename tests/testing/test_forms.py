@@ -156,7 +156,7 @@ def test_the_error_that_came_furthest_is_told():
     def unknown(distmat, q_pids, g_pids, q_camids, g_camids, table):
         return table["mAP"]
     message = testing.check_evaluator(unknown, "torchreid").checks[0].message
-    assert "it is given None for table, which no name tells; say --setting table=" in message
+    assert "it is given None for table, whose name tells nothing; say --setting table=" in message
 
 
 # ------------------------------------------------------------------ answers

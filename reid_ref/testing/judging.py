@@ -63,9 +63,8 @@ def judge_numbers(tested: Subject, problems: list[Arrays], form: Form = Form()) 
     for arrays in problems:
         answer = tested.answer(arrays, form)
         result, = result_of(arrays, tested.convention)
-        has_answer = not np.isnan(result.mAP)
         if isinstance(answer, str):
-            if not has_answer:
+            if np.isnan(result.mAP):
                 continue
             return Verdict(error=answer, arrays=arrays)
         answers.append((arrays, answer))

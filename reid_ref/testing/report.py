@@ -29,6 +29,11 @@ class CheckResult:
     status: str
     message: str = ""
 
+    @property
+    def first_line(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
 
 @dataclass(frozen=True)
 class Report:
@@ -73,8 +78,7 @@ def _text(report: Report) -> str:
              f"  {passed} of {len(report.checks)} checks pass", ""]
     width = max(len(check.name) for check in report.checks)
     for check in report.checks:
-        words = "the same cause" if f"\n{AS_ABOVE}" in check.message else (
-            check.message.partition("\n")[0])
+        words = "the same cause" if f"\n{AS_ABOVE}" in check.message else check.first_line
         first = f"{_WORDS[check.status]:<6}  {check.name:<{width}}  {words}"
         lines.append(first.rstrip() if len(first) <= WIDTH else f"{first[:WIDTH - 4]} ...")
     told = set()
@@ -88,11 +92,13 @@ def _text(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return how many checks pass, and the first sentence of each that does not."""
-    bad = [f"{check.name}: {check.message.partition(chr(10))[0]}" for check in report.checks
+    """Return how many checks pass, another rule if it follows one, and what fails."""
+    bad = [f"{check.name}: {check.first_line}" for check in report.checks
            if check.status != "passed"]
     passed = len(report.checks) - len(bad)
-    return "; ".join([f"{passed} of {len(report.checks)} checks on made problems pass", *bad])
+    other = report.rule not in (None, report.convention)
+    return "; ".join([f"{passed} of {len(report.checks)} checks on made problems pass",
+                      *[f"there it follows {report.rule}"] * other, *bad])
 
 
 def _lines(line: str) -> list[str]:
@@ -119,8 +125,10 @@ def _verdict(report: Report) -> str:
         if not name.startswith(f"{report.convention}, "):
             words = f"its numbers are not those of {report.convention} but those of {name}"
         failed = []  # of another rule
-    kinds = dict.fromkeys(check.message.partition(":")[0].partition("\n")[0] for check in errors)
-    texts = [words, report.unlike, _names(" and ".join(kinds), errors), _names("wrong", failed),
+    kinds = dict.fromkeys(check.first_line.partition(":")[0] for check in errors)
+    wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
+        _names("wrong", failed))
+    texts = [words, report.unlike, _names(" and ".join(kinds), errors), wrong,
              "no rule gives these numbers" * bool(failed and report.rule is None)]
     return "; ".join(filter(None, texts))
 

@@ -396,7 +396,7 @@ def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
     return _Match(rule, way, result, parts, equal)
 
 
-def _nearest(first: _Asked, ways: list[Convention], least: float = .5) -> Convention | None:
+def _nearest(first: _Asked, ways: list[Convention], least: float) -> Convention | None:
     """Return the convention with the most equal APs, if these are so many of all or more."""
     if first.answer.ap is None or not ways:
         return None

@@ -12,8 +12,8 @@ from reid_ref.arrays import Doubles, InputError
 from reid_ref.foreign.answers import Answer, merged, read_answer
 from reid_ref.foreign.arguments import PLACES, Fed, Form, fed, wants_tensors
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.words import describe, text_of, their_frames
 from reid_ref.foreign.old_numpy import needs, with_old_names
+from reid_ref.foreign.words import describe, text_of, their_frames
 
 #: What asks an evaluator. It may raise anything: what it calls is not ours.
 Ask = Callable[..., Answer]
@@ -70,7 +70,7 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
         furthest = max(errors, key=_how_far)
         if plan.made_up and not isinstance(furthest, InputError):
             raise InputError("", got=f"it ends in {describe(furthest)}; it is given None for "
-                             f"{', '.join(plan.made_up)}, which no name tells",
+                             f"{', '.join(plan.made_up)}, whose name tells nothing",
                              remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
         raise furthest
     return ask, f"called as {words}{kind}", plans

@@ -1,13 +1,13 @@
 """What numbers without names are: by their shapes, their order and their values."""
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
-from reid_ref.foreign.words import as_numbers, short
 from reid_ref.foreign.named import as_numbers_or_none, first_of, meaning, named_parts
+from reid_ref.foreign.words import as_numbers, short
 
 
 def by_values(value: Any, function: str,
@@ -41,7 +41,7 @@ def by_values(value: Any, function: str,
     return _curve_first(parts), ()
 
 
-def refuse_part(part: Any, name: str, *dimensions: int) -> Any:
+def refuse_part(part: Any, name: str, *dimensions: int) -> NoReturn:
     expected = "a number" if 0 in dimensions else "a vector of numbers"
     raise InputError("", got=f"its {name} is {short(part)}", remedy=f"expected {expected}")
 
@@ -70,7 +70,6 @@ def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
         made = np.asarray(part) if array is None and not isinstance(part, (str, list)) else part
         refuse_part(made if isinstance(made, np.ndarray) and made.ndim else part, name,
                     *dimensions)
-        raise AssertionError
     if not array.size and name == "mAP":
         raise InputError("", got=f"its {name} is an empty vector")
     return array

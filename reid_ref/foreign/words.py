@@ -25,8 +25,8 @@ def describe(error: BaseException) -> str:
 
 def their_frames(error: BaseException) -> list[traceback.FrameSummary]:
     """Return the frames of an exception that are an evaluator's."""
-    return [frame for frame in traceback.extract_tb(error.__traceback__)
-            if not frame.filename.startswith(_NOT_THEIRS)]
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is where it was caught
+    return [frame for frame in frames if not frame.filename.startswith(_NOT_THEIRS)]
 
 
 def text_of(value: Any, length: int = 300, form: Callable[[Any], str] = str) -> str:

@@ -77,10 +77,8 @@ def _find(name: str | Convention) -> Convention:
 
 
 def in_choices(rule: Convention) -> str:
-    """Return a rule's name; that of a protocol in terms of a convention, and whose it is."""
-    if rule.base not in rules_of_protocols():
-        return rule.name
+    """Return the rule of a protocol in terms of a convention, and which protocols have it."""
     base = CONVENTIONS["torchreid-function"]
     way = base.replace(**{name: getattr(rule, name) for name in (*CHOICES, "top_k")
                           if getattr(rule, name) != getattr(base, name) and name != "cmc_length"})
-    return f"{way.name}, the rule of {', '.join(rules_of_protocols()[rule.base][1])}: {rule.name}"
+    return f"{way.name}, the rule of {', '.join(rules_of_protocols()[rule.base][1])}"

@@ -94,9 +94,9 @@ def words_of_choices(convention: Convention) -> str:
 
 
 def unlike(convention: Convention, cost: Callable[[Convention], str] = lambda _: "") -> str:
-    """Return what of a rule is not that of Market-1501, and not torchreid's, in words.
+    """Return how a rule differs from Market-1501's and from torchreid's, in words.
 
-    `cost`: what is told of the numbers.
+    `cost`: from one of these two to words on the difference in numbers.
     """
     texts = []
     for name, whose in (("matlab", "Market-1501's"), ("torchreid-function", "torchreid's")):

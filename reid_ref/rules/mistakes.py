@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
 from reid_ref.conventions import AP, Convention
+from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import query_roles
-from reid_ref.foreign.arrays import Arrays
 
 
 class Mistake(NamedTuple):
@@ -122,9 +122,8 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
         cmc[0] -= hits[counted][0, 0] / counted.sum()
     if "filled" in keys and counted.any():
         cmc[n_kept[counted].min():] = 0
-    filled = np.where(n_good == 0, 1.0, ap) if "counts 1" in keys else None
-    means = [convention.mean(convention.counted(values, n_good)) if filled is None
-             else float(np.mean(filled)) for values in (ap, inp)]
+    means = [float(np.mean(np.where(n_good == 0, 1.0, values))) if "counts 1" in keys
+             else convention.mean(convention.counted(values, n_good)) for values in (ap, inp)]
     if weight is not None and counted.any():
         means = [float(np.average(np.nan_to_num(values[counted]), weights=weight))
                  for values in (ap, inp)]

@@ -39,11 +39,6 @@ class FoundRule(NamedTuple):
     mistakes: tuple[Mistake, ...] = ()
     tolerance: float = 0
 
-    @property
-    def title(self) -> str:
-        """The name, with the mistakes."""
-        return f"{self.name}: {self.words}" if self.mistakes else self.name
-
     def gives(self, arrays: Arrays, answer: Answer | str) -> bool:
         """Return whether an answer to a problem is this rule's."""
         if isinstance(answer, str):
@@ -55,8 +50,8 @@ class FoundRule(NamedTuple):
         return not mismatches(answer, numbers, self.tolerance)[0]
 
     def __str__(self) -> str:
-        words = f" ({self.words})" if self.words and not self.mistakes else ""
-        return f"{self.title}{words}, {NEARNESS[self.level]}"
+        words = f": {self.words}" if self.mistakes else f" ({self.words})" * bool(self.words)
+        return f"{self.name}{words}, {NEARNESS[self.level]}"
 
 
 def without(answer: Answer, *numbers: str) -> Answer:
@@ -99,8 +94,8 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
     bases = [*claimed, *(CONVENTIONS[name] for name in BASES if CONVENTIONS[name] not in claimed)]
     near = _by_means(bases, 2, pairs, tolerance)
     return (_named(_changed(near, 2, pairs, tolerance), tolerance)
-            or _named(_but_for_one_choice([CONVENTIONS["sysu-mm01"]], located(), tolerance),
-                      tolerance)
+            or _named(_but_for_one_choice(
+                [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
             or _but_for_one_number(near, pairs, tolerance)
             or _mistake(pairs, (claimed or [CONVENTIONS["torchreid-function"]])[0], tolerance))
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.conventions import Convention
+from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import JUNK
 from reid_ref.testing import problems
-from reid_ref.foreign.arrays import Arrays
 
 
 class Check(NamedTuple):
@@ -51,21 +51,19 @@ CHECKS = {check.name: check for check in (
           problems.junk_gallery, of_rule=True, takes_sides=True),
     Check("queries labelled -1", "A query labelled -1 counts as the rule counts it.",
           problems.junk_queries, of_rule=True, takes_sides=True),
-    Check("small gallery", "A gallery shorter than the longest rank is evaluated, also of right "
-          "answers alone.",
-          problems.small_gallery, of_rule=True),
+    Check("small gallery", "A gallery shorter than the longest rank is evaluated, also one of "
+          "right answers alone.", problems.small_gallery, of_rule=True),
     Check("one query", "One query alone is evaluated.", problems.one_query, takes_sides=True),
     Check("nothing kept", "Without any match it gives the rule's numbers or, if the rule has "
           "none, an exception or NaN.", problems.nothing_kept, takes_sides=True),
-    Check("large identities", "Identities stay apart that are the same in 8, 16, 24 or 32 bits.",
+    Check("large identities", "Identities that are equal in 8, 16, 24 or 32 bits stay apart.",
           problems.renamed(2**24 + 7, 2**24 + 8, 7, 2**8 + 7, 2**16 + 7, 2**32 + 7)),
     Check("negative identities", "Identities below -1 are identities.",
           problems.renamed(-7, 7, -300, 300, -2, 12)),
     Check("unsorted identities", "Identities may have gaps, any order and the same last digits.",
           _UNSORTED),
-    Check("many queries", "The mean is over all of 2,111 queries; there may be as many as "
-          "images.", problems.many_queries,
-          takes_sides=True),
+    Check("many queries", "The mean is over all of 2,111 queries; there may be as many "
+          "queries as images.", problems.many_queries, takes_sides=True),
     Check("many matches", "An identity may have 400 images.", problems.many_matches,
           takes_sides=True),
     Check("very long gallery", "All of a list of 40,000 images counts, or as much of it as the "
@@ -85,10 +83,11 @@ CHECKS = {check.name: check for check in (
           "tied, if the rule is in double precision.", problems.near),
     Check("float32 distances", "Distances may be float32.",
           problems.of_dtype(np.float32)),
-    Check("integer distances", "Distances may be whole numbers, without a sign, too.",
+    Check("integer distances", "Distances may be whole numbers, signed or unsigned.",
           problems.of_dtype(np.int64, np.uint8)),
     Check("numpy", "It needs no name that numpy no longer has.", problems.plain, "numpy"),
-    Check("inputs unchanged", "What it is handed is as it was.", problems.plain, "unchanged"),
+    Check("inputs unchanged", "It leaves its arguments as they were.", problems.plain,
+          "unchanged"),
     Check("the same answer twice", "The same arrays give the same numbers, ties included.",
           problems.ties, "twice"),
     Check("labels of 16 bits", "Labels in 16 bits give the same numbers, or an exception.",

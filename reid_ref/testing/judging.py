@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.conventions import Convention
-from reid_ref.ranking.roles import query_roles
-from reid_ref.result import Result
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arguments import Form, part_of
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.calling import seeded
 from reid_ref.foreign.old_numpy import needs
 from reid_ref.foreign.words import text_of
+from reid_ref.ranking.roles import query_roles
+from reid_ref.result import Result
 from reid_ref.rules.numbers import Mismatch, compared, is_drawn, mismatches, result_of
 from reid_ref.testing.checks import Check
 from reid_ref.testing.subject import Subject
@@ -63,9 +63,8 @@ def judge_numbers(tested: Subject, problems: list[Arrays], form: Form = Form()) 
     for arrays in problems:
         answer = tested.answer(arrays, form)
         result, = result_of(arrays, tested.convention)
-        has_answer = not np.isnan(result.mAP)
         if isinstance(answer, str):
-            if not has_answer:
+            if np.isnan(result.mAP):
                 continue
             return Verdict(error=answer, arrays=arrays)
         answers.append((arrays, answer))
@@ -130,7 +129,7 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
         if isinstance(answer, Answer) and tested.wrong(answer, last):
             if not tested.wrong(answer, first):
                 return Verdict("an image whose distance is NaN counts as the nearest")
-            return Verdict(remark="its order of NaN is none that could be told")
+            return Verdict(remark="how it orders NaN is not known")
     return Verdict()
 
 

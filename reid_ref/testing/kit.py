@@ -187,11 +187,11 @@ def claimed_or_found(tested: Subject, claims: bool,
 
 
 def in_single_precision(tested: Subject, tolerance: float) -> Subject:
-    """Return it with a tolerance that no rule could do without; that is told."""
+    """Return it with a larger tolerance, if that is what a rule needs; its words tell."""
     if tolerance <= tested.tolerance:
         return tested
-    return replace(tested, tolerance=tolerance, words=f"{tested.words}; its numbers are off by "
-                   "more than double precision, so single precision is asked for")
+    return replace(tested, tolerance=tolerance, words=f"{tested.words}; its numbers differ by "
+                   "more than double precision allows, so they are compared in single precision")
 
 
 def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> str | None:
@@ -201,7 +201,7 @@ def rule_name(tested: Subject, checks: Iterable[CheckResult], rules: Rules) -> s
     if numbers and all(check.status == "passed" for check in numbers):
         return tested.convention.name
     found = rules.of_all
-    return str(found) if found is not None and found.mistakes else found and found.name
+    return found and (str(found) if found.mistakes else found.name)
 
 
 def how_called(tested: Subject) -> str:

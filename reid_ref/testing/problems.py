@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from reid_ref.conventions import Convention
-from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
 from reid_ref.foreign.arrays import Arrays
+from reid_ref.labels import DISTRACTOR, JUNK, Labels, cameras_of
 from reid_ref.rules.numbers import result_of
 
 #: Cameras of queries and of the gallery; SYSU-MM01's where a rule looks at its locations.

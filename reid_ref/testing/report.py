@@ -29,6 +29,11 @@ class CheckResult:
     status: str
     message: str = ""
 
+    @property
+    def first_line(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
 
 @dataclass(frozen=True)
 class Report:
@@ -39,12 +44,12 @@ class Report:
     evaluator, convention : str
         Its name, and the rule that it claims.
     rule : str or None
-        The convention, or the choices of one, that gives its numbers wherever it answers; None
-        if there is none.
+        The rule that gives its numbers on the problems that tell rules apart: a convention, or
+        one with other choices or mistakes; None if there is none.
     how : str
         How it was called, and how its answer was understood.
     unlike : str
-        What of the rule is not as people mean, if none was claimed.
+        How the rule differs from Market-1501's and from torchreid's; "" if one was claimed.
     passed : bool
         Whether every check passed.
     checks : tuple of CheckResult
@@ -73,8 +78,7 @@ def _text(report: Report) -> str:
              f"  {passed} of {len(report.checks)} checks pass", ""]
     width = max(len(check.name) for check in report.checks)
     for check in report.checks:
-        words = "the same cause" if f"\n{AS_ABOVE}" in check.message else (
-            check.message.partition("\n")[0])
+        words = "the same cause" if f"\n{AS_ABOVE}" in check.message else check.first_line
         first = f"{_WORDS[check.status]:<6}  {check.name:<{width}}  {words}"
         lines.append(first.rstrip() if len(first) <= WIDTH else f"{first[:WIDTH - 4]} ...")
     told = set()
@@ -88,11 +92,13 @@ def _text(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """Return how many checks pass, and the first sentence of each that does not."""
-    bad = [f"{check.name}: {check.message.partition(chr(10))[0]}" for check in report.checks
+    """Return how many checks pass, another rule if it follows one, and what fails."""
+    bad = [f"{check.name}: {check.first_line}" for check in report.checks
            if check.status != "passed"]
     passed = len(report.checks) - len(bad)
-    return "; ".join([f"{passed} of {len(report.checks)} checks on made problems pass", *bad])
+    other = report.rule not in (None, report.convention)
+    return "; ".join([f"{passed} of {len(report.checks)} checks on made problems pass",
+                      *[f"there it follows {report.rule}"] * other, *bad])
 
 
 def _lines(line: str) -> list[str]:
@@ -101,33 +107,38 @@ def _lines(line: str) -> list[str]:
 
 
 def _verdict(report: Report) -> str:
-    """Return what it follows, what of that is not as people mean, and where it fails otherwise."""
-    if all(check.status == "error" for check in report.checks):
+    """Return the rule that it follows, how that differs from others, and which checks fail."""
+    errors, failed = ([check for check in report.checks if check.status == status]
+                      for status in ("error", "failed"))
+    if len(errors) == len(report.checks):
         return "it ends in an error on every problem"
-    if report.rule is None and report.checks[0].status == "error":
+    if report.rule is None and report.checks[0] in errors:
         return "it gives no numbers that could be compared"
-    if report.rule is None:
+    if report.rule is None and report.checks[0] in failed:
         return f"its numbers are not those of {report.convention}, and no rule gives them"
-    name = report.rule
+    name = report.rule or report.convention
     if name in rules_of_protocols():
-        name = in_choices(rules_of_protocols()[name][0])
-    words = f"its numbers are those of {name}"
-    if report.rule == report.convention:
-        words += ", wherever it answers"
-    elif not name.startswith(f"{report.convention}, "):
-        words = f"its numbers are not those of {report.convention} but those of {name}"
-    errors = [check for check in report.checks if check.status == "error"]
-    kinds = dict.fromkeys(check.message.partition(":")[0].partition("\n")[0] for check in errors)
-    names = ", ".join(check.name for check in errors)
-    wrong = [check.name for check in report.checks if check.status == "failed"
-             and report.rule == report.convention]
-    return "; ".join([words, *[report.unlike] * bool(report.unlike), *(
-        [f"{' and '.join(kinds)}: {names}"] if errors else []), *(
-        [f"wrong: {', '.join(wrong)}"] if wrong else [])])
+        name = f"{name}, which is {in_choices(rules_of_protocols()[name][0])}"
+    where = "wherever it answers, " * bool(errors and not failed)
+    words = f"{where}its numbers are those of {name}"
+    if report.rule not in (None, report.convention):
+        if not name.startswith(f"{report.convention}, "):
+            words = f"its numbers are not those of {report.convention} but those of {name}"
+        failed = []  # of another rule
+    kinds = dict.fromkeys(check.first_line.partition(":")[0] for check in errors)
+    wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
+        _names("wrong", failed))
+    texts = [words, report.unlike, _names(" and ".join(kinds), errors), wrong,
+             "no rule gives these numbers" * bool(failed and report.rule is None)]
+    return "; ".join(filter(None, texts))
+
+
+def _names(lead: str, checks: list[CheckResult]) -> str:
+    return f"{lead}: {', '.join(check.name for check in checks)}" * bool(checks)
 
 
 def without_numbers(checks: list[CheckResult]) -> tuple[CheckResult, ...]:
-    """Return the checks; what gives no number where it must passes none."""
+    """Return the checks, all of them errors if the first one gives no number."""
     first = checks[0]
     if first.status != "error":
         return tuple(checks)

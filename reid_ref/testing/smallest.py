@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from reid_ref.conventions import Convention
+from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import columns_of, query_roles
-from reid_ref.foreign.arrays import Arrays
 from reid_ref.rules.numbers import result_of
 
 #: Seconds that looking for a smaller problem may take.

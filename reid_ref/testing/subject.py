@@ -17,8 +17,8 @@ from reid_ref.foreign.calling import Ask, with_draws
 from reid_ref.foreign.importing import ImportedEvaluator, load_evaluator
 from reid_ref.foreign.timeout import TimeIsUp, time_limit
 from reid_ref.foreign.words import describe
-from reid_ref.rules.candidates import find_rules
 from reid_ref.result import Result
+from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.numbers import Mismatch, mismatches
 from reid_ref.testing.checks import CHECKS
 

@@ -403,6 +403,21 @@ def test_a_query_counted_otherwise_in_the_mean_is_told():
     assert any(text.startswith("mAP is ") for text in check.remarks)
 
 
+def test_a_mean_that_is_not_of_its_aps_is_told():
+    def evaluator(distances, query, gallery):
+        result = reid_ref.evaluate_distances(distances, query, gallery)
+        return SimpleNamespace(mAP=.9 * result.mAP, cmc=result.cmc, per_query=result.per_query)
+    check = crosscheck(evaluator, *data())
+    assert (check.verdict, check.rule) == (
+        "different", "matlab, to the last bit (AP of each query alone)")
+
+
+def test_what_the_arrays_cannot_show_is_told():
+    report = " ".join(as_text(crosscheck(made(), *data())).split())
+    assert ("not tested label -1 among the queries, a gallery of fewer than 50 images, equal "
+            "distances: these arrays have none") in report
+
+
 def test_a_curve_of_another_kind_is_told():
     check = crosscheck(changing(lambda cmc, mAP: (cmc / 2, mAP)), *data())
     assert check.verdict == "different" and check.agreement["ap"].level in ("bit", "double")

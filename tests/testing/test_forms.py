@@ -26,6 +26,10 @@ def rule_of(function, **settings):
     return rule and f"{rule.name}; {rule.words}"
 
 
+def flat(report):
+    return " ".join(str(report).split())
+
+
 def one_place(distmat, q_pids, g_pids, removed):
     """Return CMC of 50 ranks and mAP, whatever is removed."""
     curves, aps = [], []
@@ -63,9 +67,15 @@ def test_videos_and_a_curve_that_is_filled_with_zeros():
         "images that a query keeps and filled with zeros")
 
 
-def test_cameras_of_one_benchmark():
+@pytest.mark.parametrize("unit", [1, 100])
+def test_cameras_of_one_benchmark(unit):
     def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
-        return one_place(distmat, q_pids, g_pids, (q_camids == 3)[:, None] & (g_camids == 2))[1]
+        removed = (q_camids == 3)[:, None] & (g_camids == 2)
+        kept, pids = np.where(removed, np.inf, distmat), np.unique(g_pids)
+        nearest = np.stack([kept[:, g_pids == pid].min(axis=1) for pid in pids], axis=1)
+        cmc, _ = one_place(nearest, q_pids, pids, np.isinf(nearest))
+        return {"cmc": cmc[:min(3, len(pids))],
+                "mAP": unit * one_place(distmat, q_pids, g_pids, removed)[1]}
     assert rule_of(evaluate).startswith("sysu-mm01;")
 
 
@@ -152,11 +162,13 @@ def test_the_error_that_came_furthest_is_told():
         return rows.no_such_name
     report = testing.check_evaluator(evaluate, "torchreid")
     assert "no attribute 'no_such_name'" in report.checks[0].message
+    message = testing.check_evaluator(np.dot, "torchreid").checks[0].message
+    assert message.partition("\n")[0].endswith("not aligned: 84 (dim 1) != 9 (dim 0)")
 
     def unknown(distmat, q_pids, g_pids, q_camids, g_camids, table):
         return table["mAP"]
     message = testing.check_evaluator(unknown, "torchreid").checks[0].message
-    assert "it is given None for table, which no name tells; say --setting table=" in message
+    assert "it is given None for table, whose name tells nothing; say --setting table=" in message
 
 
 # ------------------------------------------------------------------ answers
@@ -165,6 +177,9 @@ def test_percent_beside_a_share():
         cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
         return cmc, 100 * mAP
     assert rule_of(evaluate).startswith("torchreid-function;")
+    text = flat(testing.check_evaluator(evaluate, "torchreid"))
+    assert "its numbers are those of torchreid; wrong: mAP is 54.08" in text
+    assert "(percent beside numbers that are shares) called as" in text
 
 
 def test_percent_with_rank_1_of_zero():
@@ -196,6 +211,18 @@ def test_a_matrix_of_curves_is_not_the_curve():
     answer = read_answer({"cmc": [.5, 1.], "mAP": .75, "all_cmc": np.ones((9, 2))})
     assert answer.curve.tolist() == [.5, 1]
     assert read_answer({"all_cmc": np.ones((9, 2)), "cmc": [.5, 1.]}).curve.tolist() == [.5, 1]
+
+
+def test_a_query_without_a_match_is_1_in_both_means():
+    def evaluate(distmat, q_pids, g_pids):
+        aps, inps = [], []
+        for row, pid in zip(distmat, q_pids):
+            places = np.flatnonzero((g_pids == pid)[np.argsort(row, kind="stable")]) + 1
+            hits = np.arange(1, len(places) + 1)
+            aps.append(np.mean(hits / places) if len(places) else 1)
+            inps.append(hits[-1] / places[-1] if len(places) else 1)
+        return {"mAP": np.mean(aps), "mINP": np.mean(inps)}
+    assert "a query without a good image counts as AP 1" in rule_of(evaluate)
 
 
 def test_a_cut_of_ap_beside_a_whole_curve():
@@ -265,8 +292,19 @@ def test_a_deviation_beside_a_rule_is_no_other_rule():
         return LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
     report = testing.check_evaluator(evaluate, "torchreid")
     failed = {check.name: check.message for check in report.checks if check.status != "passed"}
+    assert "its numbers are those of torchreid; wrong: nothing kept called" in flat(report)
     assert [*failed] == ["nothing kept"]
     assert "elsewhere it follows torchreid" in failed["nothing kept"]
+
+
+def test_the_checks_that_no_rule_passes_are_named():
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+        return cmc, mAP if np.isin(q_pids, g_pids).all() else .9 * mAP
+    report = testing.check_evaluator(evaluate, "torchreid")
+    assert report.rule is None
+    assert ("its numbers are those of torchreid; wrong: queries without a match, small gallery; "
+            "no rule gives these numbers called") in flat(report)
 
 
 # ------------------------------------------------------------------ imports

@@ -27,8 +27,10 @@ def test_a_mistake_is_caught_and_named(name):
     assert caught in failed, str(report)
     assert next(iter(failed)) == caught, str(report)
     assert told in failed[caught].message, failed[caught].message
-    for problem in re.findall(r"g_pids = np.array\(.*?\), np.array\((.*?)\)",
-                              failed[caught].message):
+    problems = re.findall(r"g_pids = np.array\(.*?\), np.array\((.*?)\)",
+                          failed[caught].message)
+    assert len(problems) == ("the smallest problem" in failed[caught].message)
+    for problem in problems:
         assert len(ast.literal_eval(problem)) <= 5
 
 

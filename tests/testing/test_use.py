@@ -12,6 +12,7 @@ from reid_ref.analysis.crosscheck.made import crosscheck_made
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.testing.__main__ import main
 from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.report import summary
 from tests.commands.common import command, refusal
 from tests.documents import ROOT
 from tests.refusals import refused
@@ -179,13 +180,33 @@ def test_the_module_and_crosscheck_print_the_same(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert main([f"{WRONG}:mean_ap,cmc", "--convention", "torchreid"]) == 0
     text = capsys.readouterr().out
-    assert "its numbers are those of torchreid, wherever it answers" in " ".join(text.split())
+    assert "mean_ap,cmc: its numbers are those of torchreid\n" in text
     assert max(map(len, text.splitlines())) <= 80
     done = command("crosscheck", "--evaluator", f"{WRONG}:mean_ap,cmc", "--convention",
                    "torchreid")
     assert (done.returncode, done.stdout) == (0, text)
     assert main(["no.such:thing"]) == 2
     assert "cannot be imported" in capsys.readouterr().err
+
+
+def test_a_closed_pipe_and_an_interrupt_end_without_a_traceback(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "def stops(d, q, g):\n raise KeyboardInterrupt\n\ndef fails(d, q, g):\n return None\n")
+    for function, code in (("fails", 141), ("stops", 130)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run(
+            [sys.executable, "-m", "reid_ref.testing", f"mine.py:{function}"], cwd=tmp_path,
+            stdout=writer, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": ROOT})
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_the_summary_beside_a_file_names_another_rule(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    report = testing.check_evaluator(sound, "light-reid")
+    assert summary(report).startswith(f"{len(report.checks) - 3} of {len(report.checks)} checks on "
+                                      "made problems pass; there it follows torchreid-function; ")
 
 
 @pytest.mark.parametrize("option", [["--queries", "5"], ["--metric", "dot"],

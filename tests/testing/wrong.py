@@ -263,7 +263,7 @@ def keys_of(keys):
 
 
 def asks_old_numpy(*arrays):
-    return np.NaN and LOOP(*arrays)
+    return np.float and LOOP(*arrays)
 
 
 def as_they_come(distmat, q_pids, g_pids, q_camids, g_camids):

@@ -102,7 +102,8 @@ class CrossCheck(Value, Ranks):
         The convention that it follows; or else the one from which a choice or a mistake or two
         lead to its numbers, or the one with the most equal APs. None if these are fewer than half.
     unlike : str
-        What of the rule is not as people mean, and what that costs here in points of mAP.
+        How the rule differs from Market-1501's and from torchreid's, with what that changes here
+        in points of mAP.
     unseen : tuple of str
         What these labels and distances cannot show, since there is none of it.
     Rank_1, Rank_5, Rank_10, Rank_20, mAP, mINP, cmc, ap
@@ -316,14 +317,16 @@ def _compare(child: Child, data: ResultFile, how: How, every: Integers,
     verdict = "failed" if outcome.failure else "equal" if agrees and not wrong else "different"
     is_equal = match is not None and verdict == "equal"
     rule = match and match.rule
+    alone = " (AP of each query alone)" if rule and not (
+        agrees or rule.mistakes or rule.gives(arrays, answer)) else ""
 
     def cost(base: Convention) -> str:
         if answer.mAP is None:
             return ""
         return f"; mAP {100 * (answer.mAP - result_of(arrays, base)[0].mAP):+.2f}"
     return CrossCheck(
-        **about._asdict(), verdict=verdict, **_closest(asked, match), rule=rule and str(rule),
-        unlike=unlike(rule.convention, cost) if rule else "",
+        **about._asdict(), verdict=verdict, **_closest(asked, match),
+        rule=rule and f"{rule}{alone}", unlike=unlike(rule.convention, cost) if rule else "",
         follows=match.way.name if match and is_equal else None, also=also if is_equal else (),
         **as_fields(_at_ranks(answer)), mAP=answer.mAP, mINP=answer.mINP, ranks=answer.at,
         cmc=answer.curve, ap=answer.ap, unseen=tuple(_unseen(arrays)),
@@ -393,7 +396,7 @@ def _beside(asked: _Asked, way: Convention, rule: FoundRule | None) -> _Match:
     return _Match(rule, way, result, parts, equal)
 
 
-def _nearest(first: _Asked, ways: list[Convention], least: float = .5) -> Convention | None:
+def _nearest(first: _Asked, ways: list[Convention], least: float) -> Convention | None:
     """Return the convention with the most equal APs, if these are so many of all or more."""
     if first.answer.ap is None or not ways:
         return None

@@ -10,14 +10,14 @@ from reid_ref.analysis.crosscheck.made import crosscheck_made
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
-from reid_ref.conventions import Convention
 from reid_ref.console.request import LISTS, NO_FILES, SAVED, Request, narrowed, option
+from reid_ref.conventions import Convention
+from reid_ref.foreign.arguments import setting
+from reid_ref.foreign.words import shorten
 from reid_ref.measures import RANKS
 from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.numbers import LEVELS
 from reid_ref.testing.checks import CHECKS
-from reid_ref.foreign.arguments import setting
-from reid_ref.foreign.words import shorten
 from reid_ref.testing.report import Report, summary
 from reid_ref.text import named_rows
 from reid_ref.text.numbers import real, whole
@@ -145,8 +145,8 @@ def as_text(check: CrossCheck, given: Iterable[tuple[str, str]] = (),
         *(("known fault", text) for text in check.defects.values()),
         *(("it warned", text) for text in check.warned[:5]),
         *([("it printed", shorten(check.printed))] if check.printed else []),
-        *([("not shown", f"no {', no '.join(check.unseen)}: not in these arrays".replace(
-            "no a ", "no "))] if check.unseen and check.verdict == "equal" else []),
+        *([("not tested", f"{', '.join(check.unseen)}: these arrays have none")]
+          if check.unseen and check.verdict == "equal" else []),
         *([("made", summary(report))] if report else [])], INDENT))
 
 

@@ -9,7 +9,7 @@ from reid_ref import Labels, cli
 from reid_ref.datasets.labels import read_side
 from reid_ref.files.layouts import Reading
 from reid_ref.files.lists import lists_of_identities, read_ranked_lists
-from reid_ref.files.tables import LISTS
+from reid_ref.files.tables import LISTS, lists_of
 from tests.refusals import refused
 from tests.shared import shared
 
@@ -123,7 +123,7 @@ def test_a_table_without_identity_says_how_to_name_it(tmp_path, capsys):
     assert cli.main([*words, "--map", "identity=species"]) == 0
 
 
-def test_a_million_rows(tmp_path):
+def test_many_rows(tmp_path):
     n = 200_000
     (tmp_path / "t.csv").write_text("identity,camera,path\n" + "".join(
         f"name {k % 999},c{k % 7},folder/{k}.jpg\n" for k in range(n)))
@@ -170,11 +170,15 @@ FORMS = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_lists_that_name_their_query(tmp_path, name):
-    """Whatever the order of the rows; every form has an example."""
+    """Whatever the order of the rows."""
     (tmp_path / name).write_text(FORMS[name])
     lists = read_ranked_lists(tmp_path / name, 2, ["q2", "q1"], ["a", "b", "c"])
     assert [images.tolist() for images in lists.lists] == [[2, 1, 0], [1, 0, 2]]
-    assert len(LISTS) == len({"long", "run", "wide"})
+
+
+def test_every_form_of_lists_has_an_example(tmp_path):
+    titles = [lists_of(tmp_path / name, text)[0] for name, text in FORMS.items()]
+    assert {*titles} == {form.title for form in LISTS}
 
 
 def test_lists_that_are_wrong(tmp_path):

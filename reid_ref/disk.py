@@ -115,7 +115,8 @@ def text_of(path: Path, expected: str) -> str:
         text = _content(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or (
-            "cut, damaged, or not packed by gzip" if isinstance(error, zlib.error) else "not text")
+            "cut, damaged, or not packed by gzip" if isinstance(error, zlib.error) else
+            "not text in UTF-8")
         raise InputError(
             path, got=f"cannot be read: {reason}", remedy=f"expected {expected}") from None
     return io.StringIO(text, newline=None).read() if "\r" in text else text

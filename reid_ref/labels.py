@@ -191,7 +191,7 @@ def numbered(query: Labels, gallery: Labels) -> tuple[Labels, Labels]:
                  if kind == "U" and not all(map(WHOLE.fullmatch, set(side.tolist())))]
         if named and len(set(kinds)) > 1:
             raise InputError(column, "names on both sides, or numbers on both",
-                             f"names on the side of the {named[0]} alone")
+                             f"names on the {named[0]} side alone")
         if named:
             words[column] = _vocabulary(values)
         number = {text: k for k, text in enumerate(words.get(column, np.zeros(0)).tolist(), 1)}

@@ -250,6 +250,7 @@ def step(name, folder, action=ROOT, **inputs):
     ({"expect": "mAP=39.71", "convention": "torchreid", "tolerance": "0.02"}, 0, ""),
     ({"expect": "mAP=40.17"}, 3, "failed: --expect: mAP is 40.163529834691447, expected 40.17"),
     ({"fail_under": "mAP=60,Rank-1=40"}, 4, "failed: --fail-under: mAP is 40.16"),
+    ({"protocol": "cargo", "part": "gg"}, 0, ""), ({"protocol": "cargo"}, 2, "--part"),
     ({"baseline": "base.json"}, 5, "failed: --baseline: significantly worse than base.json"),
     ({"files": "\n market.mat\n\n", "fail_under": "mAP=40"}, 0, ""), ({"files": "a"}, 2, "a")])
 def test_the_action_evaluates(inputs, status, failed, runner):

@@ -84,7 +84,7 @@ def test_text_on_one_side_alone():
     query, gallery = numbered(Labels(["007"]), Labels([7]))
     assert query == Labels([7]) and gallery == Labels([7])
     refused("identity", "names on both sides", numbered, Labels(["x"]), Labels([7]))
-    refused("identity", "an empty text at index 1", Labels, ["x", ""])
+    refused("identity", "an empty one at index 1", Labels, ["x", ""])
 
 
 def test_a_saved_result_holds_the_text(tmp_path):

@@ -140,7 +140,7 @@ def test_the_ways_on_are_named_first(files, capsys):
 
 @pytest.mark.parametrize(("name", "rule", "words"), [
     ("a.npz", "ignored=nothing", "no cameras: no image is ignored"),
-    ("b.npz", "ignored=label -1", "no cameras: label -1 ignored")])
+    ("b.npz", "ignored=label -1", "no cameras; ignored: label -1")])
 def test_the_default_ignores_nothing_and_says_so(files, capsys, tmp_path, name, rule, words):
     """The number of the rule that was to be named before; the saved result brings it along."""
     assert cli.main(["evaluate", name, "--save", str(tmp_path / "base.json")]) == 0

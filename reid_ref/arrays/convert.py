@@ -167,7 +167,7 @@ def as_labels(value: Any, name: str) -> npt.NDArray[Any]:
         return as_integers(value if array.size else [], name)
     names = as_names(array, name)
     for k in np.flatnonzero(names == "")[:1]:
-        raise InputError(name, "a label of each image", f"an empty text at index {k}")
+        raise InputError(name, "a label for each image", f"an empty one at index {k}")
     return names
 
 

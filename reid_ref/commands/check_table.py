@@ -255,8 +255,8 @@ def _falling(curves: Sequence[Curve]) -> Iterator[str]:
 
 def as_read(row: PrintedRow) -> str:
     """Return the numbers of a row as they were read, after the benchmark where it changes."""
-    return "; ".join(
-        f"{_name(key)} {', '.join(f'{one.metric} {one.printed}' for one in numbers)}".lstrip()
+    return "; ".join(" ".join([_name(key), ", ".join(
+        f"{number.metric} {number.printed}".strip() for number in numbers)]).lstrip()
         for key, numbers in groupby(row.numbers, key=lambda number: number.benchmark))
 
 
@@ -302,7 +302,7 @@ class CheckTableRequest(Request):
         help="how many queries Rank-k counts, where that is not on record")
     strict: bool = option(
         "--strict", False, action="store_true",
-        help="exit code 1 also if a row was not judged, or a cell not read")
+        help="exit code 1 also if a row was not judged, or a cell or a table not read")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -312,8 +312,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
     The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
     latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
-    Exit code: 0 if every number that was judged can be, 1 if one cannot, 2 for wrong input,
-    where no number was judged, and where none of a table's numbers could be read.
+    Exit code: 0 if every number that was judged is possible, 1 if one is not, 2 for wrong input
+    and where no number was judged.
     """
     command.add_argument("files", nargs="+", metavar="FILE",
                          help="Markdown, HTML, LaTeX, CSV, or text as `pdftotext "
@@ -358,8 +358,8 @@ def run(request: CheckTableRequest) -> int:
             request.files[0], "a table with Rank-k, mAP or mINP in its header, and a benchmark",
             f"the columns {', '.join(list(dict.fromkeys(heads))[:12])}" if heads and not every
             else "no number that could be judged" if every else "none", "; ".join(why))
-    return int(request.strict and any(
-        checked.unjudged or checked.row.unread for checked in every))
+    return int(request.strict and (bool(unread) or any(
+        checked.unjudged or checked.row.unread for checked in every)))
 
 
 def _page(path: str) -> list[str]:

@@ -157,7 +157,7 @@ def layout_and_sizes(result: Result, data: ResultFile | None) -> tuple[str, str]
             if signature.get("ranked", "complete") != "complete" else "")
     rules = result.convention.not_ranked
     cameras = "" if signature.get("cameras") != "none" else (
-        f"; no cameras: {choice_text(rules)} ignored" if rules else
+        f"; no cameras; ignored: {choice_text(rules)}" if rules else
         "; no cameras: no image is ignored")
     if data is not None:
         return data.layout + cameras, data.input.words(len(data.gallery)) + ends

@@ -129,9 +129,10 @@ class Request:
         help="ranks of the CMC curve in JSON: a number, or all; default 50")
     labels: list[str] | None = option(
         "--labels", not_of=(BOXES,), more=True, nargs="+", metavar="FILE",
-        help="the folder of the data set, which has the labels of features, distances or ranked "
-             "lists; or, of ranked lists (text, .json or .npy), a table of the queries and one of "
-             "the gallery (.npy, csv or image names), or files that `reid-ref doctor` reads")
+        help="the folder of the data set, or a table with a header such as metadata.csv, which "
+             "has the labels of features, distances or ranked lists; or, of ranked lists, a table "
+             "of the queries and one of the gallery (.npy, csv or image names), or files that "
+             "`reid-ref doctor` reads")
     numbers_from: int | None = option(
         "--numbers-from", not_of=(NO_LISTS,), needs=("--labels",), more=True, type=whole,
         choices=(0, 1),

@@ -3,7 +3,6 @@
 VeRi-776's lists of good and junk images are read by `reid_ref.files.lists.read_index_lists`.
 """
 import os
-import re
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -21,13 +20,12 @@ from reid_ref.files.layouts import FEATURES, NAMES, plain_name, role_of, role_of
 from reid_ref.files.roles import fields_of_files
 from reid_ref.files.stored_arrays import StoredArray, StoredLabels
 from reid_ref.files.tables import labels_of, rows_of
-from reid_ref.labels import Labels, numbered
+from reid_ref.labels import WHOLE, Labels, numbered
 
 #: The arrays of CUHK03-NP's configuration.
 CUHK03_KEYS = ("labels", "camId", "train_idx", "query_idx", "gallery_idx")
 #: Suffixes of tables of one side.
 TABLES = (".npy", ".txt", ".csv", ".tsv")
-_NUMBER = re.compile("-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +126,7 @@ def _labels_from_names(path: Path, rows: list[tuple[int, list[str]]]) -> Labels:
     parsed = parse_names(names, form)
     for (number, words), name, identity in zip(rows, names, parsed["identity"].tolist()):
         words.remove(name)
-        if words and not (_NUMBER.fullmatch(words[0]) and int(words[0]) == identity):
+        if words and not (WHOLE.fullmatch(words[0]) and int(words[0]) == identity):
             raise InputError(f"{path}: line {number}", f"{identity}, the identity in the "
                              "name", repr(words[0][:20]), "names alone are enough")
     with errors_at(path):
@@ -176,7 +174,7 @@ def side_as_written(path: str | os.PathLike[str]) -> Labels:
 
 
 def is_one_side(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a table of labels in which nothing says who asks."""
+    """Return whether a file is a table of labels, none of which says what is a query."""
     path = Path(path)
     if path.suffix.lower() not in (".csv", ".tsv"):
         return False
@@ -373,11 +371,10 @@ def _from_lists(paths: list[Path]) -> tuple[Labels, Labels]:
 
 def _from_vectors(files: Mapping[Path, Contents]) -> tuple[Labels, Labels]:
     arrays = fields_of_files(files, {}, labels_alone=True).arrays
-    query, gallery = (StoredLabels(
+    return numbered(*(StoredLabels(
         arrays[f"{side}_identity"], arrays.get(f"{side}_camera"),
         {"name": arrays[key] for key in (f"{side}_paths",) if key in arrays}).load()
-        for side in ("query", "gallery"))
-    return query, gallery
+        for side in ("query", "gallery")))
 
 
 def _tracks_of_mars(files: Mapping[Path, Contents]) -> Path | None:

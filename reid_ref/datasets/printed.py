@@ -58,6 +58,8 @@ _MEAN = re.compile(
 #: Rows that are no result of a system.
 _DEVIATIONS = {"std", "sd", "stdev", "std dev", "standard deviation", "gain", "improvement"}
 _DATASETS = {"dataset", "datasets", "benchmark", "target", "test", "testing"}
+#: What a pair of numbers is below, if no word says which measures they are.
+_BENCHMARK = "the name of a benchmark"
 #: A longer text beside numbers is a remark, not the name of a benchmark.
 _REMARK = 60
 _SIGN = re.compile("→|->|=>")
@@ -246,6 +248,9 @@ def printed_rows(grid: Grid, columns: Sequence[str] = ()) -> list[PrintedRow]:
     4 ours ('Rank-1', 'market1501', '94.2') ('mAP', 'market1501', '0.841')
     """
     rows = list(_rows(grid, columns))
+    if all(number.metric for row in rows for number in row.numbers):  # there are no such pairs
+        rows = [row for row in rows if row.numbers or any(
+            words != _BENCHMARK for words, _ in row.unread)]
     is_percent = any(number.percent > 1 for row in rows for number in row.numbers)
     return [replace(row, numbers=tuple(
         replace(number, percent=number.percent.scaleb(2)) for number in row.numbers)) if all(
@@ -399,16 +404,20 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
     if folded(name) in _DEVIATIONS:
         return
     with_metrics = [column for column in columns if column.metrics]
-    figures = [k for k, (cell, column) in enumerate(zip(cells, columns))
-               if numbers_in(cell)[0] and not (column.is_other and not column.metrics)]
-    by_row = len(given) == len(figures) > len(with_metrics)
+    figures = {k: numbers_in(cell)[0] for k, (cell, column) in enumerate(zip(cells, columns))
+               if numbers_in(cell)[0] and not (column.is_other and not column.metrics)}
+    # Columns of several benchmarks, or a pair in a cell, are no row of one result.
+    by_row = (len(given) == len(figures) > len(with_metrics)
+              and len({columns[k].benchmark for k in figures} - {None}) < 2
+              and all(len(values) == 1 or float(values[-1]) < 5 for values in figures.values()))
     # Where other columns name a benchmark, this one is not of what stands above the table.
     if any(column.benchmark for column in with_metrics or columns[1:]):
         nearest = [UNKNOWN]
     for k, (cell, column) in enumerate(zip(cells, columns)):
         values, spread = numbers_in(cell)
         of_row = of_name if len(of_name) == 1 and k and not column.is_other else []
-        said = [given[figures.index(k)]] if by_row and k in figures else column.metrics or of_row
+        said = ([given[[*figures].index(k)]] if by_row and k in figures else
+                column.metrics or of_row)
         metrics = said or ([] if column.is_other else list(given))
         if len(metrics) == 1 and len(values) == 2:
             low, high = sorted(map(float, values))
@@ -419,7 +428,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
                 metrics = list(given)
             elif "(" in cell and low < 5 <= high == float(values[0]):
                 values, spread = values[:1], True
-        elif column.benchmark and not metrics and not with_metrics and len(values) == 2:
+        elif column.benchmark and not metrics and not with_metrics and values:
             metrics = ["", ""]
         key = column.benchmark or next(filter(None, nearest), None)
         if column.boxes and key == "cuhk03-np":
@@ -431,7 +440,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[PrintedColumn], nearest: Se
         # What the user says is of the columns of benchmarks; others have numbers, too.
         named = said or (metrics if column.benchmark else [])
         if named and _LIKE_A_NUMBER.match(cell) and (not values or len(values) != len(metrics)):
-            yield "/".join(named), cell
+            yield "/".join(named) if any(named) else _BENCHMARK, cell
 
 
 #: The numbers of one result, by metric.

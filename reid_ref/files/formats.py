@@ -52,6 +52,7 @@ class Contents:
 
 
 MAT, NPY, TEXT, TABLE = "a MAT file", "a .npy file", "text", "a table"
+_ROWS = "rows of equally many numbers, separated by blanks or commas"
 
 _HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _ZIP = b"PK\x03\x04"
@@ -326,7 +327,7 @@ def read_text(path: Path) -> Contents:
 
     They are 64-bit integers if all are whole and fit, with a sign or without, else doubles.
     """
-    text = text_of(path, "numbers; is it a .mat or .npz file?")
+    text = text_of(path, "numbers or a table; is it a .mat or .npz file?")
     if _OTHER_ENDS.search(text):
         text = "\n".join(text.splitlines())
     first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")
@@ -345,8 +346,7 @@ def read_text(path: Path) -> Contents:
         except (ValueError, OverflowError) as error:
             # Its rows count from 0 here, and from 1 if a row is too short.
             reason = re.sub(" at row [0-9]+, column.*|;.*", "", str(error).rstrip("."))
-    raise InputError(path, "rows of as many numbers, between blanks or commas", reason,
-                     "start other lines with #")
+    raise InputError(path, _ROWS, reason, "start other lines with #")
 
 
 def _table(path: Path, text: str, first: str) -> Contents:
@@ -355,9 +355,8 @@ def _table(path: Path, text: str, first: str) -> Contents:
     if len(rows[0]) == 1 and role_of(first.strip()) is None:
         return _single(path, text_array([cell for row in rows for cell in row], path), TEXT)
     if path.suffix.lower() == ".txt":
-        raise InputError(path, "rows of as many numbers, between blanks or commas", repr(
-            first.strip()[:40]), "start other lines with #; tables with a header are .csv or "
-            ".tsv, and ranked lists need --labels")
+        raise InputError(path, _ROWS, repr(first.strip()[:40]), "start other lines with #; tables "
+                         "with a header are .csv or .tsv, and ranked lists need --labels")
     return Contents(tables.arrays_of(path, rows), TABLE)
 
 

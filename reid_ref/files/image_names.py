@@ -114,7 +114,8 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
         form = form_of(listed[0])
         if form is None:
             examples = ", ".join(f"{naming.example} ({naming.title})" for naming in FORMS.values())
-            raise InputError("names[0]", f"a file name such as {examples}", repr(listed[0]))
+            raise InputError("names[0]", f"a file name such as {examples}", repr(listed[0]),
+                             "or say which array or column is the identity, with names= (--map)")
     check_choice(form, "form", FORMS)
     pattern = FORMS[form].pattern
     matches = []

@@ -170,7 +170,7 @@ class Reading(NamedTuple):
 #: Plain word for a side to whether it is that of the queries.
 IS_QUERY = {_plain(name): side == "query" for side, names in SIDES.items()
             for name in names.split()}
-#: Words of a split that ask where none asks by name, and those of images that are left out.
+#: Words of a split for queries if none is called so, and for images that are left out.
 HELD_OUT, TRAINING = {"test", "val", "valid", "validation"}, {"train", "training", "trainval"}
 #: Plain name to role.
 NAMES: Mapping[str, str] = _roles_of_names()

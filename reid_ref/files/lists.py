@@ -32,6 +32,7 @@ from reid_ref.labels import Candidates, IndexLists, Labels
 from reid_ref.ranking.ranked_lists import RankedLists
 
 _LISTS = "ranked lists, one line per query"
+_OF_IMAGES = "for lists of images, name the gallery's labels after --labels, too"
 _NUMBERS = re.compile("[0-9]{1,18}(?: [0-9]{1,18})*")
 _NUMBERED_IMAGE = re.compile(f"(?<=[0-9]){SUFFIX}(?= |$)", re.IGNORECASE)
 
@@ -257,12 +258,16 @@ def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFi
     path = Path(path)
     named = lists_of(path, text_of(path, _LISTS))
     if named is None:
-        raise InputError(path, "lists of identities with a header, a row for each query", "others",
-                         "of images, --labels names the gallery's labels, too")
+        raise InputError(path, "lists of identities with a header, a row for each query",
+                         "no known header", _OF_IMAGES)
     names = _names(query.names(), path)
     lists = in_order_of_queries(named[1], names, str(path))
-    known = dict.fromkeys([*map(str, query.texts("identity").tolist()),
-                           *(word for words in lists for word in words)])
+    true = list(map(str, query.texts("identity").tolist()))
+    listed = [word for words in lists for word in words]
+    if {*true}.isdisjoint(listed):
+        raise InputError(path, "lists of the identities of queries", "none of them in any list",
+                         _OF_IMAGES)
+    known = dict.fromkeys([*true, *listed])
     place = {word: k for k, word in enumerate(known)}
     again = max((len(words) - len(set(words)) for words in lists), default=0)
     ranked = []
@@ -273,7 +278,7 @@ def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFi
     gallery = Labels([*known, *["(again)"] * again])
     return ResultFile(
         "ranked lists of identities, without a gallery: Rank-k and MRR@k are what is defined",
-        Labels(query.texts("identity").astype(np.str_), name=query.name), gallery,
+        Labels(true, name=query.name), gallery,
         ranked=RankedLists(ranked, partial(_named, f"{path}: the list of", names)))
 
 

@@ -94,8 +94,8 @@ def fields_of_files(files: Files, names: Mapping[str, str], labels_alone: bool =
              + (", the same images on both sides" if rows is SAME_IMAGES else "")
              + (", labels by image names" if any(by_name) else "")
              + _left_out(whole, arrays)
-             + "".join(f"; identity: {BY_NAME}" for array in arrays.values()
-                       if array.where.endswith(BY_NAME))[:100])
+             + (f"; identity: {BY_NAME}" if any(
+                 array.where.endswith(BY_NAME) for array in arrays.values()) else ""))
     return Fields(
         {role: array for role, array in arrays.items()
          if array.text or not role.endswith("paths")}, ranked, title,
@@ -168,7 +168,7 @@ def arrays_by_role(files: Files, names: Mapping[str, str], by_words: bool,
 
 def _of_table(key: str, path: Path) -> str | None:
     """Return the role of a column: by its name, of the side that the table's name has."""
-    role, side = NAMES.get(plain_name(key.partition(" (")[0])), side_in(path.stem)
+    role, side = NAMES.get(plain_name(key)), side_in(path.stem)
     return f"{side}_{role}" if side and role in COLUMNS else role
 
 
@@ -270,7 +270,7 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
                  "folder"
                  if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}
                  else "")
-    more_files = f" and {len(files) - 1} more files" if len(files) > 1 else ""
+    more_files = f" and {len(files) - 1} more file{'s' * (len(files) > 2)}" * (len(files) > 1)
     return InputError(
         f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}"
         + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")

@@ -61,10 +61,9 @@ def read_tensors(path: Path) -> dict[str, StoredArray]:
 
 def _saved_again(path: Path) -> str:
     """Return Python that saves again the entries of a dict, or of an object, that are arrays."""
-    return (f"where you trust it: data = torch.load({path.name!r}, weights_only=False); "
-            "torch.save({key: value for key, value in (getattr(data, '__dict__', 0) or data)"
-            ".items() if isinstance(value, (int, list)) or getattr(value, 'dtype', object) != "
-            "object}, "
+    return (f"if you trust it: data = torch.load({path.name!r}, weights_only=False); "
+            "torch.save({k: v for k, v in (getattr(data, '__dict__', 0) or data).items() if "
+            "isinstance(v, (int, list)) or getattr(v, 'dtype', object) != object}, "
             f"{path.stem + '_arrays.pt'!r})")
 
 

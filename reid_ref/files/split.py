@@ -14,9 +14,10 @@ Named = Mapping[str, list[StoredArray]]
 SAME_IMAGES = {"query": slice(None), "gallery": slice(None)}
 
 
-#: What says who asks in one set of images, for messages.
+#: What says which images of one set are the queries, for messages.
 ONE_SET = ("num_query, how many of the images are queries (it may be a number), or is_query; or "
-           "ignored=itself (--set ignored=itself) if every image asks all others")
+           "ignored=itself (reid-ref evaluate --set ignored=itself) if each image is a query "
+           "against all others")
 
 
 def only(named: Named, role: str) -> StoredArray:
@@ -89,24 +90,25 @@ def _counted(named: Named, total: int, same_images: bool) -> dict[str, Any]:
 def _in_words(array: StoredArray, total: int) -> dict[str, Any]:
     """Return the images of each side by a word for each image.
 
-    Queries ask, or else what is held out; the gallery answers, or else the one other word. Images
-    without a word are of neither side, nor are those for training beside a gallery.
+    The queries are those called so, or else what is held out; the gallery is what is called so,
+    or else the one other word, which is that of training only if there is no other. Images without
+    a word are of neither side, nor are those for training next to a gallery.
     """
     words, place = np.unique(array.names(), return_inverse=True)
     check_length(len(place), total, array.where)
-    plain = {plain_name(word): k for k, word in enumerate(words.tolist())}
+    plain = list(map(plain_name, words.tolist()))
     known = {"1": True, "true": True, "0": False, "false": False, **IS_QUERY}
-    asks = {word for word in plain if known.get(word)} or plain.keys() & HELD_OUT
-    answers = {word for word in plain if known.get(word) is False and word not in HELD_OUT}
-    others = plain.keys() - asks - answers - {""}
-    if not answers and len(others) == 1:
-        answers, others = others, set()
-    if not asks or not answers or others - TRAINING:
+    queries = {word for word in plain if known.get(word)} or HELD_OUT.intersection(plain)
+    gallery = {word for word in plain if known.get(word) is False and word not in HELD_OUT}
+    unknown = {*plain} - queries - gallery - {""}
+    if not gallery and len(remaining := unknown - TRAINING or unknown) == 1:
+        gallery, unknown = remaining, unknown - remaining
+    if not queries or not gallery or unknown - TRAINING:
         raise InputError(array.where, "query and gallery, or test and one other word, such as "
                          "train or database", ", ".join(map(repr, words.tolist()[:8])),
                          "name a column that says which images are queries: --map is_query=NAME")
-    return {side: _slice(np.flatnonzero(np.isin(place, [plain[word] for word in of_side])))
-            for side, of_side in (("query", asks), ("gallery", answers))}
+    return {side: _slice(np.flatnonzero(np.isin(plain, [*of_side])[place])) for side, of_side in (
+        ("query", queries), ("gallery", gallery))}
 
 
 def _slice(index: Any) -> Any:

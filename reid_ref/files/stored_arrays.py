@@ -34,13 +34,12 @@ def _fit_doubles(values: Any) -> bool:
 
 def pickled(where: object, remedy: str = "save numbers, or names with .astype(str)") -> InputError:
     """Return the error of pickled objects."""
-    return InputError(where, "plain arrays", "pickled Python objects, which are not read because "
-                      "unpickling can run code", remedy)
+    return InputError(where, "plain arrays", "pickled objects, which can run code", remedy)
 
 
 def saved_again(path: Path, load: str) -> str:
     """Return how to save what a pickle holds as arrays; `load`: what reads it if it is trusted."""
-    return (f"where you trust it: data = {load}; torch.save(data, {path.stem + '.pt'!r}), or, if "
+    return (f"if you trust it: data = {load}; torch.save(data, {path.stem + '.pt'!r}), or, if "
             f"it is a dict of arrays, numpy.savez({path.stem + '.npz'!r}, **data)")
 
 

@@ -23,7 +23,7 @@ from reid_ref.labels import Labels
 
 Rows = list[list[str]]
 #: What says where the identity of an image is from, if only its name tells it.
-BY_NAME = "names before their last underline"
+BY_NAME = "the part of each name before its last underscore"
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?|nan", re.IGNORECASE)
 _RANK = re.compile(r"(?:rank|top|match|pred[a-z]*|image|id)[ _-]?[0-9]+", re.IGNORECASE)
@@ -61,14 +61,16 @@ def arrays_of(path: Path, rows: Rows) -> dict[str, StoredArray]:
     Raises
     ------
     InputError
-        Two columns of one name, or a distance that is no number.
+        No row below the header, two columns of one name, or a distance that is no number.
     """
     head, *body = rows
+    if not body:
+        raise InputError(path, "a row for each image below the header", "none")
     known = {NAMES.get(plain_name(cell)) for cell in head}
     if not {"identity", "is_query"} & known:
         if form := _form_of(head):
-            raise InputError(path, "labels, or distances between names", f"lists, {form.title}",
-                             "--labels names the tables of their labels")
+            raise InputError(path, "labels, or distances between names", f"ranked lists, "
+                             f"{form.title}", "name the tables of their labels with --labels")
         if len(head) > 2 and body and are_numbers(body[0][1:]):
             return _distances(path, head[1:], body)
     for name in head:
@@ -76,10 +78,8 @@ def arrays_of(path: Path, rows: Rows) -> dict[str, StoredArray]:
             raise InputError(f"{path}: line 1", "each column once", f"{name!r} twice")
     named = dict(zip(head, zip(*body)))
     named.pop("", None)  # an index
-    if "paths" not in known:
-        named = {"paths (image_id)" if plain_name(name) == "imageid" else name: column
-                 for name, column in named.items()}
-    return {name: StoredArray.of(f"{path}: {name}", text_array(column, f"{path}: {name}"))
+    return {"paths" if plain_name(name) == "imageid" and "paths" not in known else name:
+            StoredArray.of(f"{path}: {name}", text_array(column, f"{path}: {name}"))
             for name, column in named.items()}
 
 
@@ -104,7 +104,7 @@ def labels_of(path: Path, rows: Rows) -> Labels:
     """Return the labels of a table of one side, with a column of identities."""
     columns: dict[str, StoredArray] = {}
     for name, array in arrays_of(path, rows).items():
-        role = NAMES.get(plain_name(name.partition(" (")[0]), "")
+        role = NAMES.get(plain_name(name), "")
         column = "name" if role == "paths" else role
         if column in Labels.__dataclass_fields__:
             if column in columns:

@@ -141,6 +141,22 @@ def test_columns_says_what_numbers_are(tmp_path, capsys):
     assert check(page, tmp_path, capsys, "--columns", "Rank-1,mAP")[0] == 1
 
 
+def test_pairs_below_benchmarks(tmp_path, capsys):
+    """Both numbers of a pair were read as one measure; a number alone was left out unsaid."""
+    page = page_of("a | 94.43/86.1 | 75.1/52.3", "b | 94.42 | 75.1/52.3",
+                   heading="Market-1501 | MSMT17", above=())
+    first, second = (one.row for one in check_page(page)[0])
+    assert len(first.numbers) == 4 and second.unread == (("the name of a benchmark", "94.42"),)
+    first, second = check_page(page, columns=("Rank-1", "mAP"))[0]
+    assert [number.metric for number in first.row.numbers] == ["Rank-1", "mAP"] * 2
+    assert first.faults and second.row.unread == (("Rank-1/mAP", "94.42"),)
+    page = page_of("images | 751 | 4101", heading="Market-1501 | MSMT17", above=())
+    assert [len(part) for part in check_page(page)] == [0, 1]
+    page = page_of("a | 94.42 | 86.1") + ["", *page]
+    assert check(page, tmp_path, capsys)[0] == 0
+    assert check(page, tmp_path, capsys, "--strict")[0] == 1
+
+
 def test_fractions():
     """A row of a collapsed network is in percent, as the others are."""
     (first, second), _ = check_page(page_of("a | 94.4 | 86.1", "b | 0.3 | 0.9"))

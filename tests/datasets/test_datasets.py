@@ -215,7 +215,7 @@ def test_label_vectors_and_result_files(tmp_path):
         query, gallery = read_labels(*given_paths)
         assert (query.identity.tolist(), query.camera.tolist()) == ([3, 5], [1, 2])
         assert (gallery.identity.tolist(), gallery.camera.tolist()) == ([3, -1, 5], [2, 2, 6])
-    refused("queryID.mat and 1 more files", "it lacks gallery_identity", read_labels, *paths[:2])
+    refused("queryID.mat and 1 more file", "it lacks gallery_identity", read_labels, *paths[:2])
     again = save(tmp_path, "again", queryID=[[1]])
     refused("again.mat: queryID", "one array for query_identity", read_labels, *paths, again)
     refused("paths", "at least one label file", read_labels)

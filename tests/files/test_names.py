@@ -303,7 +303,7 @@ REFUSED = {
                                   "r.npz: g_paths: .*3 names"),
     "names that say nothing": (
         {"r.npz": {**HALF, "q_paths": ["1.jpg"] * 3, "g_paths": G_PATHS}},
-        r"r.npz: q_paths: names\[0\]: .*'1.jpg'$"),
+        r"r.npz: q_paths: names\[0\]: .*'1.jpg'; or say which array or column is the identity.*$"),
     "two names for one role": ({"r.npz": {**SIX, "query_features": QF}},
                                "r.npz: query_features: .*one array for query_features"),
     "lists of fewer queries": ({"r.npz": {"I": ORDER[:2], **LABELS}}, "r.npz: I: .*3 rows"),

@@ -9,7 +9,7 @@ from reid_ref import Labels, cli
 from reid_ref.datasets.labels import read_side
 from reid_ref.files.layouts import Reading
 from reid_ref.files.lists import lists_of_identities, read_ranked_lists
-from reid_ref.files.tables import LISTS
+from reid_ref.files.tables import LISTS, lists_of
 from tests.refusals import refused
 from tests.shared import shared
 
@@ -49,6 +49,7 @@ def evaluated(data, convention=STEP):
     (("test", "train"), {"test"}), (("query", "database"), {"query"}),
     (("probe", "gallery"), {"probe"}), (("query", "test"), {"query"}),
     (("test", "train", ""), {"test"}),
+    (("query", "test", "train"), {"query"}), (("Query", "query", "gallery"), {"Query", "query"}),
     (("val", "test", "reference"), {"val", "test"}), (("Query", "Gallery", "train"), {"Query"}),
     (("1", "0"), {"1"}), (("True", "False"), {"True"})])
 def test_words_of_a_split(tmp_path, words, asking):
@@ -56,7 +57,7 @@ def test_words_of_a_split(tmp_path, words, asking):
     split = np.array([words[k % len(words)] for k in range(N)])
     np.save(tmp_path / "features.npy", FEATURES)
     files = tmp_path / "features.npy", table(tmp_path / "metadata.csv", split)
-    left = np.isin(split, ["train" if "Query" in words else ""]) & (len(words) == 3)
+    left = np.isin(split, [word for word in words[2:] if word in ("train", "")])
     asks = np.isin(split, list(asking))
     want, data = expected(asks, ~asks & ~left), reid_ref.read(*files)
     got = evaluated(data)
@@ -96,14 +97,33 @@ def test_tables_that_are_wrong(tmp_path):
         refused(place, noun, read_side, tmp_path / "t.csv")
 
     refuse("name,identity\na,1\nb\n", "t.csv: line 3", "2 columns")
-    refuse("name,identity\na,\nb,2\n", "t.csv: identity", "an empty text at index 0")
+    refuse("name,identity\n", "t.csv", "a row for each image below the header")
+    refuse("name,identity\na,\nb,2\n", "t.csv: identity", "an empty one at index 0")
     refuse("identity,identity\na,1\n", "t.csv: line 1", "'identity' twice")
     refuse("identity,pid\na,1\n", "t.csv: line 1", "'pid' and 'identity'")
     (tmp_path / "t.csv").write_bytes("name,identity\na,bär\n".encode("latin1"))
-    refused("t.csv", "not text", read_side, tmp_path / "t.csv")
+    refused("t.csv", "not text in UTF-8; expected numbers or a table", reid_ref.read,
+            tmp_path / "t.csv")
 
 
-def test_a_million_rows(tmp_path):
+def test_the_doctor_reads_a_table_of_names(tmp_path, capsys):
+    """It ended in a traceback."""
+    labels = table(tmp_path / "metadata.csv", ["test"] * QUERIES + ["train"] * (N - QUERIES))
+    assert cli.main(["doctor", str(labels)]) == 0
+    assert "6 identities of queries" in capsys.readouterr().out
+
+
+def test_a_table_without_identity_says_how_to_name_it(tmp_path, capsys):
+    np.save(tmp_path / "features.npy", FEATURES)
+    labels = table(tmp_path / "metadata.csv", ["test"] * QUERIES + ["train"] * (N - QUERIES),
+                   ",image_id,species,path,date,split")
+    words = ["evaluate", str(tmp_path / "features.npy"), str(labels)]
+    assert cli.main(words) == 2 and "is the identity, with names= (--map)" in (
+        capsys.readouterr().err)
+    assert cli.main([*words, "--map", "identity=species"]) == 0
+
+
+def test_many_rows(tmp_path):
     n = 200_000
     (tmp_path / "t.csv").write_text("identity,camera,path\n" + "".join(
         f"name {k % 999},c{k % 7},folder/{k}.jpg\n" for k in range(n)))
@@ -150,11 +170,15 @@ FORMS = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_lists_that_name_their_query(tmp_path, name):
-    """Whatever the order of the rows; every form has an example."""
+    """Whatever the order of the rows."""
     (tmp_path / name).write_text(FORMS[name])
     lists = read_ranked_lists(tmp_path / name, 2, ["q2", "q1"], ["a", "b", "c"])
     assert [images.tolist() for images in lists.lists] == [[2, 1, 0], [1, 0, 2]]
-    assert len(LISTS) == len({"long", "run", "wide"})
+
+
+def test_every_form_of_lists_has_an_example(tmp_path):
+    titles = [lists_of(tmp_path / name, text)[0] for name, text in FORMS.items()]
+    assert {*titles} == {form.title for form in LISTS}
 
 
 def test_lists_that_are_wrong(tmp_path):
@@ -180,6 +204,9 @@ def test_lists_of_identities(tmp_path):
     data = lists_of_identities(tmp_path / "lists.csv", query)
     result = evaluated(data)
     assert (result.rank(1), result.rank(3), result.mAP) == (1 / 3, 2 / 3, (1 / 3 + 1) / 3)
+    other = Labels(["x", "y", "z"], name=["a", "b", "c"])  # of images, they gave 0.00
+    refused("lists.csv", "name the gallery's labels", lists_of_identities,
+            tmp_path / "lists.csv", other)
 
 
 @pytest.mark.parametrize(("files", "labels", "words"), [
@@ -195,6 +222,7 @@ def test_forms_of_others(files, labels, words, capsys):
     assert cli.main(["evaluate", path[0], *options, "--set", "ap=step"]) == 0
     out = capsys.readouterr().out
     assert all(word in out for word in words), out
+    assert out.count("identity:") <= 1
 
 
 def test_one_set_of_others(capsys):
@@ -213,5 +241,5 @@ def test_a_frame_of_labels(tmp_path):
     want = expected(np.arange(N) < QUERIES, np.arange(N) >= QUERIES)
     assert evaluated(data).fingerprints == want.fingerprints and evaluated(data).mAP == want.mAP
     frame.loc[3, "identity"] = None
-    refused("labels: identity", "an empty text at index 3", reid_ref.read,
+    refused("labels: identity", "an empty one at index 3", reid_ref.read,
             tmp_path / "features.npy", labels=frame)

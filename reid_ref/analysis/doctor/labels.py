@@ -75,8 +75,8 @@ def _no_cameras(query: Labels, gallery: Labels) -> Finding:
         "The labels have no cameras, so what concerns cameras is not checked, and any image of "
         "the query's identity is taken for a good one.",
         {"queries": len(query), "gallery": len(gallery)},
-        "Right where the data has none, with --set ignored=nothing or a protocol that looks at "
-        "none; else give query_camera and gallery_camera.")
+        "If the data has none, this is right: evaluate then ignores no image for its camera. "
+        "Otherwise give query_camera and gallery_camera.")
 
 
 def _single_camera(query: Labels, gallery: Labels, unmatched: npt.NDArray[np.bool_]) -> Finding:

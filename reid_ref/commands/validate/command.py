@@ -114,34 +114,34 @@ class Shown(NamedTuple):
 
 
 def run(request: ValidateRequest) -> int:
-    asked = Question.of(request)
-    shown = next(answer for is_meant, answer in USES if is_meant(asked))(asked)
+    question = Question.of(request)
+    shown = next(answer for is_meant, answer in USES if is_meant(question))(question)
     show_answer(request.format, json=shown.json, table=shown.text)
     return 0 if shown.good else 1
 
 
-def _built_in(asked: Question) -> Shown:
+def _built_in(question: Question) -> Shown:
     """Show a published figure in full, or list those of a benchmark."""
-    _refuse_options_of_files(asked.request)
-    if asked.request.paper is not None:
-        answer, as_text = check_all([by_key(asked.request.paper)]), as_page
+    _refuse_options_of_files(question.request)
+    if question.request.paper is not None:
+        answer, as_text = check_all([by_key(question.request.paper)]), as_page
     else:
-        dataset = str(asked.request.dataset)
+        dataset = str(question.request.dataset)
         part_of = FINGERPRINTS.get(dataset)  # cuhk03-np-labeled is of CUHK03-NP
         answer = check_all(find(part_of.name.partition(" ")[0] if part_of else dataset))
         as_text = as_list
     return Shown(answer.possible, lambda: answer, lambda: as_text(answer))
 
 
-def _table(asked: Question) -> Shown:
+def _table(question: Question) -> Shown:
     """Test each row of a table: is its figure possible on its benchmark?"""
-    request = asked.request
-    if asked.files:
+    request = question.request
+    if question.files:
         raise InputError("FILE", "none with a table of figures, which are of benchmarks",
-                         ", ".join(asked.files))
+                         ", ".join(question.files))
     _refuse_options_of_files(request)
     rows = []
-    path = asked.figures[0]
+    path = question.figures[0]
     for row, result in results_on(read_lines(Path(path), "a table of figures")):
         name, key = row.name, next((number.benchmark for number in result.values()), None)
         with errors_at(f"{path}: line {row.line}"):
@@ -156,9 +156,9 @@ def _table(asked: Question) -> Shown:
     return _lines(rows)
 
 
-def _page(asked: Question) -> Shown:
+def _page(question: Question) -> Shown:
     """Compare each result in the tables of a page with one file, in one search."""
-    request, path = asked.request, Path(str(asked.request.page))
+    request, path = question.request, Path(str(question.request.page))
     others = request.given("--published", "--paper", "--dataset")
     if others or not request.files:
         raise InputError("--table", "a result file and no other figure", ", ".join(others) or
@@ -176,53 +176,53 @@ def _figure_of(result: Curve) -> Figure:
     return Figure(numbers.pop("Rank-1", None), numbers.pop("mAP", None), tuple(numbers.items()))
 
 
-def _file(asked: Question) -> Shown:
+def _file(question: Question) -> Shown:
     """Compare figures with a file."""
-    paper, figures = _figures(asked)
+    paper, figures = _figures(question)
     try:
-        answers, data = _of_file(asked.request, asked.files, figures, paper)
+        answers, data = _of_file(question.request, question.files, figures, paper)
     except InputError as error:  # the files may stand behind the figures
-        raise error.renamed(names_of_arguments(asked.files)) from None
-    return _verdicts(asked, answers, paper, None, input_of(asked.files, data), data.layout)
+        raise error.renamed(names_of_arguments(question.files)) from None
+    return _verdicts(question, answers, paper, None, input_of(question.files, data), data.layout)
 
 
-def _benchmark(asked: Question) -> Shown:
+def _benchmark(question: Question) -> Shown:
     """Test whether figures are possible on a benchmark, by its counts alone."""
-    (paper, figures), request = _figures(asked), asked.request
-    dataset, n_query = known_benchmark(str(asked.request.dataset), "--dataset"), request.queries
+    (paper, figures), request = _figures(question), question.request
+    dataset, n_query = known_benchmark(str(question.request.dataset), "--dataset"), request.queries
     _refuse_options_of_files(request)
     if paper is not None:
         check_same_images(paper, counted_benchmark(dataset, "--dataset"))
     answers = [validate_dataset(dataset, figure, n_query) for figure in figures]
     name, counts = BENCHMARKS[dataset].name, known_counts(dataset, queries_of(dataset, n_query))
-    return _verdicts(asked, answers, paper, name, [("input", counts)], counts)
+    return _verdicts(question, answers, paper, name, [("input", counts)], counts)
 
 
-def _figures(asked: Question) -> tuple[Published | None, list[Figure]]:
+def _figures(question: Question) -> tuple[Published | None, list[Figure]]:
     """Return the figures, and the published one that they are from."""
-    request = asked.request
+    request = question.request
     if (request.published is None) == (request.paper is None):
         raise InputError("--published, --paper", "one of them",
                          "none" if request.paper is None else "both", "write --published "
                          "81.1/67.6, or --paper KEY")
-    if bool(asked.files) == (request.dataset is not None):
-        raise InputError("FILE, --dataset", "one of them", "both" if asked.files else "none",
+    if bool(question.files) == (request.dataset is not None):
+        raise InputError("FILE, --dataset", "one of them", "both" if question.files else "none",
                          "name a result file, or write --dataset market1501")
     if request.paper is None:
-        return None, list(map(parse_figure, asked.figures))
+        return None, list(map(parse_figure, question.figures))
     paper = by_key(request.paper)
     return paper, [paper_figure(paper)]
 
 
-def _verdicts(asked: Question, answers: list[Validation], paper: Published | None,
+def _verdicts(question: Question, answers: list[Validation], paper: Published | None,
               dataset: str | None, heading: list[tuple[str, str]], layout: str) -> Shown:
     """Show one figure in full, several a line each; well is possible, of a file reproduced."""
     if len(answers) > 1:
         return _lines(("", dataset, answer) for answer in answers)
     answer, = answers
     return Shown(answer.possible if dataset else answer.reproduced,
-                 lambda: as_answer(answer, paper, asked.files, layout),
-                 lambda: as_table(answer, heading, paper, asked.files))
+                 lambda: as_answer(answer, paper, question.files, layout),
+                 lambda: as_table(answer, heading, paper, question.files))
 
 
 def _lines(answers: Iterable[tuple[str, str | None, Validation]]) -> Shown:
@@ -234,12 +234,12 @@ def _lines(answers: Iterable[tuple[str, str | None, Validation]]) -> Shown:
 
 #: Each use: whether it is meant, and its answer; the first is taken.
 USES: tuple[tuple[Callable[[Question], bool], Callable[[Question], Shown]], ...] = (
-    (lambda asked: asked.request.page is not None, _page),
-    (lambda asked: asked.is_only("--paper", "--dataset"), _built_in),
-    (lambda asked: asked.request.paper is None and any(
-        text.endswith(".csv") for text in asked.figures[:1]), _table),
-    (lambda asked: asked.request.dataset is not None, _benchmark),
-    (lambda asked: True, _file))
+    (lambda question: question.request.page is not None, _page),
+    (lambda question: question.is_only("--paper", "--dataset"), _built_in),
+    (lambda question: question.request.paper is None and any(
+        text.endswith(".csv") for text in question.figures[:1]), _table),
+    (lambda question: question.request.dataset is not None, _benchmark),
+    (lambda question: True, _file))
 
 
 def _refuse_options_of_files(request: ValidateRequest) -> None:

@@ -16,7 +16,7 @@ SAME_IMAGES = {"query": slice(None), "gallery": slice(None)}
 
 #: What says who asks in one set of images, for messages.
 ONE_SET = ("num_query, how many of the images are queries (it may be a number), or is_query; or "
-           "ignored=itself (--set ignored=itself) if every image asks all others")
+           "ignored=itself (--set ignored=itself) if every image is a query of all others")
 
 
 def only(named: Named, role: str) -> StoredArray:

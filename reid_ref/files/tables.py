@@ -23,7 +23,7 @@ from reid_ref.labels import Labels
 
 Rows = list[list[str]]
 #: What says where the identity of an image is from, if only its name tells it.
-BY_NAME = "names before their last underline"
+BY_NAME = "names before their last underscore"
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?|nan", re.IGNORECASE)
 _RANK = re.compile(r"(?:rank|top|match|pred[a-z]*|image|id)[ _-]?[0-9]+", re.IGNORECASE)

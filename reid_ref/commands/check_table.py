@@ -151,11 +151,11 @@ def _why_not(curve: Curve, over: Counted) -> str:
     if over[1] and any(map(_is_count, numbers)) or (
             key in FINGERPRINTS and "mAP" in curve and curve["mAP"].runs == 1):
         return ""
-    if key in BENCHMARKS:
-        lacks = "no Rank-k" if over[1] else "no count on record (--queries N)"
-        return f"{BENCHMARKS[str(key)].name}: {lacks}"
-    return {SEVERAL: "several benchmarks", UNKNOWN: "another benchmark (--queries N)"}.get(
-        key or "", "no known benchmark named (--dataset NAME)")
+    if key in BENCHMARKS or key == UNKNOWN:
+        lacks = ("no count on record (--queries N)" if any(map(_is_count, numbers)) else
+                 "no Rank-k")
+        return f"{_name(key).strip('()')}: {lacks}"
+    return "several benchmarks" if key == SEVERAL else "no known benchmark named (--dataset NAME)"
 
 
 #: A key of `FINGERPRINTS` whose bounds of mAP hold, or any other, and over how many queries
@@ -263,7 +263,7 @@ def as_read(row: PrintedRow) -> str:
 def _name(key: str | None) -> str:
     if key and key in BENCHMARKS:
         return BENCHMARKS[key].name
-    return {SEVERAL: "(several benchmarks)", UNKNOWN: "(another benchmark)"}.get(key or "", "")
+    return {SEVERAL: "(several benchmarks)", UNKNOWN: "(unknown benchmark)"}.get(key or "", "")
 
 
 def summary(checked: Sequence[CheckedRow]) -> str:

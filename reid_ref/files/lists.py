@@ -238,7 +238,7 @@ def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFi
     """Read ranked lists of identities, of queries whose true ones are known.
 
     The gallery has one image of each identity; where a list has one again, the place counts, but
-    not as another match. So Rank-k and MRR@k are what is defined.
+    not as another match. So only Rank-k and MRR@k are defined.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFi
                                 for k, word in enumerate(words)], dtype=np.int64))
     gallery = Labels([*known, *["(again)"] * again])
     return ResultFile(
-        "ranked lists of identities, without a gallery: Rank-k and MRR@k are what is defined",
+        "ranked lists of identities, without a gallery: only Rank-k and MRR@k are defined",
         Labels(true, name=query.name), gallery,
         ranked=RankedLists(ranked, partial(_named, f"{path}: the list of", names)))
 

@@ -481,7 +481,7 @@ def test_rows_are_printed_with_the_digits_as_read(tmp_path, capsys):
     (tmp_path / "a.md").write_text(table("| ours | **0.9451** | 0.8 |", heading="Duke R1 | mAP"))
     assert main(["check-table", str(tmp_path / "a.md")]) == 1
     line, fault, *_ = capsys.readouterr().out.splitlines()
-    assert line == (f"{tmp_path}/a.md:3: ours: DukeMTMC-reID Rank-1 0.9451; (another benchmark) "
+    assert line == (f"{tmp_path}/a.md:3: ours: DukeMTMC-reID Rank-1 0.9451; (unknown benchmark) "
                     "mAP 0.8")
 
 

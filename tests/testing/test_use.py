@@ -197,7 +197,8 @@ def test_a_closed_pipe_and_an_interrupt_end_without_a_traceback(tmp_path):
         os.close(reader)
         done = subprocess.run(
             [sys.executable, "-m", "reid_ref.testing", f"mine.py:{function}"], cwd=tmp_path,
-            stdout=writer, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": ROOT})
+            stdout=writer, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": ROOT})
         os.close(writer)
         assert (done.returncode, done.stderr) == (code, "")
 
@@ -205,8 +206,9 @@ def test_a_closed_pipe_and_an_interrupt_end_without_a_traceback(tmp_path):
 def test_the_summary_beside_a_file_names_another_rule(monkeypatch):
     monkeypatch.chdir(ROOT)
     report = testing.check_evaluator(sound, "light-reid")
-    assert summary(report).startswith(f"{len(report.checks) - 3} of {len(report.checks)} checks on "
-                                      "made problems pass; there it follows torchreid-function; ")
+    every = len(report.checks)
+    assert summary(report).startswith(f"{every - 3} of {every} checks on made problems pass; "
+                                      "there it follows torchreid-function; ")
 
 
 @pytest.mark.parametrize("option", [["--queries", "5"], ["--metric", "dot"],

@@ -130,8 +130,7 @@ def solve(covariance: Array, right: Array, name: str, what: str, remedy: str) ->
 
 
 def symmetric(matrix: Array) -> Array:
-    half: Array = (matrix + matrix.T) / 2
-    return half
+    return (matrix + matrix.T) / 2
 
 
 #: Components that the drivers keep for KISSME.

@@ -38,8 +38,7 @@ def per_query_share(sums: Array, n_query: int) -> Doubles:
     """
     if not n_query:
         return np.full(len(sums), np.nan)
-    share: Doubles = sums / (sums.dtype.type(n_query) if sums.dtype.kind == "f" else n_query)
-    return share
+    return sums / (sums.dtype.type(n_query) if sums.dtype.kind == "f" else n_query)
 
 
 def mean_in_order(values: Doubles) -> float:
@@ -346,8 +345,7 @@ def accuracy_at(ranks: GoodRanks, k: int) -> Doubles:
     >>> accuracy_at(from_lists([[1, 4, 5], [2, 3, 4]]), 1)
     array([1., 0.])
     """
-    hit: Doubles = ((ranks.first_match > 0) & (ranks.first_match <= k)).astype(np.float64)
-    return hit
+    return ((ranks.first_match > 0) & (ranks.first_match <= k)).astype(np.float64)
 
 
 def precision_at(ranks: GoodRanks, k: int) -> Doubles:

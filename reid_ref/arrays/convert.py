@@ -90,8 +90,7 @@ def _read_array(value: Any) -> npt.NDArray[Any]:
     if hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
         if accelerator(value):
             raise BufferError("not in main memory")
-        shared: npt.NDArray[Any] = np.from_dlpack(value)
-        return shared
+        return np.from_dlpack(value)
     if getattr(value, "requires_grad", False) is True:
         value = value.detach()
     if (hasattr(value, "float") and numpy_lacks(getattr(value, "dtype", ""))

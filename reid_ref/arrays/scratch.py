@@ -18,5 +18,4 @@ def scratch(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDAr
     if room is None or len(room) < size:
         room = np.empty(size, np.uint8)
         setattr(_room, name, room)
-    array: npt.NDArray[Any] = room[:size].view(dtype).reshape(shape)
-    return array
+    return room[:size].view(dtype).reshape(shape)

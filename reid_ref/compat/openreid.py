@@ -95,8 +95,7 @@ def mean_ap(distmat: Any, query_ids: Any = None, gallery_ids: Any = None, query_
     """
     distances, sides = _read(distmat, query_ids, gallery_ids, query_cams, gallery_cams)
     result = matched(evaluated(distances, sides, convention or "open-reid-function"))
-    mean: float = np.float64(result.mAP)
-    return mean
+    return np.float64(result.mAP)
 
 
 def evaluate_all(distmat: Any, query: Any = None, gallery: Any = None, query_ids: Any = None,

@@ -138,8 +138,7 @@ class Arithmetic(NamedTuple):
 
 
 def _with_good(values: Doubles, n_good: Integers, matched: Mask) -> Doubles:
-    with_good: Doubles = values[n_good > 0]
-    return with_good
+    return values[n_good > 0]
 
 
 def _none_where_empty(ranks: GoodRanks, length: Integers) -> GoodRanks:
@@ -154,8 +153,7 @@ def _in_first_places(ranks: GoodRanks, whole: Callable[[], GoodRanks], top_k: in
 def _of_identity_ranks(values: Array, length: int, n_query: int) -> Doubles:
     counts = np.bincount(values, minlength=length + 1)[1:length + 1]
     # get_cmc_multi_cam.m of SYSU-MM01 adds up shares, not counts.
-    curve: Doubles = np.cumsum(metrics.per_query_share(counts.astype(np.float64), n_query))
-    return curve
+    return np.cumsum(metrics.per_query_share(counts.astype(np.float64), n_query))
 
 
 def _of_chances(values: Array, length: int, n_query: int) -> Doubles:

@@ -40,36 +40,8 @@ OPTIONS = ("--norc", "--no-history", "--no-gui", "--no-window-system", "--no-lin
 #: Octave's variables that hold its folders; its others change what it runs.
 INSTALLED = ("OCTAVE_HOME", "OCTAVE_EXEC_HOME")
 
-#: An Octave that is ended would leave its variables in the folder where it is.
-NO_DUMP = ("crash_dumps_octave_core(false); sighup_dumps_octave_core(false); "
-           "sigterm_dumps_octave_core(false);")
-
-# Reads `given.mat` in the private folder, and leaves `answer` or `problem` there. A script may
-# change the folder. Without a terminal, Octave's own `keyboard` asks for ever.
-DRIVER = """
-function keyboard(varargin)
-  error('keyboard: expected a terminal, there is none');
-end
-here = pwd();
-try
-  addpath(getenv('REID_REF_SCRIPTS'));
-  load('given.mat');
-  if is_complex
-    dist = complex(dist);
-  end
-  [CMC, map] = feval(script, dist, label_gallery, label_query, cam_gallery, cam_query);
-  numbers = isnumeric(CMC) && isreal(CMC) && isnumeric(map) && isreal(map);
-  if ~numbers || numel(CMC) ~= n_gallery || numel(map) ~= 1
-    error('expected %d real numbers as CMC and one as map, got %s %s and %s %s', n_gallery, ...
-          mat2str(size(CMC)), class(CMC), mat2str(size(map)), class(map));
-  end
-  file = fopen(fullfile(here, 'answer'), 'w');
-  fwrite(file, [double(full(CMC(:))); double(full(map))], 'double');
-catch problem
-  file = fopen(fullfile(here, 'problem'), 'w');
-  fputs(file, problem.message);
-end
-"""
+#: Octave's side of a call.
+CALL = Path(__file__).with_name("call.m")
 
 
 class ScriptAnswer(NamedTuple):
@@ -140,7 +112,7 @@ def run_octave(distances: npt.NDArray[Any], query: Labels, gallery: Labels,
     """
     functions = functions_of(convention)
     folder = script_folder(matlab_dir, functions)
-    command = [_executable(), *OPTIONS, f"{NO_DUMP}\nscript = '{functions[0]}';\n{DRIVER}"]
+    command = [_executable(), *OPTIONS, f"script = '{functions[0]}';\n{CALL.read_text('utf-8')}"]
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("OCTAVE_") or name in INSTALLED}
     with TemporaryDirectory(prefix="reid-ref-") as name:

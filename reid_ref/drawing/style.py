@@ -9,7 +9,7 @@ from threading import RLock
 from typing import Any
 
 from reid_ref.arrays import InputError, optional_module
-from reid_ref.disk import whole_files
+from reid_ref.disk import tables_of, whole_files
 from reid_ref.result import Result
 from reid_ref.text import visible, wrap
 
@@ -191,29 +191,8 @@ def add_legend_below(ax: Any, **options: Any) -> Any:
                       **options)
 
 
-#: What figures show, in words that a paper can use below them: by the name of the figure, with
-#: ", several" if several methods need other words.
-CAPTIONS = {
-    "cmc": "Cumulative matching characteristic: the share of queries with a match among the first "
-           "k images of the ranked list.",
-    "pr": "Precision at each level of recall, averaged over the queries.",
-    "ap": "Distribution of average precision (AP) over queries and, as means, over identities.",
-    "ap, several": "Cumulative distribution of average precision (AP): the share of queries whose "
-                   "AP is at most the value on the axis.",
-    "good": "Mean average precision (AP) of queries by their number of good images in the "
-            "gallery.",
-    "cameras": "mAP in percent for each pair of query and gallery camera, over the number of "
-               "queries in small print. Hatched pairs have no score.",
-    "change": "Change of mAP in points for each pair of query and gallery camera, over the number "
-              "of queries in small print.",
-    "distances": "Densities of the distances between queries and gallery images of the same and "
-                 "of other identities, on the same and on other cameras.",
-    "distances, no cameras": "Densities of the distances between queries and gallery images of "
-                             "the same and of other identities.",
-    "conventions": "{measures} of one result under the conventions of different evaluators.",
-    "rank-lists": "Queries and their nearest gallery images. Solid green frame: same identity; "
-                  "dashed red: other identity; dotted amber: distractor; grey: ignored. After a "
-                  "gap, the next good image."}
+#: What figures show, in words that a paper can use below them.
+CAPTIONS = tables_of("drawing/captions.toml")
 
 
 def caption(figure: str, several: bool = False, bands: bool = False,

@@ -8,13 +8,13 @@ Sets of neighbours are rows of a sparse matrix, images x images; unions, interse
 sizes are products of such matrices. Sums have the order and the precision of the published codes,
 so that results on exact distances are bit-identical.
 """
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import Array, optional_module
+from reid_ref.disk import tables_of
 from reid_ref.reranking.neighbours import ImagePairs
 
 
@@ -42,6 +42,10 @@ def half_to_even(k1: int) -> int:
     return round(k1 / 2) + 1
 
 
+#: The ways to halve k1.
+WINDOWS = {"half_away": half_away, "half_to_even": half_to_even}
+
+
 @dataclass(frozen=True)
 class Variant:
     """One published code.
@@ -52,8 +56,8 @@ class Variant:
         Repository and file.
     distance : {"squared", "fourth", "cosine-fourth"}
         The squared Euclidean distance, its square, or the square of 2 - 2 q.g.
-    window : callable
-        k1 to the number of neighbours of a candidate, itself included.
+    window : str
+        A key of `WINDOWS`: from k1 the number of neighbours of a candidate, itself included.
     itself : int
         1: the first k1 + 1 neighbours of an image are used, itself included; 0: the first k1.
     scaled : bool
@@ -71,7 +75,7 @@ class Variant:
 
     source: str
     distance: str = "squared"
-    window: Callable[[int], int] = half_to_even
+    window: str = "half_to_even"
     itself: int = 1
     scaled: bool = True
     cosine: bool = False
@@ -81,30 +85,8 @@ class Variant:
 
 
 #: By name. What they share is described in `rerank`.
-VARIANTS = {
-    "matlab": Variant(
-        "zhunzhong07/person-re-ranking evaluation/utils/re_ranking.m",
-        window=half_away, precision="features", junk="in"),
-    "ranklist": Variant(
-        "zhunzhong07/person-re-ranking python-version/re_ranking_ranklist.py, fed with Euclidean "
-        "distances", junk="caller"),
-    "torchreid": Variant(
-        "KaiyangZhou/deep-person-reid torchreid/utils/rerank.py, fed with squared Euclidean "
-        "distances, as its engine does", distance="fourth"),
-    "layumi": Variant(
-        "layumi/Person_reID_baseline_pytorch re_ranking.py, fed with dot products, as "
-        "evaluate_rerank.py does", distance="cosine-fourth", junk="in"),
-    "strong-baseline": Variant(
-        "michuanhaohao/reid-strong-baseline utils/re_ranking.py (the same in ReID-Survey, "
-        "TransReID, CLIP-ReID, SOLIDER, AlignedReID++ and CamStyle)",
-        stored="float16"),
-    "fast-reid": Variant(
-        "JDAI-CV/fast-reid fastreid/utils/compute_dist.py and evaluation/reid_evaluation.py",
-        itself=0, scaled=False, cosine=True),
-    "openunreid": Variant(
-        "open-mmlab/OpenUnReID openunreid/core/utils/compute_dist.py and apis/test.py, with its "
-        "default dist_metric euclidean", itself=0, scaled=False),
-}
+VARIANTS = {name: Variant(**fields) for name, fields in
+            tables_of("reranking/variants.toml").items()}
 
 
 def encode(pairs: ImagePairs, index: Array, scale: Array, k1: int, k2: int,
@@ -115,7 +97,7 @@ def encode(pairs: ImagePairs, index: Array, scale: Array, k1: int, k2: int,
     each image are divided by its `scale`. Half precision is rounded to by `invert` and `jaccard`.
     """
     csr_array = optional_module("re-ranking", "scipy.sparse").csr_array
-    V = expansion(index, k1 + variant.itself, variant.window(k1))
+    V = expansion(index, k1 + variant.itself, WINDOWS[variant.window](k1))
     size = np.diff(V.indptr)
     distances = pairs.entries(V.indptr, V.indices)
     distances /= np.repeat(scale, size)

@@ -14,6 +14,7 @@ from reid_ref.arrays import (
     Array, InputError, PackageError, RankedListWarning, as_integers, check_choice, check_count,
     optional_module, warn)
 from reid_ref.conventions import Convention, find_convention
+from reid_ref.disk import tables_of
 from reid_ref.evaluation.functions import evaluate_distances
 from reid_ref.labels import IndexLists, Labels
 from reid_ref.result import Result
@@ -153,26 +154,8 @@ def cosine_distances(query: Any, gallery: Any) -> Array:
         return np.asarray((1 - torch.mm(unit_query, unit_gallery.t())).cpu())
 
 
-_Functions = dict[str, tuple[str, ...]]
-_UTILS: _Functions = {"utils.metrics": ("eval_func",)}
-_EVAL_REID: _Functions = {"data.datasets.eval_reid": ("eval_func",)}
-
 #: Toolbox to the modules that define its evaluators, and the functions that are replaced.
-PATCHES: dict[str, _Functions] = {
-    "torchreid": {"torchreid.metrics.rank": ("evaluate_rank",),
-                  "torchreid.reid.metrics.rank": ("evaluate_rank",)},
-    "fastreid": {"fastreid.evaluation.rank": ("evaluate_rank",),
-                 "fastreid.evaluation.roc": ("evaluate_roc",)},
-    "openreid": {f"{package}.evaluation_metrics.ranking": ("cmc", "mean_ap")
-                 for package in ("reid", "mmt", "spcl", "clustercontrast")},
-    "transreid": _UTILS, "clip_reid": _UTILS, "solider": _UTILS,
-    "strong_baseline": _EVAL_REID, "reid_survey": _EVAL_REID,
-    "cross_modal": {"eval_metrics": ("eval_sysu", "eval_regdb")},
-    "ccreid": {"tools.eval_metrics": ("evaluate", "evaluate_with_clothes")},
-    "ap3d": {"tools.eval_metrics": ("evaluate",)},
-    "irra": {"utils.metrics": ("rank",)},
-    "seqnet": {"eval_func": ("eval_search_cuhk", "eval_search_prw")},
-}
+PATCHES: dict[str, dict[str, list[str]]] = tables_of("compat/patches.toml")
 
 
 #: A name of a module, the function that it had, and ours.

@@ -1,12 +1,13 @@
-"""The choices of a convention: for each field a table of values, with their words and behaviour.
+"""The choices of a convention: for each field a table of values, and what they do.
 
-`differs` is the difference from `matlab`, empty for the values that matlab has. It ends in a
-direction: the number is higher, lower, the same, differs in its last bits, or either way.
+Their words are in choices.toml. `differs` is the difference from `matlab`, empty for the values
+that matlab has. It ends in a direction: the number is higher, lower, the same, differs in its last
+bits, or either way.
 """
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,12 +21,11 @@ from reid_ref.ranking.good_ranks import (
     GoodRanks, beyond, forget_junk_matches, reverse_ties, truncate)
 
 
+_Value = TypeVar("_Value")
+#: The words of all values.
+_WORDS = tables_of("conventions/choices.toml")
 #: The distances between features, each with its description.
-METRICS = MappingProxyType({
-    "euclidean": "squared Euclidean distance",
-    "cosine": "1 - cosine of the angle",
-    "dot": "negative dot product",
-})
+METRICS: Mapping[str, str] = MappingProxyType(_WORDS["metric"])
 
 
 def _same(value: Any, *_: Any) -> Any:
@@ -78,7 +78,7 @@ class Ties(NamedTuple):
     """
 
     words: str
-    order: Callable[[GoodRanks], GoodRanks]
+    order: Callable[[GoodRanks], GoodRanks] = _same
     sorts: bool = False
     grouped: bool = False
     differs: str = ""
@@ -173,20 +173,21 @@ def _curve_in_float32(curve: Doubles, n_query: int) -> Doubles:
     return metrics.per_query_share(counts, n_query).astype(np.float64)
 
 
+def _values(choice: str, kind: Callable[..., _Value],
+            does: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Mapping[str, _Value]:
+    """Return the values of a choice by name: their words, and what they do."""
+    words = _WORDS[choice]
+    return MappingProxyType({name: kind(**words[name], **does.get(name, {}))
+                             for name in words | does})
+
+
 #: Which images a toolbox's loader passes on to its evaluator: identities to a mask.
-LOADS = MappingProxyType({
-    "all images": ChoiceValue(
-        "all images", apply=lambda identity: np.ones(len(identity), dtype=np.bool_)),
-    "without label -1": ChoiceValue(
-        "all images but those labelled -1, which are neither query nor gallery",
-        "Images labelled -1 are not loaded, where matlab ignores them: the same, but a query "
-        "labelled -1 is left out",
-        lambda identity: np.asarray(identity != JUNK)),
-})
+LOADS = _values("loads", ChoiceValue, {
+    "all images": dict(apply=lambda identity: np.ones(len(identity), dtype=np.bool_)),
+    "without label -1": dict(apply=lambda identity: np.asarray(identity != JUNK))})
 
 #: Which gallery images are ignored. The rest of the query's identity is good.
-IGNORED = MappingProxyType({rule: ChoiceValue(**fields) for rule, fields in
-                            tables_of("conventions/ignored.toml").items()})
+IGNORED = _values("ignored", ChoiceValue)
 
 #: What most Python evaluators ignore.
 SAME_CAMERA = ("same identity, same camera",)
@@ -204,187 +205,83 @@ class _Rules(dict[str, Rule]):
 
 
 #: How average precision is computed.
-AP: Mapping[str, Rule] = MappingProxyType(_Rules({
-    "trapezoid": Rule(
-        metrics.average_precision_trapezoid,
+AP: Mapping[str, Rule] = MappingProxyType(_Rules(_values("ap", Rule, {
+    "trapezoid": dict(
+        exact=metrics.average_precision_trapezoid,
         grouped=metrics.average_precision_grouped_trapezoid,
         float32=metrics.average_precision_trapezoid_float32),
-    "trapezoid-layumi": Rule(
-        metrics.average_precision_layumi,
-        differs="AP adds a recall step of 1/n instead of k/n - (k-1)/n: last bits"),
-    "mistaken-trapezoid": Rule(
-        metrics.average_precision_mistaken_trapezoid,
-        differs="AP by a trapezoid that takes the precision of the good image before, not that "
-                "of the position before: higher, never lower"),
-    "step": Rule(
-        metrics.average_precision_step, grouped=metrics.average_precision_grouped_step,
-        float32=metrics.average_precision_step_float32,
-        differs="AP by the step rule: higher, never lower", has_steps=True),
-    "sklearn-0.18": Rule(
-        metrics.average_precision_grouped_trapezoid,
-        grouped=metrics.average_precision_grouped_trapezoid,
-        differs="AP by scikit-learn 0.18: trapezoid, equal distances as one group: the same "
-                "without ties"),
-    "sklearn-0.19": Rule(
-        metrics.average_precision_grouped_step, grouped=metrics.average_precision_grouped_step,
-        differs="AP by scikit-learn since 0.19: step, equal distances as one group: higher "
-                "without ties", has_steps=True),
-}))
+    "trapezoid-layumi": dict(exact=metrics.average_precision_layumi),
+    "mistaken-trapezoid": dict(exact=metrics.average_precision_mistaken_trapezoid),
+    "step": dict(
+        exact=metrics.average_precision_step, grouped=metrics.average_precision_grouped_step,
+        float32=metrics.average_precision_step_float32, has_steps=True),
+    "sklearn-0.18": dict(
+        exact=metrics.average_precision_grouped_trapezoid,
+        grouped=metrics.average_precision_grouped_trapezoid),
+    "sklearn-0.19": dict(
+        exact=metrics.average_precision_grouped_step,
+        grouped=metrics.average_precision_grouped_step, has_steps=True)})))
 
 #: What recall, and so AP, divides by: good images that exist and in the list, and `top_k`, to it.
-RECALL = MappingProxyType({
-    "existing": ChoiceValue("the good images that exist"),
-    "found": ChoiceValue(
-        "the good images found in the list, or in its first K",
-        "Recall is over the good images found in the list: higher where the list is cut",
-        # A query whose good images are all after the cut has AP 0, not none.
-        lambda n_good, in_list, top_k: np.where(in_list > 0, in_list, n_good)),
-    "min(top_k, existing)": ChoiceValue(
-        "the good images that exist, or K where more exist than the first K can hold",
-        "Recall is over at most as many good images as the first K can hold: higher where more "
-        "exist, the same where the list is not cut",
-        lambda n_good, in_list, top_k: n_good if top_k is None else np.minimum(n_good, top_k)),
-})
+RECALL = _values("recall", ChoiceValue, {
+    # A query whose good images are all after the cut has AP 0, not none.
+    "found": dict(apply=lambda n_good, in_list, top_k: np.where(in_list > 0, in_list, n_good)),
+    "min(top_k, existing)": dict(
+        apply=lambda n_good, in_list, top_k:
+        n_good if top_k is None else np.minimum(n_good, top_k))})
 
 #: Which images `top_k` counts. The function takes a query's ranks, those in the whole list (made
 #: only if called), and `top_k`, to ranks that know which of them the cut loses (`n_beyond`).
-CUT = MappingProxyType({
-    "after-ignoring": ChoiceValue(
-        "kept images: ignored ones leave the list before it is cut", short="kept images"),
-    "before-ignoring": ChoiceValue(
-        "all images, ignored ones included, which leave the list after it is cut and are no "
-        "match; images that are no candidates take no place",
-        "Ignored images take places among those that the cut counts, so fewer kept ones are left: "
-        "either way",
-        _in_first_places, "images, ignored ones included,"),
-})
+CUT = _values("cut", ChoiceValue, {"before-ignoring": dict(apply=_in_first_places)})
 
 #: What a good image beyond the end of a ranked list is, in a number that needs more places.
-UNLISTED = MappingProxyType({
-    "unknown": ChoiceValue(
-        "unknown, and so is a number that needs more places than the list has"),
-    "wrong": ChoiceValue(
-        "wrong: numbers are over k, or all good images, whatever the list holds",
-        "A good image beyond the end of a ranked list counts as wrong in every number, where "
-        "P@k, R-Prec and their like are unknown by matlab: the same where lists are complete"),
-})
+UNLISTED = _values("unlisted", ChoiceValue)
 
 #: What a query without a good image counts as in the means.
-UNMATCHED = MappingProxyType({
-    "zero": Unmatched(
-        "AP 0, INP 0 and no match; counted",
-        # Not every NaN: INP is unknown where a cut list lacks a good image.
-        lambda values, n_good, matched: np.where(matched, values, 0.0)),
-    "nan": Unmatched(
-        "AP NaN, which makes mAP and mINP NaN; no match in CMC", _same,
-        differs="A query without a good image makes mAP NaN, where matlab counts AP 0: CMC the "
-                "same"),
-    "drop": Unmatched(
-        "left out of mAP, mINP and CMC", _with_good, in_cmc=False,
-        differs="A query without a good image is dropped: higher"),
-    "drop-from-map": Unmatched(
-        "left out of mAP and mINP; no match in CMC, which divides by all queries", _with_good,
-        differs="A query without a good image is left out of mAP but a miss in CMC: mAP higher"),
-    "drop-unanswered": Unmatched(
-        "left out of mAP and mINP, as is one whose ranked list is empty; no match in CMC, which "
-        "divides by all queries", _with_good,
-        differs="A query without a good image, or with an empty list, is left out of mAP but a "
-                "miss in CMC: mAP higher",
-        answered=_none_where_empty),
-})
+UNMATCHED = _values("unmatched", Unmatched, {
+    # Not every NaN: INP is unknown where a cut list lacks a good image.
+    "zero": dict(counted=lambda values, n_good, matched: np.where(matched, values, 0.0)),
+    "nan": dict(counted=_same),
+    "drop": dict(counted=_with_good, in_cmc=False),
+    "drop-from-map": dict(counted=_with_good),
+    "drop-unanswered": dict(counted=_with_good, answered=_none_where_empty)})
 
 #: The order of images at equal distance.
-TIES = MappingProxyType({
-    "gallery-order": Ties("in gallery order, as MATLAB's stable sort leaves them", _same),
-    "reversed": Ties(
-        "in reversed gallery order (but for matches that are junk)", reverse_ties,
-        differs="Equal distances are in reversed gallery order: either way"),
-    "grouped": Ties(
-        "AP: as one group, one point of the curve; the rest in gallery order", _same,
-        grouped=True,
-        differs="AP takes equal distances as one group: either way"),
-    "numpy": Ties(
-        "as this machine's numpy.argsort(distances) leaves them: not defined elsewhere", _same,
-        sorts=True,
-        differs="Equal distances are as this machine's numpy.argsort leaves them: either way"),
-    "numpy-reversed": Ties(
-        "as this machine's numpy.argsort(-distances)[::-1] leaves them; NaN last", _same,
-        sorts=True,
-        differs="Equal distances are as this machine's numpy.argsort leaves their negatives, "
-                "reversed: either way"),
-})
+TIES = _values("ties", Ties, {
+    "reversed": dict(order=reverse_ties), "grouped": dict(grouped=True),
+    "numpy": dict(sorts=True), "numpy-reversed": dict(sorts=True)})
 
 #: What a good image that is ignored as well does: the images of a query labelled -1, where
 #: that label is ignored. Ranks to ranks with the first matches that count.
-JUNK_MATCH = MappingProxyType({
-    "raises-cmc": ChoiceValue(
-        "a good image that is ignored raises the query's CMC curve, as in compute_AP.m"),
-    "never": ChoiceValue(
-        "a good image that is ignored is no match",
-        "A query labelled -1 never matches, where matlab's rule lets its images, good and junk at "
-        "once, raise its CMC curve: CMC lower",
-        forget_junk_matches),
-})
+JUNK_MATCH = _values("junk_match", ChoiceValue, {"never": dict(apply=forget_junk_matches)})
 
 #: What the CMC curve counts.
-CMC = MappingProxyType({
-    "first-match": Curve(
-        "queries whose first good image has rank k or less", "first",
-        lambda ranks, length, n_query: metrics.cumulative_matching(
+CMC = _values("cmc", Curve, {
+    "first-match": dict(
+        curve=lambda ranks, length, n_query: metrics.cumulative_matching(
             ranks.first_match, length, n_query), counts=True, of_query=metrics.accuracy_at),
-    "all-shots": Curve(
-        "every good image, by the wrong images before it, with weight 1/good", "shots",
-        metrics.cumulative_matching_all_shots,
-        differs="CMC counts every good image, by the wrong ones before it: lower",
-        of_query=metrics.all_shots_at),
-    "identities": Curve(
-        "queries whose identity is among the k nearest identities", "ids",
-        _of_identity_ranks, identity_ranks,
-        differs="CMC counts identities, not images: higher",
-        # The nearest image is of the nearest identity.
-        of_query=metrics.accuracy_at, only_first=True),
-    "single-gallery-shot": Curve(
-        "expectation over galleries of one image drawn from each identity", "drawn",
-        _of_chances, single_gallery_shot,
-        differs="CMC of one gallery image drawn from each identity, as an expectation, which no "
-                "seed moves: either way, mostly higher"),
-    "single-gallery-shot-other-cameras": Curve(
-        "expectation over galleries of one image drawn from each identity, without any image of "
-        "the query's camera", "drawn",
-        _of_chances, single_gallery_shot, also_ignored=("same camera",),
-        differs="CMC of one image drawn from each identity of the other cameras, as an "
-                "expectation, which no seed moves: either way, mostly higher"),
-    "single-gallery-shot-draws": Curve(
-        "mean of 10 draws of one gallery image from each identity, by "
-        "numpy.random.RandomState(0)", "drawn",
-        _of_chances, single_gallery_shot_draws, draws=True,
-        differs="CMC of one gallery image drawn from each identity, 10 draws by seed 0: either "
-                "way, mostly higher, and off the expectation by up to some points"),
-})
+    "all-shots": dict(curve=metrics.cumulative_matching_all_shots, of_query=metrics.all_shots_at),
+    # The nearest image is of the nearest identity.
+    "identities": dict(curve=_of_identity_ranks, of_rows=identity_ranks,
+                       of_query=metrics.accuracy_at, only_first=True),
+    "single-gallery-shot": dict(curve=_of_chances, of_rows=single_gallery_shot),
+    "single-gallery-shot-other-cameras": dict(
+        curve=_of_chances, of_rows=single_gallery_shot, also_ignored=("same camera",)),
+    "single-gallery-shot-draws": dict(
+        curve=_of_chances, of_rows=single_gallery_shot_draws, draws=True)})
 
 #: Where a CMC curve ends, if not at a number of ranks: gallery identities, and the images that
 #: each query keeps, to its length.
-CMC_LENGTH = MappingProxyType({
-    "gallery": ChoiceValue(
-        "at the number of gallery images", apply=lambda identity, n_kept: len(identity)),
-    "identities": ChoiceValue(
-        "at the number of gallery identities",
-        "CMC has as many ranks as the gallery has identities: the same numbers, cut off",
-        lambda identity, n_kept: len(np.unique(identity))),
-    "shortest": ChoiceValue(
-        "at the fewest images that any query keeps",
-        "CMC is cut to the fewest images that any query keeps: the same numbers", _fewest_kept),
-})
+CMC_LENGTH = _values("cmc_length", ChoiceValue, {
+    "gallery": dict(apply=lambda identity, n_kept: len(identity)),
+    "identities": dict(apply=lambda identity, n_kept: len(np.unique(identity))),
+    "shortest": dict(apply=_fewest_kept)})
 
 #: In which precision sums run.
-ARITHMETIC = MappingProxyType({
-    "double": Arithmetic("double", _same, metrics.mean_in_order, _same),
-    "float32": Arithmetic(
-        "distances, sums of AP, CMC and their means in single precision",
-        lambda distances: distances.astype(np.float32), metrics.mean_in_float32, _curve_in_float32,
-        "Distances, sums of AP, CMC and their means are float32: either way, about 1e-7 without "
-        "new ties"),
-})
+ARITHMETIC = _values("arithmetic", Arithmetic, {
+    "double": dict(distances=_same, mean=metrics.mean_in_order, curve=_same),
+    "float32": dict(distances=lambda distances: distances.astype(np.float32),
+                    mean=metrics.mean_in_float32, curve=_curve_in_float32)})
 
 #: The tables by the field of a convention.
 CHOICES: Mapping[str, Mapping[str, Any]] = MappingProxyType({

@@ -329,9 +329,7 @@ def all_shots_at(ranks: GoodRanks, k: int) -> Doubles:
     >>> all_shots_at(from_lists([[1, 3], [2]]), 1)
     array([0.5, 0. ])
     """
-    inside = ranks.rank - ranks.nth < k
-    hits = np.bincount(ranks.query[inside], minlength=len(ranks.found))
-    return hits / np.maximum(ranks.n_good, 1)
+    return _hits(ranks, ranks.rank - ranks.nth < k) / np.maximum(ranks.n_good, 1)
 
 
 def accuracy_at(ranks: GoodRanks, k: int) -> Doubles:
@@ -357,7 +355,7 @@ def precision_at(ranks: GoodRanks, k: int) -> Doubles:
     >>> precision_at(from_lists([[1, 4, 5], [2, 3, 4]], n_good=5), 5)
     array([0.6, 0.6])
     """
-    return _hits_at(ranks, k) / k
+    return _hits(ranks, ranks.rank <= k) / k
 
 
 def recall_at(ranks: GoodRanks, k: int) -> Doubles:
@@ -369,9 +367,7 @@ def recall_at(ranks: GoodRanks, k: int) -> Doubles:
     >>> recall_at(from_lists([[1, 4, 5], [2, 3, 4]], n_good=5), 3)
     array([0.2, 0.4])
     """
-    recall = np.full(len(ranks.found), np.nan)
-    np.divide(_hits_at(ranks, k), ranks.n_good, out=recall, where=ranks.n_good > 0)
-    return recall
+    return _over(_hits(ranks, ranks.rank <= k), ranks.n_good)
 
 
 def precision_recall_curve(ranks: GoodRanks, k: int) -> tuple[Doubles, Doubles]:
@@ -394,15 +390,19 @@ def precision_recall_curve(ranks: GoodRanks, k: int) -> tuple[Doubles, Doubles]:
     inside = ranks.rank <= k
     steps = np.bincount(ranks.query[inside] * k + ranks.rank[inside] - 1, minlength=n * k)
     hits = np.cumsum(steps.reshape(n, k), axis=1).astype(np.float64)
-    recall = np.full((n, k), np.nan)
-    n_good = ranks.n_good[:, np.newaxis]
-    np.divide(hits, n_good, out=recall, where=n_good > 0)
-    return hits / np.arange(1, k + 1), recall
+    return hits / np.arange(1, k + 1), _over(hits, ranks.n_good[:, np.newaxis])
 
 
-def _hits_at(ranks: GoodRanks, k: int) -> Doubles:
-    hits = np.bincount(ranks.query[ranks.rank <= k], minlength=len(ranks.found))
-    return hits.astype(np.float64)
+def _hits(ranks: GoodRanks, inside: Mask) -> Integers:
+    """Return how many good images of each query are under the mask `inside`."""
+    return np.bincount(ranks.query[inside], minlength=len(ranks.found))
+
+
+def _over(sums: Array, numbers: Array) -> Doubles:
+    """Return sums divided by numbers, NaN where a number is 0."""
+    share = np.full(sums.shape, np.nan)
+    np.divide(sums, numbers, out=share, where=numbers > 0)
+    return share
 
 
 def inverse_negative_penalty(ranks: GoodRanks) -> Doubles:
@@ -442,10 +442,7 @@ def r_precision(ranks: GoodRanks) -> Doubles:
     array([0.6667, 0.5   ])
     """
     inside = ranks.rank <= np.repeat(ranks.n_good, ranks.found)
-    hits = np.bincount(ranks.query[inside], minlength=len(ranks.found))
-    share = np.full(len(ranks.found), np.nan)
-    np.divide(hits, ranks.n_good, out=share, where=ranks.n_good > 0)
-    return share
+    return _over(_hits(ranks, inside), ranks.n_good)
 
 
 def average_precision_at_r(ranks: GoodRanks) -> Doubles:
@@ -463,9 +460,7 @@ def average_precision_at_r(ranks: GoodRanks) -> Doubles:
     inside = ranks.rank <= np.repeat(ranks.n_good, ranks.found)
     sums = np.bincount(ranks.query[inside], (ranks.nth / ranks.rank)[inside],
                        minlength=len(ranks.found))
-    share = np.full(len(ranks.found), np.nan)
-    np.divide(sums, ranks.n_good, out=share, where=ranks.n_good > 0)
-    return share
+    return _over(sums, ranks.n_good)
 
 
 def reciprocal_rank(ranks: GoodRanks) -> Doubles:
@@ -500,9 +495,7 @@ def normalized_gain_at(ranks: GoodRanks, k: int) -> Doubles:
                        minlength=n)
     most = np.minimum(ranks.n_good, k)
     best = np.append(0.0, np.cumsum(1 / np.log2(np.arange(2.0, most.max(initial=0) + 2))))
-    share = np.full(n, np.nan)
-    np.divide(gain, best[most], out=share, where=most > 0)
-    return share
+    return _over(gain, best[most])
 
 
 class DistanceRows(NamedTuple):

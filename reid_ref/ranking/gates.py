@@ -1,34 +1,18 @@
 """Gates: what an image must pass to be kept for a query, whatever its identity.
 
 A gate is asked for a tile of queries and images, or pair by pair. Those of a place (camera, video)
-compare a column of labels; the candidates of each query (`labels.Candidates`) are a gate as well.
+compare a column of labels; the candidates of each query are a gate as well.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from reid_ref.arrays import Integers, Mask
-
-
-class Gate(Protocol):
-    """What each image must pass to be kept for a query."""
-
-    @property
-    def key(self) -> Integers:
-        """int64, shape (n_query,): queries with the same number keep the same images."""
-
-    def tile(self, queries: slice, images: Any) -> Mask:
-        """Return which images pass: bool, shape (queries, images)."""
-
-    def pairs(self, query: Integers, image: Integers) -> Mask:
-        """Return which pairs pass: bool, shape (pairs,)."""
-
-    def within(self, images: slice) -> Gate:
-        """Return the gate of some gallery images, which then count from 0."""
+from reid_ref.labels import Candidates
 
 
 @dataclass(frozen=True)
@@ -48,7 +32,7 @@ class Places:
 
     @property
     def key(self) -> Integers:
-        """The query's place."""
+        """int64, shape (n_query,): queries with the same number keep the same images."""
         return self.query
 
     def tile(self, queries: slice, images: Any) -> Mask:
@@ -62,6 +46,10 @@ class Places:
     def within(self, images: slice) -> Places:
         """Return the gate of some gallery images, which then count from 0."""
         return replace(self, image=self.image[images])
+
+
+#: What each image must pass to be kept for a query.
+Gate = Places | Candidates
 
 
 def every_gate(gates: Iterable[Gate], queries: slice, images: Any) -> Any:

@@ -118,21 +118,15 @@ def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
     wanted: dict[str, Decimal] = {}
     for part in (part for text in texts for part in text.split(",")):
         name, equals, number = (word.strip() for word in part.partition("="))
-        if not equals:
-            raise _not_wanted(option, part)
         try:
-            name = measure(any_case(name)).name
+            name = measure(any_case(name) if equals else "").name
         except InputError:
-            raise _not_wanted(option, part) from None
+            raise InputError(option, f"NAME=PERCENT, NAME being {measure_names()}, e.g. "
+                             "mAP=76.12,Rank-1=90.1", repr(part.strip())) from None
         if name in wanted:
             raise InputError(option, f"{name} once", "it twice", "leave one out")
         wanted[name] = parse_percent(number, f"{option} {name}")
     return wanted
-
-
-def _not_wanted(option: str, part: str) -> InputError:
-    return InputError(option, f"NAME=PERCENT, NAME being {measure_names()}, e.g. "
-                      "mAP=76.12,Rank-1=90.1", repr(part.strip()))
 
 
 def parse_tolerance(text: str) -> Decimal:

@@ -31,11 +31,11 @@ class ImageCounts(NamedTuple):
     """
 
     key: str
-    part: str
     query: int
     gallery: int
     source: str
-    note: str
+    part: str = ""
+    note: str = ""
     protocol: str = ""
 
 
@@ -75,9 +75,7 @@ def folded(text: str, between: str = " ") -> str:
 
 def _benchmark(key: str, table: Mapping[str, Any]) -> Benchmark:
     called = key, table["name"], *table.get("spellings", ())
-    images = tuple(ImageCounts(key, row.get("part", ""), row["query"], row["gallery"],
-                               row["source"], row.get("note", ""), row.get("protocol", ""))
-                   for row in table.get("images", ()))
+    images = tuple(ImageCounts(key, **row) for row in table.get("images", ()))
     return Benchmark(key, table["name"], tuple(map(folded, called)), images,
                      tuple(table.get("protocols", ())))
 

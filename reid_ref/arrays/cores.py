@@ -62,8 +62,7 @@ def using(threads: int | None) -> Iterator[None]:
         _threads.reset(token)
 
 
-def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item],
-               threads: int | None = None) -> Iterator[_Answer]:
+def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item]) -> Iterator[_Answer]:
     """Yield the answers in order; items are taken as threads need them, by the caller's thread.
 
     Examples
@@ -71,7 +70,7 @@ def in_threads(work: Callable[[_Item], _Answer], items: Iterable[_Item],
     >>> list(in_threads(lambda number: number ** 2, range(4)))
     [0, 1, 4, 9]
     """
-    threads = threads or cores()
+    threads = cores()
     waiting: deque[Future[_Answer]] = deque()
     with ThreadPoolExecutor(threads, initializer=_threads.set, initargs=(1,)) as pool:
         for item in items:

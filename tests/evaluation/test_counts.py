@@ -55,10 +55,11 @@ def test_threads_keep_the_order_and_take_a_few_items_only(threads):
         return number
 
     taken = []
-    assert list(in_threads(slow, range(20), threads)) == list(range(20))
-    assert list(in_threads(slow, [], threads)) == []
-    next(in_threads(slow, (taken.append(k) or k for k in range(100)), threads))
-    assert len(taken) <= (threads or cores()) + 1
+    with using(threads):
+        assert list(in_threads(slow, range(20))) == list(range(20))
+        assert list(in_threads(slow, [])) == []
+        next(in_threads(slow, (taken.append(k) or k for k in range(100))))
+        assert len(taken) <= cores() + 1
 
 
 def test_no_thread_is_left_behind():

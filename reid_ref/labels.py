@@ -141,10 +141,10 @@ class Labels(Value):
                 if value is not None or name == "identity"}
 
 
-def cameras_of(labels: Labels, needs: str, remedy: str = "") -> Integers:
+def cameras_of(labels: Labels, needs: str) -> Integers:
     """Return the cameras of images; refuse labels that have none.
 
-    `needs`: what looks at the cameras, in words; `remedy`: what can be done without them.
+    `needs`: what looks at the cameras, in words.
 
     Examples
     --------
@@ -154,10 +154,9 @@ def cameras_of(labels: Labels, needs: str, remedy: str = "") -> Integers:
     reid_ref.arrays.errors.InputError: camera: expected the camera of each image, for groups by ...
     """
     if labels.camera is None:
-        raise InputError("camera", f"the camera of each image, for {needs}", "none", "; ".join(
-            filter(None, (remedy, "cameras are given by Labels(identity, camera), or as "
-                          "query_camera and gallery_camera in the file; names= (--map) says which "
-                          "arrays these are"))))
+        raise InputError("camera", f"the camera of each image, for {needs}", "none", "cameras are "
+                         "given by Labels(identity, camera), or as query_camera and "
+                         "gallery_camera in the file; names= (--map) says which arrays these are")
     return labels.camera
 
 

@@ -210,8 +210,7 @@ class Features(Ranked):
         for block in self.exact_blocks(query, gallery, how):
             matrix[done:done + len(block)] = block
             done += len(block)
-        return Distances(matrix, features_provenance(
-            *check_feature_shapes(self.query, self.gallery, query, gallery), how), self.candidates)
+        return Distances(matrix, self.provenance_of(how), self.candidates)
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
         """Return the ways to rank that differ: by name, what changes in `How`.

@@ -12,7 +12,7 @@ import numpy as np
 
 from reid_ref import statistics
 from reid_ref.arrays import Doubles, Integers
-from reid_ref.conventions import CMC, CONVENTIONS, Convention
+from reid_ref.conventions import CMC, CONVENTIONS
 from reid_ref.evaluation.camera_pairs import RULES, camera_pairs, camera_pairs_features
 from reid_ref.evaluation.functions import evaluate, evaluate_distances, evaluate_ranked_lists
 from reid_ref.protocols import ProtocolResult, evaluate_protocol
@@ -35,10 +35,8 @@ FURTHER = ("P@5", "R@5", "AP@10", "R-Prec", "MRR")
 #: Protocols of labels with every column: clothes, views, tracks, trials.
 PROTOCOLS = ("ccvid", "icfg-pedes-trapezoid", "market1501-fast-reid", "mars", "msvr310",
              "regdb-deen", "sysu-mm01-python", "veri-776-tracks", "veri-wild")
-
-
-def _conventions() -> list[Convention]:
-    return list(CONVENTIONS.values())
+#: Every convention, without those of installed packages.
+EVERY = list(CONVENTIONS.values())
 
 
 def _numbers(result: Result) -> list[Any]:
@@ -61,24 +59,24 @@ def of_distances(given: Problem, dtype: str) -> Answers:
     """Return what every convention gives for matrices of this dtype."""
     return _by_name(evaluate_distances(
         given.distances(dtype, kind), given.query, given.gallery, lists=given.lists,
-        convention=_conventions()) for kind in KINDS[np.dtype(dtype).kind == "f"])
+        convention=EVERY) for kind in KINDS[np.dtype(dtype).kind == "f"])
 
 
 def of_features(given: Problem, dtype: str) -> Answers:
     """Return what every convention gives for features of this dtype, by its own distance."""
     return _by_name(evaluate(
         *given.features(dtype), given.query, given.gallery, lists=given.lists,
-        convention=_conventions(), metric=metric, normalize=normalize)
+        convention=EVERY, metric=metric, normalize=normalize)
         for metric, normalize in ((None, None), ("dot", False)))
 
 
 def of_ranked_lists(given: Problem) -> Answers:
     """Return what every convention gives for ranked lists, complete and cut."""
     order = np.argsort(given.distances("float64", "spread"), axis=1, kind="stable")
-    of_ranks = [convention for convention in _conventions() if CMC[convention.cmc].of_rows is None]
+    of_ranks = [convention for convention in EVERY if CMC[convention.cmc].of_rows is None]
     return _by_name(evaluate_ranked_lists(
         order[:, :length], given.query, given.gallery, lists=given.lists, convention=conventions)
-        for length, conventions in ((order.shape[1], _conventions()), (40, of_ranks)))
+        for length, conventions in ((order.shape[1], EVERY), (40, of_ranks)))
 
 
 def of_measures(given: Problem) -> Answers:

@@ -8,14 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from operator import index
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError
 from reid_ref.conventions import is_only_ignored
-from reid_ref.disk import (
-    PathLike, check_json, is_packed, pack, path_of, text_of, unique, whole_files)
+from reid_ref.disk import PathLike, is_packed, pack, path_of, read_json, whole_files
 from reid_ref.measures import RANKS, printed
 from reid_ref.ranking.good_ranks import GoodRanks
 from reid_ref.result.parts import STATUSES
@@ -95,15 +93,7 @@ def write(path: PathLike, values: Mapping[str, Any]) -> None:
 
 def read_values(path: PathLike) -> Values:
     """Return the object of a file whose version is this one, its values not yet checked."""
-    text = text_of(path_of(path), EXPECTED)
-    check_json(path, text)
-    try:
-        value = json.loads(text, object_pairs_hook=partial(unique, path, "key"))
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise InputError(path, got=f"cannot be read as JSON ({error})",
-                         remedy=f"expected {EXPECTED}") from None
+    value = read_json(path_of(path), EXPECTED)
     if not isinstance(value, dict):
         raise InputError(path, f"one JSON object, {EXPECTED}")
     if "detection_box" in value:

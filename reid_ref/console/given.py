@@ -1,6 +1,7 @@
 """What a command is given: files, ranked lists, saved results, parts of a protocol."""
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -156,3 +157,11 @@ def given_of(request: Request, groups: Sequence[Sequence[str | Path]],
         request.check(SAVED, "features or distances", "a saved result" if len(every) == 1 else
                       "saved results", "name the result file")
     return every
+
+
+def under_saved(request: Request, how: How, every: Sequence[Given]) -> How:
+    """Return how to evaluate beside saved results: by their rule, unless the request names one."""
+    saved = [given.files[0] for given in every if isinstance(given, SavedGiven)]
+    if len(saved) in (0, len(every)) or request.convention or request.choices or request.protocol:
+        return how
+    return replace(how, conventions=(load(saved[0]).convention,))

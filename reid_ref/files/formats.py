@@ -115,7 +115,8 @@ def read_mat(path: Path) -> Contents:
 
 def _mat_array(path: Path, variable: mat.Variable) -> StoredArray:
     where = f"{path}: {variable.name}"
-    dtype = _MATLAB_NUMBERS.get(variable.kind)
+    is_text = variable.kind in ("cell", "char")
+    dtype = np.dtype(np.str_) if is_text else _MATLAB_NUMBERS.get(variable.kind)
     if dtype is None:
         return StoredArray.refused(InputError(where, "numbers", f"a MATLAB {variable.kind}"))
     if variable.is_complex:
@@ -123,9 +124,19 @@ def _mat_array(path: Path, variable: mat.Variable) -> StoredArray:
 
     def read() -> Any:
         with _reading(path, "a MAT file"), path.open("rb") as file:
-            return mat.read_array(file, variable)
+            value = mat.read_array(file, variable)
+            return _text_of_cells(value, where) if is_text else value
 
-    return StoredArray(where, variable.shape, dtype, read, size=variable.size)
+    shape = variable.shape[:1] if variable.kind == "char" else variable.shape
+    return StoredArray(where, shape, dtype, read, size=variable.size)
+
+
+def _text_of_cells(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.str_]:
+    """Return text as an array: that of rows of characters, or of cells with a row each."""
+    cells = [np.ravel(value) for value in values.ravel().tolist()]
+    if not all(cell.dtype.kind == "U" and len(cell) <= 1 for cell in cells):
+        raise InputError(where, "numbers, or text in each cell", "a MATLAB cell")
+    return text_array(["".join(cell.tolist()) for cell in cells], where)
 
 
 def read_npz(path: Path) -> Contents:

@@ -119,7 +119,7 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
     Raises
     ------
     InputError
-        Some of the files are complete and others are not, or one cannot be read.
+        One of the files is complete and others are not, or one of a single result cannot be read.
 
     Examples
     --------
@@ -135,17 +135,24 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
     listed = _different(paths)
     if len(listed) == 1:
         return [listed]
-    cameras = {path: _has_cameras(path, names or {}, reading, labelled) for path in listed}
+    cameras, errors = {}, list[InputError]()
+    for path in listed:
+        try:
+            cameras[path] = _has_cameras(path, names or {}, reading, labelled)
+        except InputError as error:
+            errors.append(error)
     complete = [path for path, found in cameras.items() if found is not None]
-    if len(complete) <= 1 and not any(cameras.values()):
-        return [listed]  # the cameras of one may be in another
-    if len(complete) < len(listed):
+    if len(complete) > 1 or complete and len(complete) + len(errors) == len(listed):
+        return [[path] for path in listed]  # what is none is named when its turn comes
+    if errors:
+        raise errors[0]
+    if any(cameras.values()):  # else the cameras of one may be in another
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # its error is better if the file is none
         raise InputError(part, f"a file that holds everything, as {complete[0]} does",
                          "one that lacks features or labels", "evaluate it in a call of its own, "
                          "with the files that belong to it")
-    return [[path] for path in listed] if complete else [listed]
+    return [listed]
 
 
 def _has_cameras(path: Path, names: Mapping[str, str], reading: Reading,

@@ -159,7 +159,8 @@ def arrays_by_role(files: Files, names: Mapping[str, str], by_words: bool,
     for role, name in names.items():
         by_role[role].append(_mapped(role, str(name), keys))
     for role, arrays in by_role.items():
-        if len(arrays) > 1:  # a label of a name is taken where there is no other
+        # A label of a name is taken where there is no other.
+        if len(arrays) > 1 or by_role.get(role.partition("_")[2]):
             by_role[role] = [each for each in arrays if not each.where.endswith(BY_NAME)]
     mapped = {array.where for role in names for array in by_role[role]}
     return {role: _together(role, kept, sets) for role, arrays in by_role.items() if (kept := [

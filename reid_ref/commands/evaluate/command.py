@@ -1,7 +1,8 @@
 """`reid-ref evaluate`: Rank-k, mAP and mINP of a result file, or of several."""
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from reid_ref.console import protocols
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, Request, option
-from reid_ref.console.terminal import show
+from reid_ref.console.terminal import print_error, show
 from reid_ref.conventions import changed, find_convention, lacking_cameras
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.benchmarks import unlike_market
@@ -92,7 +93,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
     Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a folder of
     .npy files, by the names of the arrays (docs/files.md); or in separate files, in any order.
-    Files that each hold everything are evaluated one after the other, a row each. A result that
+    Files that each hold everything are evaluated one after the other, a row each, and one that
+    cannot be is named. A result that
     --save wrote is shown as it is. Exit code: 0 where all is well; 1 for --strict and a finding; 2
     for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse than --baseline.
     What failed is one line on stderr.
@@ -122,8 +124,9 @@ def run(request: EvaluateRequest) -> int:
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}",
                       "evaluate each in a call of its own")
     methods, more, status, ranking = list[Method](), Details(), 0, ""
+    errors = list[InputError]()
     for given in given_of(request, groups, plan.protocol, later=True):
-        with given.opened():
+        with _errors_to(errors) if several and not request.mean else nullcontext(), given.opened():
             method = _evaluated(request, plan, given)
             result = next(iter(method.results.values()))
             how = replace(plan.how, conventions=(result.convention,))
@@ -141,13 +144,23 @@ def run(request: EvaluateRequest) -> int:
         request, [finding for method in methods for finding in method.findings])
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
-    else:
+    elif methods:
         show_answer(request.format, **_writers(request, plan, methods, more, several))
         if request.format == "table" and more != Details():
             show(tables.details(more, plan.named))
         if request.format == "table" and ranking:
             show(f"\n{ranking}")
-    return status
+    return 2 if errors else status
+
+
+@contextmanager
+def _errors_to(errors: list[InputError]) -> Iterator[None]:
+    """Print the error of one file of several, so that the others are evaluated."""
+    try:
+        yield
+    except InputError as error:
+        print_error(str(error))
+        errors.append(error)
 
 
 class Plan(NamedTuple):

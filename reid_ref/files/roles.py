@@ -240,7 +240,7 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
 
 
 #: Characters of the arrays that an error lists.
-LISTED = 120
+LISTED = 70
 
 
 def _by_key(files: Files) -> dict[str, StoredArray]:
@@ -259,28 +259,35 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
 
     `names`: the user may name the roles.
     """
-    expected = ("features or distances with labels" if names else
-                "the labels of query and gallery")
     arrays = _by_key(files)
-    listed = [f"{key} {value.summary}" for key, value in arrays.items()]
+    listed = [f"{key} {value.summary}" for key, value in sorted(
+        arrays.items(), key=lambda pair: pair[1].refusal is None)]
     shown = max(1, sum(length <= LISTED for length in accumulate(map(len, listed))))
     more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
-    guesses = _guesses(arrays, missing)
-    lacks = ONE_SET if no_split else ", ".join(missing)
-    elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
-                 "folder"
-                 if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}
-                 else "")
+    lacks = ONE_SET if no_split else ("features and labels of query and gallery" if len(
+        missing) == len((*FEATURES, *LABELS)) else ", ".join(missing))
+    guesses, remedies = _guesses(arrays, missing), list[str]()
+    if not names:
+        remedies.append("rename them: docs/files.md lists the known names")
+    elif guesses:
+        remedies.append(f"did you mean {', '.join(guesses)}? names= (--map) takes it")
+    elif any(map(_OF_TEXT.match, arrays)):
+        remedies.append("texts ask under a protocol of text: --protocol cuhk-pedes")
+    elif not no_split and (example := _example(arrays, missing)):
+        remedies.append(f"names= (--map) says which is which: {example}")
+    if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}:
+        remedies.append("labels= (--labels FOLDER) takes them from the data set's folder")
     more_files = f" and {len(files) - 1} more file{'s' * (len(files) > 2)}" * (len(files) > 1)
     return InputError(
-        f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}"
-        + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
-        + elsewhere
-        + ("; texts are queries under a protocol of text, such as --protocol cuhk-pedes"
-           if any(map(_OF_TEXT.match, arrays)) else "")
-        + ("; names= (--map) names the roles, docs/files.md lists the known names"
-           if names else "; rename them: docs/files.md lists the known names"),
-        remedy=f"expected {expected}, got {', '.join(listed[:shown]) + more or 'no arrays'}")
+        f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}", remedy="; ".join(
+            [*remedies, f"it has {', '.join(listed[:shown]) + more or 'no arrays'}"]))
+
+
+def _example(arrays: Mapping[str, StoredArray], missing: Iterable[str]) -> str:
+    """Return ROLE=KEY of a missing role, and of a key whose array has its dimensions, or ""."""
+    role = next(iter(missing))
+    n = 2 if role.endswith(("features", "distances")) else 1
+    return next((f"{role}={key}" for key, array in arrays.items() if len(array.shape) == n), "")
 
 
 def _meant(key: str) -> str | None:

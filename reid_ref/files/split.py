@@ -15,8 +15,8 @@ SAME_IMAGES = {"query": slice(None), "gallery": slice(None)}
 
 
 #: What says which images of one set are the queries, for messages.
-ONE_SET = ("num_query, how many of the images are queries (it may be a number), or is_query; or "
-           "ignored=itself (--set ignored=itself) if every image is a query against all others")
+ONE_SET = ("num_query (--map num_query=N), or is_query; or say ignored=itself (--set "
+           "ignored=itself): every image against all others")
 
 
 def only(named: Named, role: str) -> StoredArray:

@@ -58,10 +58,9 @@ class GateRequest(Request):
     fail_under: list[str] | None = option(
         "--fail-under", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
         help="exit code 4 if a number is below, e.g. mAP=60,Rank-1=80")
-    baseline: str | None = option(
-        "--baseline", **OF_ONE, metavar="FILE",
-        help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
-             "in FILE, which --save wrote")
+    baseline: str | None = option("--baseline", **OF_ONE, metavar="FILE",
+                                  help="exit code 5 if mAP or Rank-1 is significantly worse "
+                                       "(paired test, 5 percent) than in FILE, which --save wrote")
     strict: bool = option(
         "--strict", False, not_of=(SAVED,),
         without={"--protocol": "which ranks a selection of the images"}, more=True,
@@ -89,11 +88,10 @@ class Gates(NamedTuple):
 
 def read_gates(request: GateRequest, names: Callable[[str], str] = named_measure) -> Gates:
     """Read what numbers must pass, before the work; `names` is that of `parse_wanted`."""
-    return Gates(
-        parse_wanted(request.expect or (), "--expect", names),
-        parse_wanted(request.fail_under or (), "--fail-under", names),
-        None if request.tolerance is None else parse_tolerance(request.tolerance),
-        None if request.baseline is None else read_baseline(request.baseline))
+    return Gates(parse_wanted(request.expect or (), "--expect", names),
+                 parse_wanted(request.fail_under or (), "--fail-under", names),
+                 None if request.tolerance is None else parse_tolerance(request.tolerance),
+                 None if request.baseline is None else read_baseline(request.baseline))
 
 
 def read_baseline(path: str) -> Result:

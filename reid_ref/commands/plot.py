@@ -241,31 +241,25 @@ class PlotRequest(Request):
     """What the command line requests."""
 
     figure: str
-    title: str | None = option(
-        "--title", metavar="TEXT",
-        help="title in the place of the usual one; above several panels")
-    no_title: bool = option(
-        "--no-title", False, action="store_true",
-        help="no title, for a figure with a caption that has it")
-    output: str = option(
-        "--output", short="-o", required=True, metavar="FILE",
-        help="file to write: .pdf, .svg or .png")
+    title: str | None = option("--title", metavar="TEXT",
+                               help="title in the place of the usual one; above several panels")
+    no_title: bool = option("--no-title", False, action="store_true",
+                            help="no title, for a figure with a caption that has it")
+    output: str = option("--output", short="-o", required=True, metavar="FILE",
+                         help="file to write: .pdf, .svg or .png")
     width: str | None = option(
         "--width", metavar="LENGTH",
         help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
              "panels are next to each other if they fit")
     last_rank: int | None = option(
-        "--last-rank", type=whole, metavar="K",
-        help="the last rank that cmc draws (default: 20)")
+        "--last-rank", type=whole, metavar="K", help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(
-        "--query", type=partial(numbers, least=0), metavar="N[,N]",
-        help="these queries, from 0")
+        "--query", type=partial(numbers, least=0), metavar="N[,N]", help="these queries, from 0")
     worst: int | None = option(
         "--worst", type=whole, metavar="N",
         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     top: int | None = option(
-        "--top", type=whole, metavar="K",
-        help=f"kept images of each list (default: {TOP})")
+        "--top", type=whole, metavar="K", help=f"kept images of each list (default: {TOP})")
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -41,10 +41,9 @@ class ThresholdAnswer(OfFiles):
 
 def as_answer(found: Thresholds, files: list[str], layout: str) -> ThresholdAnswer:
     """Return thresholds for JSON."""
-    return ThresholdAnswer(
-        files, layout, found.convention.name, found.genuine, found.impostor, found.at, found.eer,
-        found.equal, found.crossing, found.fastreid_tpr_at_fpr, found.open_set,
-        str(found.signature))
+    return ThresholdAnswer(files, layout, found.convention.name, found.genuine, found.impostor,
+                           found.at, found.eer, found.equal, found.crossing,
+                           found.fastreid_tpr_at_fpr, found.open_set, str(found.signature))
 
 
 def points_of(found: Thresholds) -> dict[str, Point]:
@@ -199,9 +198,8 @@ class ThresholdsRequest(gates.GateRequest):
     save: str | None = option(
         "--save", metavar="FILE", help="write what --json prints to FILE, named .json")
 
-    far: list[float] = option(
-        "--far", tuple(RATES), type=rates, metavar="RATE[,RATE]",
-        help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
+    far: list[float] = option("--far", tuple(RATES), type=rates, metavar="RATE[,RATE]",
+                              help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -294,8 +294,7 @@ def _hdf5_array(file: Any, key: str, item: Any, where: str) -> StoredArray:
                            partial(_read_hdf5_text, file, key, where), refusal)
     chunk = math.prod(item.chunks or ()) * dtype.itemsize
     return StoredArray(where, shape, dtype, lambda: read_rows(file[key]), refusal, size=chunk,
-                       dataset=item if len(shape) == 2 else None,
-                       turned=matlab_class is not None)
+                       dataset=item if len(shape) == 2 else None, turned=matlab_class is not None)
 
 
 def _read_hdf5_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
@@ -338,7 +337,7 @@ def read_text(path: Path) -> Contents:
 
     They are 64-bit integers if all are whole and fit, with a sign or without, else doubles.
     """
-    text = text_of(path, "numbers or a table; is it a .mat or .npz file?")
+    text = text_of(path, "numbers or a table, in UTF-8; is it a .mat or .npz file?")
     if _OTHER_ENDS.search(text):
         text = "\n".join(text.splitlines())
     first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")

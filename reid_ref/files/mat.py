@@ -88,8 +88,7 @@ def variables(file: BinaryIO) -> list[Variable]:
     return arrays
 
 
-def _variable(header: Bytes, size: int, order: str, start: int,
-              packed: int) -> Variable | None:
+def _variable(header: Bytes, size: int, order: str, start: int, packed: int) -> Variable | None:
     """Return the header of an array; None for an array without one."""
     if size == 0:
         return None

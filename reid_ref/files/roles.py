@@ -264,30 +264,30 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
         arrays.items(), key=lambda pair: pair[1].refusal is None)]
     shown = max(1, sum(length <= LISTED for length in accumulate(map(len, listed))))
     more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
-    lacks = ONE_SET if no_split else ("features and labels of query and gallery" if len(
-        missing) == len((*FEATURES, *LABELS)) else ", ".join(missing))
-    guesses, remedies = _guesses(arrays, missing), list[str]()
-    if not names:
-        remedies.append("rename them: docs/files.md lists the known names")
-    elif guesses:
-        remedies.append(f"did you mean {', '.join(guesses)}? names= (--map) takes it")
-    elif any(map(_OF_TEXT.match, arrays)):
-        remedies.append("texts ask under a protocol of text: --protocol cuhk-pedes")
-    elif not no_split and (example := _example(arrays, missing)):
-        remedies.append(f"names= (--map) says which is which: {example}")
-    if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}:
-        remedies.append("labels= (--labels FOLDER) takes them from the data set's folder")
+    every = {*FEATURES, *LABELS} <= {*missing}
+    lacks = ONE_SET if no_split else ", ".join(
+        ["features and labels of query and gallery"] if every else missing)
+    remedy = "rename them: docs/files.md lists the known names"
+    if names and (guesses := _guesses(arrays, missing)):
+        remedy = f"did you mean {', '.join(guesses)}? names= (--map) takes it"
+    elif names and any(map(_OF_TEXT.match, arrays)):
+        remedy = "texts ask under a protocol of text: --protocol cuhk-pedes"
+    elif names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}:
+        remedy = "labels= (--labels FOLDER) takes them from the data set's folder"
+    elif names:
+        remedy = "" if no_split else _example(arrays, missing)
     more_files = f" and {len(files) - 1} more file{'s' * (len(files) > 2)}" * (len(files) > 1)
-    return InputError(
-        f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}", remedy="; ".join(
-            [*remedies, f"it has {', '.join(listed[:shown]) + more or 'no arrays'}"]))
+    has = f"it has {', '.join(listed[:shown]) + more or 'no arrays'}"
+    return InputError(f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}",
+                      remedy="; ".join(filter(None, (remedy, has))))
 
 
 def _example(arrays: Mapping[str, StoredArray], missing: Iterable[str]) -> str:
-    """Return ROLE=KEY of a missing role, and of a key whose array has its dimensions, or ""."""
+    """Return how to name a missing role: by an array of its dimensions, if there is one."""
     role = next(iter(missing))
     n = 2 if role.endswith(("features", "distances")) else 1
-    return next((f"{role}={key}" for key, array in arrays.items() if len(array.shape) == n), "")
+    return next((f"names= (--map) says which is which: {role}={key}"
+                 for key, array in arrays.items() if len(array.shape) == n), "")
 
 
 def _meant(key: str) -> str | None:

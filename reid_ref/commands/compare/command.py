@@ -43,10 +43,9 @@ OnBenchmark = dict[str, list[Read]]
 class CompareRequest(Request):
     """What the command line requests."""
 
-    all_pairs: bool = option(
-        "--all-pairs", False, action="store_true",
-        help="compare each system with each other one; p is adjusted for all pairs, and letters "
-             "name the systems that each one beats")
+    all_pairs: bool = option("--all-pairs", False, action="store_true",
+                             help="compare each system with each other one; p is adjusted for all "
+                                  "pairs, and letters name the systems that each one beats")
     paired_seeds: bool = option(
         "--paired-seeds", False, action="store_true",
         help="file k of each system was trained with the same seed; without it seeds are "
@@ -125,9 +124,8 @@ def _hint_at_seeds(files: Mapping[str, str]) -> None:
     for name, file in files.items():
         methods.setdefault(name.rstrip("0123456789").rstrip("-_."), []).append(file)
     if len(methods) > 1 and min(map(len, methods.values())) > 1:
-        written = " ".join(f"{name}={','.join(runs)}" for name, runs in methods.items())
-        warn(f"{', '.join(files)}: names that differ only by a number; if these are seeds of a "
-             f"method, write {written}", ComparisonWarning)
+        warn("names differ only by a number; if these are seeds of a method, write " + " ".join(
+            f"{name}={','.join(runs)}" for name, runs in methods.items()), ComparisonWarning)
 
 
 def by_benchmark(results: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
@@ -182,8 +180,7 @@ def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:
                 Path(one.file).stem)
 
 
-def compared(benchmark: str, systems: OnBenchmark, metrics: list[str],
-             **options: Any) -> Compared:
+def compared(benchmark: str, systems: OnBenchmark, metrics: list[str], **options: Any) -> Compared:
     """Compare systems on one benchmark; several results of one system are its seeds."""
     by_name = {name: [run.result for run in runs] for name, runs in systems.items()}
     files = [run.file for runs in systems.values() for run in runs]

@@ -1,8 +1,7 @@
 """`reid-ref evaluate`: Rank-k, mAP and mINP of a result file, or of several."""
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from reid_ref.console import protocols
 from reid_ref.console.answers import FORMATS, SCHEMA, show_answer
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import CONVENTIONS, LISTS, OF_ONE, SEVERAL, Request, option
-from reid_ref.console.terminal import print_error, show
+from reid_ref.console.terminal import show
 from reid_ref.conventions import changed, find_convention, lacking_cameras
 from reid_ref.datasets import Recognised, recognise
 from reid_ref.datasets.benchmarks import unlike_market
@@ -65,9 +64,8 @@ class EvaluateRequest(gates.GateRequest):
         help="also the mean of several results, its spread and its interval: of training runs on "
              "the same queries, or of splits, such as trials, which have their own; of mAP and "
              "Rank-1, or of --measure")
-    per_query: str | None = option(
-        "--per-query", **OF_ONE, metavar="FILE",
-        help="write one line per query to FILE, named .csv or .json")
+    per_query: str | None = option("--per-query", **OF_ONE, metavar="FILE",
+                                   help="write one line per query to FILE, named .csv or .json")
     save: str | None = option(
         "--save", **OF_ONE, metavar="FILE",
         help="write the whole result to FILE, named .json, or .json.gz to pack it, which this and "
@@ -81,8 +79,7 @@ class EvaluateRequest(gates.GateRequest):
         only=_DETAILED, type=whole, metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
-        "--by", **OF_ONE, only=_DETAILED, action="append",
-        choices=("identity", "camera", *PAIRS),
+        "--by", **OF_ONE, only=_DETAILED, action="append", choices=("identity", "camera", *PAIRS),
         help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
              "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
              "the gallery, with the images of that camera alone in view-pair; may be given again")
@@ -123,10 +120,9 @@ def run(request: EvaluateRequest) -> int:
         request.check(SEVERAL, "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}",
                       "evaluate each in a call of its own")
-    methods, more, status, ranking = list[Method](), Details(), 0, ""
-    errors = list[InputError]()
+    methods, errors, more, status, ranking = list[Method](), list[InputError](), Details(), 0, ""
     for given in given_of(request, groups, plan.protocol, later=True):
-        with _errors_to(errors) if several and not request.mean else nullcontext(), given.opened():
+        with given.opened(None if request.mean else errors):
             method = _evaluated(request, plan, given)
             result = next(iter(method.results.values()))
             how = replace(plan.how, conventions=(result.convention,))
@@ -151,16 +147,6 @@ def run(request: EvaluateRequest) -> int:
         if request.format == "table" and ranking:
             show(f"\n{ranking}")
     return 2 if errors else status
-
-
-@contextmanager
-def _errors_to(errors: list[InputError]) -> Iterator[None]:
-    """Print the error of one file of several, so that the others are evaluated."""
-    try:
-        yield
-    except InputError as error:
-        print_error(str(error))
-        errors.append(error)
 
 
 class Plan(NamedTuple):
@@ -375,8 +361,7 @@ def _details(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
             by: groups_of(result, given, how, by, plan.named) for by in dict.fromkeys(request.by)})
 
 
-def _write(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
-           how: How) -> str:
+def _write(request: EvaluateRequest, plan: Plan, given: Given, result: Result, how: How) -> str:
     """Write the files of --save and --per-query, where they are requested.
 
     Return what is in the files of trec_eval, and how it reads them; empty without them.

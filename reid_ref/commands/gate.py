@@ -1,8 +1,9 @@
 """The gates of `reid-ref evaluate`: --expect, --fail-under, --baseline, --strict, for CI."""
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.compare import compare_systems
@@ -57,15 +58,23 @@ class GateRequest(Request):
     fail_under: list[str] | None = option(
         "--fail-under", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
         help="exit code 4 if a number is below, e.g. mAP=60,Rank-1=80")
-    baseline: str | None = option(
-        "--baseline", **OF_ONE, metavar="FILE",
-        help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
-             "in FILE, which --save wrote")
+    baseline: str | None = option("--baseline", **OF_ONE, metavar="FILE",
+                                  help="exit code 5 if mAP or Rank-1 is significantly worse "
+                                       "(paired test, 5 percent) than in FILE, which --save wrote")
     strict: bool = option(
         "--strict", False, not_of=(SAVED,),
         without={"--protocol": "which ranks a selection of the images"}, more=True,
         action="store_true",
         help="exit code 1 if the doctor has a warning or an error; see reid-ref doctor")
+
+
+def named_measure(name: str) -> str:
+    """Return the name of a measure, given in any case; an InputError lists all."""
+    try:
+        return measure(any_case(name)).name
+    except InputError:
+        raise InputError("", f"NAME=PERCENT, NAME being {measure_names()}, e.g. "
+                         "mAP=76.12,Rank-1=90.1") from None
 
 
 class Gates(NamedTuple):
@@ -77,13 +86,12 @@ class Gates(NamedTuple):
     baseline: Result | None
 
 
-def read_gates(request: GateRequest) -> Gates:
-    """Read what a result must pass, before the work."""
-    return Gates(
-        parse_wanted(request.expect or (), "--expect"),
-        parse_wanted(request.fail_under or (), "--fail-under"),
-        None if request.tolerance is None else parse_tolerance(request.tolerance),
-        None if request.baseline is None else read_baseline(request.baseline))
+def read_gates(request: GateRequest, names: Callable[[str], str] = named_measure) -> Gates:
+    """Read what numbers must pass, before the work; `names` is that of `parse_wanted`."""
+    return Gates(parse_wanted(request.expect or (), "--expect", names),
+                 parse_wanted(request.fail_under or (), "--fail-under", names),
+                 None if request.tolerance is None else parse_tolerance(request.tolerance),
+                 None if request.baseline is None else read_baseline(request.baseline))
 
 
 def read_baseline(path: str) -> Result:
@@ -107,8 +115,11 @@ def _tested(convention: Convention) -> list[str]:
     return ["mAP", *(["Rank-1"] if convention.curve.has_values(1) else [])]
 
 
-def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
-    """Read numbers by name, in any case, from every use of an option.
+def parse_wanted(texts: Iterable[str], option: str,
+                 names: Callable[[str], str] = named_measure) -> dict[str, Decimal]:
+    """Read numbers by name from every use of an option.
+
+    `names` returns a name as its number has it, or raises what is expected.
 
     Examples
     --------
@@ -117,12 +128,11 @@ def parse_wanted(texts: Iterable[str], option: str) -> dict[str, Decimal]:
     """
     wanted: dict[str, Decimal] = {}
     for part in (part for text in texts for part in text.split(",")):
-        name, equals, number = (word.strip() for word in part.partition("="))
+        name, _, number = (word.strip() for word in part.rpartition("="))
         try:
-            name = measure(any_case(name) if equals else "").name
-        except InputError:
-            raise InputError(option, f"NAME=PERCENT, NAME being {measure_names()}, e.g. "
-                             "mAP=76.12,Rank-1=90.1", repr(part.strip())) from None
+            name = names(name)
+        except InputError as error:
+            raise InputError(option, error.expected, repr(part.strip()), error.remedy) from None
         if name in wanted:
             raise InputError(option, f"{name} once", "it twice", "leave one out")
         wanted[name] = parse_percent(number, f"{option} {name}")
@@ -165,12 +175,19 @@ def of_findings(request: GateRequest, findings: Sequence[Finding]) -> int:
 
 def status(request: GateRequest, gates: Gates, result: Result) -> int:
     """Print each gate that the result does not pass, and return the exit code."""
-    missed = {
-        UNEXPECTED: ("--expect", list(_off(result, gates.expected, "--expect", gates.tolerance))),
-        TOO_LOW: ("--fail-under", list(_off(result, gates.least, "--fail-under"))),
+    return status_of(gates, result.value, {
         WORSE: (f"--baseline: significantly worse than {request.baseline}",
                 [] if gates.baseline is None else
-                list(_worse(result, gates.baseline, str(request.baseline))))}
+                list(_worse(result, gates.baseline, str(request.baseline))))})
+
+
+def status_of(gates: Gates, value: Callable[[str], float],
+              further: Mapping[int, tuple[str, list[str]]] = MappingProxyType({})) -> int:
+    """Print each gate that is missed, and return the exit code; `value` is the number of a name.
+    """
+    missed = {
+        UNEXPECTED: ("--expect", list(_off(value, gates.expected, "--expect", gates.tolerance))),
+        TOO_LOW: ("--fail-under", list(_off(value, gates.least, "--fail-under"))), **further}
     failed = {code: f"failed: {gate}: {'; '.join(texts)}"
               for code, (gate, texts) in missed.items() if texts}
     for line in failed.values():
@@ -178,7 +195,7 @@ def status(request: GateRequest, gates: Gates, result: Result) -> int:
     return next(iter(failed), 0)
 
 
-def _off(result: Result, wanted: Mapping[str, Decimal], option: str,
+def _off(value_of: Callable[[str], float], wanted: Mapping[str, Decimal], option: str,
          tolerance: Decimal | None = None) -> Iterator[str]:
     """Yield the numbers that are not as an option has them; NaN never is.
 
@@ -186,7 +203,7 @@ def _off(result: Result, wanted: Mapping[str, Decimal], option: str,
     """
     for name, number in wanted.items():
         try:
-            value = result.value(name)
+            value = value_of(name)
         except InputError as error:  # an expectation has few, and a curve ends
             raise InputError(option, error.expected, error.got, error.remedy) from None
         # Exactly as the double prints.

@@ -2,33 +2,34 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
-from reid_ref.console.files import add_images, evaluate_file, files_per_result, image_names
-from reid_ref.console.given import Given, given_of
+from reid_ref.console.files import add_images, evaluate_file, image_names
+from reid_ref.console.given import Given, under_saved
 from reid_ref.console.request import Request, option
+from reid_ref.console.systems import given_systems
 from reid_ref.console.terminal import phase, show
 from reid_ref.conventions import lacking_cameras
-from reid_ref.disk import check_targets, is_json
+from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
 from reid_ref.drawing import camera_matrix, results as curves, style
 from reid_ref.drawing.results import DistanceSample, distance_sample
 from reid_ref.drawing.rank_lists import ListRow, draw_rank_lists
-from reid_ref.drawing.style import caption, with_counts
+from reid_ref.drawing.style import INTERVALS, RANGE, caption, with_counts
 from reid_ref.evaluation.camera_pairs import CameraPairs, camera_pairs_of
+from reid_ref.evaluation.groups import range_of_runs
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import RankList, rank_lists, worst_queries
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.files.image_names import path_below
 from reid_ref.result import Result
+from reid_ref.result.runs import mean_result
 from reid_ref.result.systems import check_same_labels
 from reid_ref.text import percent, row
 from reid_ref.text.numbers import numbers, whole
@@ -38,22 +39,30 @@ WORST, TOP = 3, 10
 
 
 class Drawing(NamedTuple):
-    """What a figure is drawn from: the request, files by result, the evaluation, whether all
+    """What a figure is drawn from: the request, its results, the evaluation, whether all
     conventions are requested, inches.
     """
 
     request: PlotRequest
-    groups: list[list[Path]]
+    given: list[Given]
     how: How
     every: bool
     width: float
 
     def of_each(self, work: Callable[[Given], Any]) -> dict[str, Any]:
         """Return what `work` makes of each result, by its name."""
-        answers = {}
-        for given in given_of(self.request, self.groups):
+        answers = self.of_runs(work)
+        if several := [name for name, runs in answers.items() if len(runs) > 1]:
+            raise InputError(several[0], f"one file for {self.request.figure}", "several",
+                             "cmc, pr and ap draw the mean of several")
+        return {name: runs[0] for name, runs in answers.items()}
+
+    def of_runs(self, work: Callable[[Given], Any]) -> dict[str, list[Any]]:
+        """Return what `work` makes of every file of each method, by its name."""
+        answers = dict[str, list[Any]]()
+        for given in self.given:
             with given.opened():
-                answers[given.name] = work(given)
+                answers.setdefault(given.name, []).append(work(given))
         phase("drawing")
         return answers
 
@@ -81,13 +90,20 @@ class PlotFigure(NamedTuple):
 
 def _shared(name: str, draw: Callable[..., Any], drawing: Drawing) -> tuple[Any, str]:
     """Draw a figure in which all methods share the axes."""
-    by_name = by_row(drawing.of_each(lambda given: given.results(drawing.how)))
-    if drawing.request.last_rank:
-        draw = partial(draw, last=drawing.request.last_rank)
+    every = drawing.of_runs(lambda given: given.results(drawing.how).items())
+    runs = by_row({method: {of_one[0][0]: [result for _, result in of_one]
+                            for of_one in zip(*files)} for method, files in every.items()})
+    by_name = {method: mean_result(results) for method, results in runs.items()}
+    last = drawing.request.last_rank or curves.LAST_RANK
+    bands: Any = [range_of_runs(results, last) for results in runs.values()]
+    if name == "cmc":
+        draw = partial(draw, last=last, bands=bands if any(bands) else True)
     figure = style.draw_panels(draw, {"": by_name}, drawing.width)
     # A CMC curve of a single identity has no intervals, and so no band.
-    bands = name == "cmc" and any(ax.collections for ax in figure.axes)
-    return figure, with_counts(caption(name, len(by_name) > 1, bands), by_name)
+    words = name == "cmc" and any(ax.collections for ax in figure.axes) and (
+        RANGE if any(bands) else INTERVALS)
+    return figure, with_counts(caption(name, len(by_name) > 1, words or ""), {
+        method: results[0] for method, results in runs.items()})
 
 
 def _cameras(drawing: Drawing) -> tuple[Any, str]:
@@ -115,7 +131,7 @@ def _distances(drawing: Drawing) -> tuple[Any, str]:
 
 def _conventions(drawing: Drawing) -> tuple[Any, str]:
     request, how = drawing.request, drawing.how
-    saved = all(map(is_json, itertools.chain(*drawing.groups)))
+    saved = not any(given.has_data for given in drawing.given)
 
     def that_apply(given: Given) -> Mapping[str, Result]:
         """Evaluate under the conventions that the labels suffice for."""
@@ -225,31 +241,25 @@ class PlotRequest(Request):
     """What the command line requests."""
 
     figure: str
-    title: str | None = option(
-        "--title", metavar="TEXT",
-        help="title in the place of the usual one; above several panels")
-    no_title: bool = option(
-        "--no-title", False, action="store_true",
-        help="no title, for a figure with a caption that has it")
-    output: str = option(
-        "--output", short="-o", required=True, metavar="FILE",
-        help="file to write: .pdf, .svg or .png")
+    title: str | None = option("--title", metavar="TEXT",
+                               help="title in the place of the usual one; above several panels")
+    no_title: bool = option("--no-title", False, action="store_true",
+                            help="no title, for a figure with a caption that has it")
+    output: str = option("--output", short="-o", required=True, metavar="FILE",
+                         help="file to write: .pdf, .svg or .png")
     width: str | None = option(
         "--width", metavar="LENGTH",
         help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
              "panels are next to each other if they fit")
     last_rank: int | None = option(
-        "--last-rank", type=whole, metavar="K",
-        help="the last rank that cmc draws (default: 20)")
+        "--last-rank", type=whole, metavar="K", help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(
-        "--query", type=partial(numbers, least=0), metavar="N[,N]",
-        help="these queries, from 0")
+        "--query", type=partial(numbers, least=0), metavar="N[,N]", help="these queries, from 0")
     worst: int | None = option(
         "--worst", type=whole, metavar="N",
         help=f"the N queries of lowest AP in the first result (default: {WORST})")
     top: int | None = option(
-        "--top", type=whole, metavar="K",
-        help=f"kept images of each list (default: {TOP})")
+        "--top", type=whole, metavar="K", help=f"kept images of each list (default: {TOP})")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -293,8 +303,10 @@ def run(request: PlotRequest) -> None:
     for flag, value, least in (("--last-rank", request.last_rank, 2),
                                ("--worst", request.worst, 1), ("--top", request.top, 1)):
         check_count(least if value is None else value, flag, least)
-    groups = files_per_result(request, request.files)
-    drawn, words = figure.draw(Drawing(request, groups, how, left_out is not None, width))
+    given = given_systems(request)
+    if left_out is None:
+        how = under_saved(request, how, given)
+    drawn, words = figure.draw(Drawing(request, given, how, left_out is not None, width))
     if request.title is not None or request.no_title:
         style.retitle(drawn, request.title or "")
     style.save(drawn, request.output)

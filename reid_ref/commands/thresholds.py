@@ -1,14 +1,18 @@
 """`reid-ref thresholds`: up to which distance are two images of one person?"""
 import argparse
+import contextlib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from reid_ref.arrays import InputError
+from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
-from reid_ref.console.answers import OfFiles, input_of, show_answer
-from reid_ref.console.request import Request, option
+from reid_ref.console.answers import FORMATS, OfFiles, input_of, show_answer
+from reid_ref.console.request import option
 from reid_ref.conventions import IGNORED, METRICS
+from reid_ref.disk import check_targets, whole_files
 from reid_ref.statistics import Interval
 from reid_ref.text import named_rows, percent, row, signature_rows
 from reid_ref.text.numbers import reals
@@ -37,10 +41,9 @@ class ThresholdAnswer(OfFiles):
 
 def as_answer(found: Thresholds, files: list[str], layout: str) -> ThresholdAnswer:
     """Return thresholds for JSON."""
-    return ThresholdAnswer(
-        files, layout, found.convention.name, found.genuine, found.impostor, found.at, found.eer,
-        found.equal, found.crossing, found.fastreid_tpr_at_fpr, found.open_set,
-        str(found.signature))
+    return ThresholdAnswer(files, layout, found.convention.name, found.genuine, found.impostor,
+                           found.at, found.eer, found.equal, found.crossing,
+                           found.fastreid_tpr_at_fpr, found.open_set, str(found.signature))
 
 
 def points_of(found: Thresholds) -> dict[str, Point]:
@@ -146,6 +149,31 @@ def as_rows(found: Thresholds) -> str:
                    "FAR low", "FAR high", *(f"DIR-{k}" for k in RANKS)], rows)
 
 
+def numbers_of(found: Thresholds) -> dict[str, float]:
+    """Return the numbers that a gate may name, each by its name."""
+    at = {} if found.open_set is None else found.open_set.at
+    return {"EER": found.eer, **{f"TAR@{rate}": point.tar for rate, point in found.at.items()}, **{
+        f"DIR-{k}@{rate}": share for rate, point in at.items() for k, share in point.dir.items()}}
+
+
+def named_number(name: str, far: Iterable[float] = RATES) -> str:
+    """Return the name of a number as `numbers_of` has it; the rates are those requested.
+
+    Examples
+    --------
+    >>> named_number("tar@far=0.01%"), named_number("DIR-1@1e-2"), named_number("eer")
+    ('TAR@0.0001', 'DIR-1@0.01', 'EER')
+    """
+    measure, _, rate = name.upper().replace("FAR=", "").partition("@")
+    with contextlib.suppress(argparse.ArgumentTypeError):
+        measure += f"@{rates(rate)[0]}"
+    measures = "TAR", *(f"DIR-{k}" for k in RANKS)
+    if measure not in ("EER", *(f"{each}@{one}" for each in measures for one in far)):
+        raise InputError("", f"NAME=PERCENT, NAME being EER, or {', '.join(measures)} at a rate "
+                         f"of --far ({', '.join(f'{one:g}' for one in far)}), e.g. TAR@1e-4=95")
+    return measure
+
+
 def rates(text: str) -> list[float]:
     """Read rates such as 1e-2,0.1%."""
     given = [value / (100 if "%" in part else 1) for part in text.split(",")
@@ -157,12 +185,21 @@ def rates(text: str) -> list[float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThresholdsRequest(Request):
+class ThresholdsRequest(gates.GateRequest):
     """What the command line requests."""
 
-    far: list[float] = option(
-        "--far", tuple(RATES), type=rates, metavar="RATE[,RATE]",
-        help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
+    expect: list[str] | None = option(
+        "--expect", action="append", metavar="NAME=PERCENT[,...]",
+        help="exit code 3 unless these are the numbers, e.g. TAR@1e-4=96.89,EER=1.20, rounded to "
+             "the digits given; also DIR-1, DIR-5 and DIR-10 at a rate")
+    fail_under: list[str] | None = option(
+        "--fail-under", action="append", metavar="NAME=PERCENT[,...]",
+        help="exit code 4 if a number is below, e.g. TAR@1e-3=95")
+    save: str | None = option(
+        "--save", metavar="FILE", help="write what --json prints to FILE, named .json")
+
+    far: list[float] = option("--far", tuple(RATES), type=rates, metavar="RATE[,RATE]",
+                              help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -171,18 +208,28 @@ def add(command: argparse.ArgumentParser) -> None:
     the identity of some queries.
 
     FILE is any that reid-ref evaluate reads, with features or distances. The convention defines
-    which pairs are genuine, and which are ignored.
+    which pairs are genuine, and which are ignored. Exit code: 0 where all is well; 2 for wrong
+    input; 3 where --expect is missed; 4 below --fail-under.
     """
     common.add_files(command)
     ThresholdsRequest.add(command, "--far", "--convention", "--set", "--metric", "--normalize",
-                          "--index-lists", "--max-memory", formats=("table", "json", "csv"))
+                          "--index-lists", "--max-memory", "--save",
+                          formats=("table", "json", "csv"))
     confidence.add(command)
+    ThresholdsRequest.add(command, "--expect", "--tolerance", "--fail-under")
 
 
-def run(request: ThresholdsRequest) -> None:
+def run(request: ThresholdsRequest) -> int:
     options = confidence.interval_options(request)
     if options is not None and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
+    wanted = gates.read_gates(request, partial(named_number, far=request.far))
+    if "EER" in wanted.least:
+        raise InputError("--fail-under", "TAR or DIR, of which more is better", "EER")
+    targets = [] if request.save is None else [request.save]
+    if not all(name.lower().endswith(".json") for name in targets):
+        raise InputError("--save", "a name that ends in .json", request.save)
+    check_targets(*targets)
     convention = common.one_convention(request)
     how = common.how(request, [convention])
     data = common.read_files(request)
@@ -190,6 +237,10 @@ def run(request: ThresholdsRequest) -> None:
     with common.progress_bar(len(data.query), doing) as bar:
         found = thresholds_of(data.input, data.query, data.gallery, common.with_bar(how, bar),
                               request.far, options)
-    show_answer(request.format, json=lambda: as_answer(found, request.files, data.layout),
-                csv=lambda: as_rows(found),
+    answer = as_answer(found, request.files, data.layout)
+    with whole_files(*targets) as files:
+        for file in files:
+            file.write(FORMATS["json"].write(answer) + "\n")
+    show_answer(request.format, json=lambda: answer, csv=lambda: as_rows(found),
                 table=lambda: as_text(found, input_of(request.files, data)))
+    return gates.status_of(wanted, lambda name: numbers_of(found).get(name, math.nan))

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import Doubles, as_integers
+from reid_ref.arrays import Doubles, as_labels
 from reid_ref.compat.common import Choice, Refused, both_sides, evaluated, matched
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import Labels
@@ -99,7 +99,7 @@ def evaluate_with_clothes(distmat: Any, q_pids: Any, g_pids: Any, q_camids: Any,
     if mode not in _BY_MODE:
         raise Refused("mode", "'CC' or 'SC'", repr(mode))
     query, gallery = (
-        Labels(side.identity, side.camera, clothes=as_integers(clothes, name))
+        Labels(side.identity, side.camera, clothes=as_labels(clothes, name))
         for side, clothes, name in zip(both_sides(q_pids, g_pids, q_camids, g_camids),
                                        (q_clothids, g_clothids), ("q_clothids", "g_clothids")))
     result = evaluated(distmat, (query, gallery), convention or _BY_MODE[mode])

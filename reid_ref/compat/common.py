@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reid_ref.arrays import (
-    Array, InputError, PackageError, RankedListWarning, as_integers, check_choice, check_count,
+    Array, InputError, PackageError, RankedListWarning, as_labels, check_choice, check_count,
     optional_module, warn)
 from reid_ref.conventions import Convention, find_convention
 from reid_ref.disk import tables_of
@@ -71,7 +71,7 @@ def keep(result: Result) -> Result:
 
 def labels(identity: Any, camera: Any, names: tuple[str, str]) -> Labels:
     """Return the labels of one side; `names` are those of the toolbox's arguments."""
-    return Labels(as_integers(identity, names[0]), as_integers(camera, names[1]))
+    return Labels(as_labels(identity, names[0]), as_labels(camera, names[1]))
 
 
 def both_sides(q_pids: Any, g_pids: Any, q_camids: Any, g_camids: Any) -> tuple[Labels, Labels]:

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from reid_ref.arrays import InputError, as_array, as_integers, optional_module
+from reid_ref.arrays import InputError, as_array, as_labels, optional_module
 from reid_ref.compat.common import Choice, NoMatch, evaluated
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.labels import Labels
@@ -56,7 +56,7 @@ def rank(similarity: Any, q_pids: Any, g_pids: Any, max_rank: int = 10, get_mAP:
     values = as_array(similarity, "similarity")
     if values.ndim != 2:
         raise InputError("similarity", "shape (n_query, n_gallery)", values.shape)
-    query, gallery = (Labels(as_integers(identity, name), np.full(len(identity), camera))
+    query, gallery = (Labels(as_labels(identity, name), np.full(len(identity), camera))
                       for identity, name, camera in (
                           (q_pids, "q_pids", 1), (g_pids, "g_pids", 2)))
     distances = -(values if values.dtype.kind == "f" else values.astype(np.float64))

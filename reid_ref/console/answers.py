@@ -75,9 +75,8 @@ def add_format(command: Any, formats: Iterable[str]) -> None:
     """Take --format and --json."""
     full = " and ".join(name for name in formats if FORMATS[name].full)
     words = "".join(f", {name} {FORMATS[name].words}" for name in formats if FORMATS[name].words)
-    command.add_argument(
-        "--format", choices=tuple(formats), default="table",
-        help=f"how to print it (default: table); full precision in {full}{words}")
+    command.add_argument("--format", choices=tuple(formats), default="table",
+                         help=f"how to print it (default: table); full precision in {full}{words}")
     command.add_argument("--json", dest="format", action="store_const", const="json",
                          help="the same as --format json")
 

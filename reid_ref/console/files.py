@@ -46,8 +46,7 @@ def naming_errors(name: str, files: list[str]) -> Iterator[None]:
             raise error if error.argument.startswith(tuple(files)) else error.at(name) from None
 
 
-def names_of_results(given: list[str] | None,
-                     groups: Sequence[Sequence[str | Path]]) -> list[str]:
+def names_of_results(given: list[str] | None, groups: Sequence[Sequence[str | Path]]) -> list[str]:
     """Return the names of the rows: those given with --name, or after the files."""
     if given is None:
         return _names_of_files([Path(files[0]) for files in groups])

@@ -1,6 +1,7 @@
 """What a command is given: files, ranked lists, saved results, parts of a protocol."""
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.console import files as console_files, protocols
 from reid_ref.console.answers import layout_and_sizes
 from reid_ref.console.request import SAVED, Request
+from reid_ref.console.terminal import print_error
 from reid_ref.disk import is_json
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import nearest_wrong
@@ -46,14 +48,21 @@ class Given:
         self.request, self.name, self.files, self.alone = request, name, files, alone
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[None]:
+    def opened(self, errors: list[InputError] | None = None) -> Iterator[None]:
         """Let warnings and errors within name the result, if it is one of several.
 
-        What was read is let go at the end, so that one result at a time is in memory.
+        What was read is let go at the end, so that one result at a time is in memory. `errors`: to
+        which the error of one of several is added, which is printed, so that others can follow.
         """
-        with (contextlib.nullcontext() if self.alone else
-              console_files.naming_errors(self.name, self.files)):
-            yield
+        try:
+            with (contextlib.nullcontext() if self.alone else
+                  console_files.naming_errors(self.name, self.files)):
+                yield
+        except InputError as error:
+            if self.alone or errors is None:
+                raise
+            print_error(str(error))
+            errors.append(error)
         self.__dict__.pop("data", None)
 
     @cached_property
@@ -156,3 +165,11 @@ def given_of(request: Request, groups: Sequence[Sequence[str | Path]],
         request.check(SAVED, "features or distances", "a saved result" if len(every) == 1 else
                       "saved results", "name the result file")
     return every
+
+
+def under_saved(request: Request, how: How, every: Sequence[Given]) -> How:
+    """Return how to evaluate beside saved results: by their rule, unless the request names one."""
+    saved = [given.files[0] for given in every if isinstance(given, SavedGiven)]
+    if len(saved) in (0, len(every)) or request.convention or request.choices or request.protocol:
+        return how
+    return replace(how, conventions=(load(saved[0]).convention,))

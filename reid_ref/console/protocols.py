@@ -45,8 +45,7 @@ def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:
             "does" + "".join(f"; {each.words}: --protocol {each.protocol}" for each in later))
 
 
-def chosen(protocol: Protocol, request: Request | None = None,
-           measured: bool = True) -> str:
+def chosen(protocol: Protocol, request: Request | None = None, measured: bool = True) -> str:
     """Return what a protocol chooses if no option does, each with its options.
 
     `measured`: whether distances are measured between features.
@@ -120,8 +119,7 @@ def _of_files(request: Request, protocol: Protocol, files: list[str], trials: An
                           data.layout if request.labels else "")
 
 
-def _searched(request: Request, protocol: Protocol,
-              files: Sequence[str]) -> ProtocolResult:
+def _searched(request: Request, protocol: Protocol, files: Sequence[str]) -> ProtocolResult:
     request.check(BOXES, "another protocol", f"{protocol.name}, of person search")
     common.check_metric(request)
     if len(files) > 1:

@@ -102,17 +102,14 @@ class Request:
              "query_tracklet and gallery_tracklet in the file give that of each frame")
     index_lists: list[str] | None = option(
         "--index-lists", not_of=(SAVED,), without=_BRINGS, more=True, nargs=2,
-        metavar=("GOOD", "JUNK"),
-        help="good and junk gallery images of each query, for veri and oxford: text, one line per "
-             "query, numbers from 1")
-    max_memory: str | None = option(
-        "--max-memory", not_of=(NO_FILES,), metavar="SIZE",
-        help="memory to work in besides the file's arrays, e.g. 512M; the numbers do not depend "
-             "on it")
-    threads: int | None = option(
-        "--threads", more=True, metavar="N", type=whole,
-        help="threads to work with (default: the cores that the process may use); the numbers do "
-             "not depend on it")
+        metavar=("GOOD", "JUNK"), help="good and junk gallery images of each query, for veri and "
+                                       "oxford: text, one line per query, numbers from 1")
+    max_memory: str | None = option("--max-memory", not_of=(NO_FILES,), metavar="SIZE",
+                                    help="memory to work in besides the file's arrays, e.g. 512M; "
+                                         "the numbers do not depend on it")
+    threads: int | None = option("--threads", more=True, metavar="N", type=whole,
+                                 help="threads to work with (default: the cores that the process "
+                                      "may use); the numbers do not depend on it")
     names: list[str] | None = option(
         "--name", action="append", metavar="NAME[,NAME]",
         help="names of the rows, one per result (default: the name of its file, or of its folder "
@@ -125,8 +122,7 @@ class Request:
         help="which Rank-k tables and rows show (default: 1,5,10,20)")
     cmc: str | None = option(
         "--cmc", without={"--mean": "which has no curve"}, only={"format": ("json",)}, more=True,
-        metavar="RANKS",
-        help="ranks of the CMC curve in JSON: a number, or all; default 50")
+        metavar="RANKS", help="ranks of the CMC curve in JSON: a number, or all; default 50")
     labels: list[str] | None = option(
         "--labels", not_of=(BOXES,), more=True, nargs="+", metavar="FILE",
         help="the folder of the data set, or a table with a header such as metadata.csv, which "
@@ -135,9 +131,8 @@ class Request:
              "`reid-ref doctor` reads")
     numbers_from: int | None = option(
         "--numbers-from", not_of=(NO_LISTS,), needs=("--labels",), more=True, type=whole,
-        choices=(0, 1),
-        help="number of the first gallery image in the lists (default: 1 in text, 0 in .json and "
-             ".npy)")
+        choices=(0, 1), help="number of the first gallery image in the lists (default: 1 in text, "
+                             "0 in .json and .npy)")
     n_good: str | None = option(
         "--n-good", not_of=(NO_LISTS,), needs=("--labels",), more=True, metavar="FILE",
         help="with --labels: how many good images exist for each query, if the gallery lacks some")
@@ -145,9 +140,8 @@ class Request:
         "--protocol", not_of=(SAVED, SEVERAL), metavar="NAME",
         help="evaluate a benchmark as its own code does, with its trials: a name that `reid-ref "
              "protocols` lists, or a .toml or .json file of your own")
-    part: str | None = option(
-        "--part", needs=("--protocol",), more=True, metavar="NAME",
-        help="one part of the protocol (default: all)")
+    part: str | None = option("--part", needs=("--protocol",), more=True, metavar="NAME",
+                              help="one part of the protocol (default: all)")
     trials: str | None = option(
         "--trials", not_of=(BOXES, TRIALS), needs=("--protocol",), more=True, metavar="FILE",
         help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or .json")
@@ -156,14 +150,12 @@ class Request:
         help="images of each identity and camera in the gallery: 1 or 10 for SYSU-MM01")
     min_score: list[float] | None = option(
         "--min-score", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
-        metavar="S[,S]",
-        help="person search: keep detections of at least this score, a row for each (default: "
-             "0.5; prw-matlab keeps all)")
+        metavar="S[,S]", help="person search: keep detections of at least this score, a row for "
+                              "each (default: 0.5; prw-matlab keeps all)")
     boxes_per_image: list[float] | None = option(
         "--boxes-per-image", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
-        metavar="N[,N]",
-        help="person search: keep this many detections of an image, those of the highest scores, "
-             "a row for each")
+        metavar="N[,N]", help="person search: keep this many detections of an image, those of the "
+                              "highest scores, a row for each")
     images: str | None = option(
         "--images", not_of=(SAVED,), without=_BRINGS, metavar="ROOT",
         help="folder of the images: names are those in the result file, else those in its "
@@ -175,23 +167,18 @@ class Request:
     gallery_names: str | None = option(
         "--gallery-names", needs=("--images",), metavar="FILE",
         help="names of the gallery images below ROOT, one per line, in the order of the features")
-    confidence: bool = option(
-        "--confidence", False, action="store_true",
-        help="also the confidence interval and the standard error of each number; queries of one "
-             "identity are not independent")
-    level: float | None = option(
-        "--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
-        help="confidence level of the intervals (default: 95)")
-    unit: str | None = option(
-        "--unit", needs=_SURE, more=True, metavar="UNIT",
-        help="what is independent: identity (default), query, or a file with the group of each "
-             "query on its line")
-    resamples: int | None = option(
-        "--resamples", needs=_SURE, more=True, type=whole, metavar="N",
-        help="number of resamples (default: 10000)")
-    seed: int | None = option(
-        "--seed", needs=_SURE, more=True, type=whole, metavar="N",
-        help="seed of the resamples (default: 12345)")
+    confidence: bool = option("--confidence", False, action="store_true",
+                              help="also the confidence interval and the standard error of each "
+                                   "number; queries of one identity are not independent")
+    level: float | None = option("--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
+                                 help="confidence level of the intervals (default: 95)")
+    unit: str | None = option("--unit", needs=_SURE, more=True, metavar="UNIT",
+                              help="what is independent: identity (default), query, or a file "
+                                   "with the group of each query on its line")
+    resamples: int | None = option("--resamples", needs=_SURE, more=True, type=whole, metavar="N",
+                                   help="number of resamples (default: 10000)")
+    seed: int | None = option("--seed", needs=_SURE, more=True, type=whole, metavar="N",
+                              help="seed of the resamples (default: 12345)")
     confidence_method: str | None = option(
         "--confidence-method", needs=_SURE, more=True, choices=METHODS,
         help="bootstrap-t (default), or analytic: without random numbers")

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from reid_ref.arrays import InputError
-from reid_ref.console.files import names_of_results
+from reid_ref.console.files import files_per_result, names_of_results
 from reid_ref.console.given import Given, given_of
 from reid_ref.console.request import Request
 from reid_ref.disk import is_json
@@ -34,15 +34,17 @@ def files_of_systems(request: Request) -> dict[str, list[str]]:
             for k, (name, (_, files)) in enumerate(zip(names, named))}
 
 
-def are_named(request: Request) -> bool:
-    """Return whether an argument is NAME=FILE[,FILE...]."""
-    return any(_named(text)[0] and not Path(text).is_dir() for text in request.files)
+def given_systems(request: Request, protocol: Protocol | None = None) -> list[Given]:
+    """Return each file of each system; each result, if none is NAME=FILE[,FILE...] or a folder."""
+    if any(_named(text)[0] for text in request.files):
+        return systems_of(request, protocol)
+    return given_of(request, files_per_result(request, request.files), protocol)
 
 
 def _named(text: str) -> tuple[str, list[str]]:
     """Return the name and the files of a system; no name of a single file."""
     path = Path(text)
-    if path.is_dir() and (files := sorted(filter(is_json, map(str, path.iterdir())))):
+    if files := _saved_in(path):
         return path.resolve().name, files
     name, equals, files_of_name = text.partition("=")
     if path.exists() or (not equals and "," not in text):
@@ -50,7 +52,13 @@ def _named(text: str) -> tuple[str, list[str]]:
     files = files_of_name.split(",")
     if not (name and equals) or "" in files:
         raise InputError(text, "NAME=FILE[,FILE...]")
-    return name, files
+    return name, [file for each in files for file in _saved_in(Path(each)) or [each]]
+
+
+def _saved_in(folder: Path) -> list[str]:
+    """Return the saved results of a folder; none of a folder of .npy files."""
+    files = sorted(map(str, folder.iterdir())) if folder.is_dir() else []
+    return [] if any(file.endswith(".npy") for file in files) else list(filter(is_json, files))
 
 
 def check_seeds(files: Iterable[tuple[str, str]]) -> None:

@@ -77,7 +77,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
                             color=line_style(k)["color"])
     label(ax, f"CMC, convention {joined_conventions(results)}",
-          f"bands: {drawn.level:g} % intervals by {drawn.unit}" if drawn else "", xlabel="rank",
+          f"bands: {drawn.words}" if drawn else "", xlabel="rank",
           ylabel="queries with a match (%)", xlim=(1, end), ylim=(max(0, bottom - 5), 101))
     step = next((step for step in (10, 20, 50, 100, 200, 500) if end <= 6 * step), end)
     ax.set_xticks([k for k in (1, 2, 3, 5, *range(step, end + 1, step)) if k <= end

@@ -195,7 +195,11 @@ def add_legend_below(ax: Any, **options: Any) -> Any:
 CAPTIONS = tables_of("drawing/captions.toml")
 
 
-def caption(figure: str, several: bool = False, bands: bool = False,
+#: What the bands of CMC curves are.
+INTERVALS, RANGE = "95 % confidence intervals", "the range of the runs, each line their mean"
+
+
+def caption(figure: str, several: bool = False, bands: str = "",
             measures: str = "Mean average precision (mAP) and Rank-1") -> str:
     """Return the caption of a figure, of one method or of several, with or without bands.
 
@@ -206,7 +210,7 @@ def caption(figure: str, several: bool = False, bands: bool = False,
     """
     words = CAPTIONS.get(f"{figure}, several" if several else figure, CAPTIONS[figure])
     words = words.format(measures=measures)
-    return f"{words} Bands are 95 % confidence intervals." if bands else words
+    return f"{words} Bands are {bands}." if bands else words
 
 
 def with_counts(words: str, results: Mapping[str, Result]) -> str:

@@ -1,6 +1,6 @@
 """Numbers of groups of queries, and the curves and bands of figures, by the convention's rules."""
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -203,23 +203,28 @@ def _at_level(ranks: GoodRanks, level: int, has_steps: bool) -> Doubles:
 
 @dataclass(frozen=True)
 class RankBand:
-    """Intervals of Rank-k, as `Result.interval` gives them.
+    """Intervals of Rank-k, as `Result.interval` gives them, or the range of several runs.
 
     Parameters
     ----------
     rank : int64, shape (n,)
     low, high : float64, shape (n,)
-    level : float
-        In percent.
-    unit : str
-        What is resampled.
+    words : str
+        What they are.
     """
 
     rank: Integers
     low: Doubles
     high: Doubles
-    level: float
-    unit: str
+    words: str
+
+
+def range_of_runs(runs: Sequence[Result], last: int) -> RankBand | None:
+    """Return the lowest and highest Rank-1 to Rank-`last` of several runs; None of one."""
+    n = min(len(run.cmc[:last]) for run in runs)
+    cmc = np.array([run.cmc[:n] for run in runs])
+    return None if len(runs) == 1 else RankBand(
+        np.arange(1, n + 1), cmc.min(axis=0), cmc.max(axis=0), "range of the runs")
 
 
 def ranks_of_band(result: Result, last: int) -> dict[int, str]:
@@ -258,7 +263,8 @@ def rank_band(result: Result, last: int,
     low, high = np.array([(interval.low, interval.high) for interval in every]).T
     if np.isnan(low).any():
         return None
-    return RankBand(np.array(list(metrics), np.int64), low, high, every[0].level, every[0].unit)
+    return RankBand(np.array(list(metrics), np.int64), low, high,
+                    f"{every[0].level:g} % intervals by {every[0].unit}")
 
 
 def intervals_by_metric(results: Mapping[str, Result], metrics: Mapping[str, Iterable[str]],

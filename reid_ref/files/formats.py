@@ -115,7 +115,8 @@ def read_mat(path: Path) -> Contents:
 
 def _mat_array(path: Path, variable: mat.Variable) -> StoredArray:
     where = f"{path}: {variable.name}"
-    dtype = _MATLAB_NUMBERS.get(variable.kind)
+    is_text = variable.kind in ("cell", "char")
+    dtype = np.dtype(np.str_) if is_text else _MATLAB_NUMBERS.get(variable.kind)
     if dtype is None:
         return StoredArray.refused(InputError(where, "numbers", f"a MATLAB {variable.kind}"))
     if variable.is_complex:
@@ -123,9 +124,19 @@ def _mat_array(path: Path, variable: mat.Variable) -> StoredArray:
 
     def read() -> Any:
         with _reading(path, "a MAT file"), path.open("rb") as file:
-            return mat.read_array(file, variable)
+            value = mat.read_array(file, variable)
+            return _text_of_cells(value, where) if is_text else value
 
-    return StoredArray(where, variable.shape, dtype, read, size=variable.size)
+    shape = variable.shape[:1] if variable.kind == "char" else variable.shape
+    return StoredArray(where, shape, dtype, read, size=variable.size)
+
+
+def _text_of_cells(values: npt.NDArray[Any], where: str) -> npt.NDArray[np.str_]:
+    """Return text as an array: that of rows of characters, or of cells with a row each."""
+    cells = [np.ravel(value) for value in values.ravel().tolist()]
+    if not all(cell.dtype.kind == "U" and len(cell) <= 1 for cell in cells):
+        raise InputError(where, "numbers, or text in each cell", "a MATLAB cell")
+    return text_array(["".join(cell.tolist()) for cell in cells], where)
 
 
 def read_npz(path: Path) -> Contents:
@@ -283,8 +294,7 @@ def _hdf5_array(file: Any, key: str, item: Any, where: str) -> StoredArray:
                            partial(_read_hdf5_text, file, key, where), refusal)
     chunk = math.prod(item.chunks or ()) * dtype.itemsize
     return StoredArray(where, shape, dtype, lambda: read_rows(file[key]), refusal, size=chunk,
-                       dataset=item if len(shape) == 2 else None,
-                       turned=matlab_class is not None)
+                       dataset=item if len(shape) == 2 else None, turned=matlab_class is not None)
 
 
 def _read_hdf5_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
@@ -327,7 +337,7 @@ def read_text(path: Path) -> Contents:
 
     They are 64-bit integers if all are whole and fit, with a sign or without, else doubles.
     """
-    text = text_of(path, "numbers or a table; is it a .mat or .npz file?")
+    text = text_of(path, "numbers or a table, in UTF-8; is it a .mat or .npz file?")
     if _OTHER_ENDS.search(text):
         text = "\n".join(text.splitlines())
     first = next((row for row in io.StringIO(text) if row.split("#")[0].strip()), "")

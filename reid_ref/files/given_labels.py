@@ -137,12 +137,11 @@ def _by_size(named: Named, sets: Sequence[GivenLabels],
             return given, replace(
                 order, words=f"{order.words}; the identities in the file confirm it")
     given, _ = fitting[0]
-    raise InputError(
-        _first(named, "identity").where,
-        f"the identities of {given.title} in {given.where}, in one of these orders: "
-        f"{'; '.join(dict.fromkeys(order.words for _, order in fitting))}", "others",
-        "save the names of the images beside the features, e.g. as query_paths and gallery_paths; "
-        "or the labels of the file are wrong: leave them out")
+    raise InputError(_first(named, "identity").where,
+                     f"the identities of {given.title} in {given.where}, in one of these orders: "
+                     f"{'; '.join(dict.fromkeys(order.words for _, order in fitting))}", "others",
+                     "save the names of the images beside the features, e.g. as query_paths and "
+                     "gallery_paths; or the labels of the file are wrong: leave them out")
 
 
 def _fit(named: Named, given: GivenLabels, order: Order, axis: int = 0) -> bool:
@@ -157,9 +156,8 @@ def _fit(named: Named, given: GivenLabels, order: Order, axis: int = 0) -> bool:
         matrices["ranked_lists"] = {(n_query, n_gallery), *(
             [(n_query, *length)] if len(galleries) == 1 else [])}
     return all(named[role][0].shape[axis:][:1] == (size,) for role, size in sizes.items()
-               if role in named) and all(
-                   named[role][0].shape in shapes for role, shapes in matrices.items()
-                   if role in named)
+               if role in named) and all(named[role][0].shape in shapes
+                                         for role, shapes in matrices.items() if role in named)
 
 
 def _misfit(named: Named, sets: Sequence[GivenLabels]) -> InputError:
@@ -213,8 +211,7 @@ def _alike(first: Integers, second: Integers) -> bool:
     return pairs == len(np.unique(first)) == len(np.unique(second))
 
 
-def _compare(named: Named, given: GivenLabels, order: Order,
-             by_name: bool) -> frozenset[str]:
+def _compare(named: Named, given: GivenLabels, order: Order, by_name: bool) -> frozenset[str]:
     """Warn of labels in the file that are not those given; return where they are from."""
     used = [array.where for array in _arrays_of(named, ("paths",) if by_name else ())]
     for column in _COLUMNS:

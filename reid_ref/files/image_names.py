@@ -260,9 +260,8 @@ def names_of_side(side: str, n_images: int, files: Sequence[str | os.PathLike[st
         raise InputError(root, "the folder of the images")
     names, where = _names_and_source(side, files, Path(root), listed, known)
     if len(names) != n_images:
-        raise InputError(
-            where, f"{n_images:,} {side} images, as many as labels", f"{len(names):,}",
-            "name them in the order of the features")
+        raise InputError(where, f"{n_images:,} {side} images, as many as labels",
+                         f"{len(names):,}", "name them in the order of the features")
     return _in_own_folder(side, names, Path(root))
 
 

@@ -112,9 +112,8 @@ class _Names:
     def __init__(self, labels: Labels, given: GivenLabels) -> None:
         names = labels.names() or []
         depths = range(1, 2 + max(name.count("/") for name in names))
-        self.depth = next((depth for depth in depths
-                           if len({_end(name, depth) for name in names}) == len(names)),
-                          depths[-1])
+        self.depth = next((depth for depth in depths if len(
+            {_end(name, depth) for name in names}) == len(names)), depths[-1])
         self.places = {_end(name, self.depth): k for k, name in enumerate(names)}
         self.given = given
 

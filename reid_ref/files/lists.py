@@ -99,10 +99,9 @@ def read_n_good(path: str | os.PathLike[str]) -> Integers:
     return read_contents(Path(path)).single(path, expected).vector()
 
 
-def read_ranked_lists(path: str | os.PathLike[str], n_query: int,
-                      query_names: Sequence[str] | None = None,
-                      gallery_names: Sequence[str] | None = None,
-                      first: int | None = None) -> RankedLists:
+def read_ranked_lists(
+        path: str | os.PathLike[str], n_query: int, query_names: Sequence[str] | None = None,
+        gallery_names: Sequence[str] | None = None, first: int | None = None) -> RankedLists:
     """Read one ranked list for each query.
 
     Parameters
@@ -276,10 +275,9 @@ def lists_of_identities(path: str | os.PathLike[str], query: Labels) -> ResultFi
         ranked.append(np.array([place[word] if word not in words[:k] else next(spare)
                                 for k, word in enumerate(words)], dtype=np.int64))
     gallery = Labels([*known, *["(again)"] * again])
-    return ResultFile(
-        "ranked lists of identities, without a gallery: only Rank-k and MRR@k are defined",
-        Labels(true, name=query.name), gallery,
-        ranked=RankedLists(ranked, partial(_named, f"{path}: the list of", names)))
+    return ResultFile("ranked lists of identities, without a gallery: only Rank-k and MRR@k are "
+                      "defined", Labels(true, name=query.name), gallery,
+                      ranked=RankedLists(ranked, partial(_named, f"{path}: the list of", names)))
 
 
 def _numbered(prefix: str, first: int, k: int) -> str:
@@ -334,8 +332,7 @@ def _numbers(words: Sequence[str], where: str, first: int) -> Integers:
 def _from_first(numbers: Integers, where: str, first: int) -> Integers:
     if first and (numbers == 0).any():
         raise InputError(where, "gallery numbers from 1", 0, "index lists count from 1; for "
-                         "ranked lists from 0, set first=0 (at the command line "
-                         "--numbers-from 0)")
+                         "ranked lists from 0, set first=0 (--numbers-from 0)")
     return numbers - first
 
 

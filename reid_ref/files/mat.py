@@ -20,6 +20,9 @@ import numpy.typing as npt
 
 _INT32, _UINT32, _MATRIX, _COMPRESSED = 5, 6, 14, 15
 _NAMES = (1, 16)     # int8 as MATLAB writes it; UTF-8, which scipy takes, too
+#: Encodings of characters by their type, in the order of bytes of the file.
+_CHARACTERS = {order: {2: "latin1", 4: f"utf-16-{end}", 16: "utf-8", 17: f"utf-16-{end}"}
+               for order, end in (("<", "le"), (">", "be"))}
 _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8",
             13: "u8"}
 _CLASSES = (
@@ -85,8 +88,7 @@ def variables(file: BinaryIO) -> list[Variable]:
     return arrays
 
 
-def _variable(header: Bytes, size: int, order: str, start: int,
-              packed: int) -> Variable | None:
+def _variable(header: Bytes, size: int, order: str, start: int, packed: int) -> Variable | None:
     """Return the header of an array; None for an array without one."""
     if size == 0:
         return None
@@ -119,7 +121,8 @@ def _element(data: Bytes, at: int, order: str) -> tuple[int, int, int, int]:
 
 
 def read_array(file: BufferedReader, variable: Variable) -> npt.NDArray[Any]:
-    """Return an array of numbers, a sparse one in full; of a cell array one of objects.
+    """Return an array of numbers, a sparse one in full; of a cell array one of objects, of
+    characters the text of each row.
 
     Raises
     ------
@@ -134,7 +137,7 @@ def read_array(file: BufferedReader, variable: Variable) -> npt.NDArray[Any]:
     else:
         room = np.empty(variable.size, np.uint8)
         data, at = room.data[:file.readinto(room.data)], variable.body
-    return (_cells if variable.kind == "cell" else _numbers)(data, at, variable)
+    return _READERS.get(variable.kind, _numbers)(data, at, variable)
 
 
 def _cells(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
@@ -148,8 +151,19 @@ def _cells(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
         part = data[start:start + length]
         cell = _variable(part, length, order, start, 0) if kind == _MATRIX else None
         if cell is not None:
-            cells[k] = (_cells if cell.kind == "cell" else _numbers)(part, cell.body, cell)
+            cells[k] = _READERS.get(cell.kind, _numbers)(part, cell.body, cell)
     return cells.reshape(variable.shape, order="F")
+
+
+def _texts(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
+    """Return the text of each row of characters, without the blanks at its end."""
+    kind, start, length, _ = _element(data, at, variable.order)
+    encoding = _CHARACTERS[variable.order].get(kind)
+    if encoding is None or length > len(data) or len(variable.shape) != 2:
+        raise ValueError(f"no characters at byte {variable.start}")
+    letters = list(str(data[start:start + length], encoding))
+    rows = np.array(letters, dtype="U1").reshape(variable.shape, order="F").tolist()
+    return np.array(["".join(row).rstrip() for row in rows], dtype=np.str_)
 
 
 def _numbers(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
@@ -171,6 +185,9 @@ def _numbers(data: Bytes, at: int, variable: Variable) -> npt.NDArray[Any]:
     dense = np.zeros(variable.shape, numbers.dtype)     # numpy checks all other indices
     dense[rows[:n], np.repeat(np.arange(variable.shape[1]), np.diff(ends))] = numbers[:n]
     return dense
+
+
+_READERS = {"cell": _cells, "char": _texts}
 
 
 def _joined(real: npt.NDArray[Any], imaginary: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:

@@ -119,7 +119,7 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
     Raises
     ------
     InputError
-        Some of the files are complete and others are not, or one cannot be read.
+        One of the files is complete and others are not, or one of a single result cannot be read.
 
     Examples
     --------
@@ -135,17 +135,24 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
     listed = _different(paths)
     if len(listed) == 1:
         return [listed]
-    cameras = {path: _has_cameras(path, names or {}, reading, labelled) for path in listed}
+    cameras, errors = {}, list[InputError]()
+    for path in listed:
+        try:
+            cameras[path] = _has_cameras(path, names or {}, reading, labelled)
+        except InputError as error:
+            errors.append(error)
     complete = [path for path, found in cameras.items() if found is not None]
-    if len(complete) <= 1 and not any(cameras.values()):
-        return [listed]  # the cameras of one may be in another
-    if len(complete) < len(listed):
+    if len(complete) > 1 or complete and len(complete) + len(errors) == len(listed):
+        return [[path] for path in listed]  # what is none is named when its turn comes
+    if errors:
+        raise errors[0]
+    if any(cameras.values()):  # else the cameras of one may be in another
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # its error is better if the file is none
         raise InputError(part, f"a file that holds everything, as {complete[0]} does",
                          "one that lacks features or labels", "evaluate it in a call of its own, "
                          "with the files that belong to it")
-    return [[path] for path in listed] if complete else [listed]
+    return [listed]
 
 
 def _has_cameras(path: Path, names: Mapping[str, str], reading: Reading,
@@ -221,11 +228,9 @@ def _result_file(files: Mapping[Path, Contents], names: Mapping[str, str],
     if several and TABLE not in formats and fields.ranked[0] not in ("ranked_lists", "similarity"):
         title = SEPARATE["distances" if "distances" in fields.arrays else
                          "npy" if formats <= {NPY, TEXT} else "features"]
-    result = _result(
-        title, fields.arrays,
-        any(part.transposable for part in files.values()) or not layout and MAT in formats,
-        () if several else tuple(key for key, value in contents.values.items()
-                                 if value.where not in fields.used))
+    turnable = any(part.transposable for part in files.values()) or not layout and MAT in formats
+    result = _result(title, fields.arrays, turnable, () if several else tuple(
+        key for key, value in contents.values.items() if value.where not in fields.used))
     if names.keys().isdisjoint({*fields.arrays, *fields.ranked}):
         warn_of_unread(result, {key: value for part in files.values() for key, value in
                                 part.values.items() if value.where not in fields.used})
@@ -242,8 +247,7 @@ def _fields_of_layout(path: Path, contents: Contents, layout: Layout) -> Fields:
         else contents.values[key] for role, key in names.items()})}, names)
 
 
-def _layout(values: Mapping[str, Any],
-            layouts: Mapping[str, Layout] = LAYOUTS) -> Layout | None:
+def _layout(values: Mapping[str, Any], layouts: Mapping[str, Layout] = LAYOUTS) -> Layout | None:
     return next((layout for layout in layouts.values()
                  if set(layout.keys.values()) <= values.keys()), None)
 
@@ -261,10 +265,9 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
              **{column: ", ".join(where.get(f"{side}_{column}", "") for side in SIDES)
                 for column in ("identity", "camera")}}
     stored = {field: by_field[field] for field in _SIDES if field in by_field}
-    labels = {side: StoredLabels(
-        by_field[f"{side}_identity"], by_field.get(f"{side}_camera"),
-        {column: by_field[OPTIONAL[f"{side}_{column}"]] for column in FURTHER
-         if OPTIONAL[f"{side}_{column}"] in by_field}) for side in SIDES}
+    labels = {side: StoredLabels(by_field[f"{side}_identity"], by_field.get(f"{side}_camera"), {
+        column: by_field[OPTIONAL[f"{side}_{column}"]] for column in FURTHER
+        if OPTIONAL[f"{side}_{column}"] in by_field}) for side in SIDES}
     turned = {field: value.T for field, value in stored.items()}
     if transposable and _fit(turned, labels) and not _fit(stored, labels):
         stored, layout = turned, layout + ", matrices the other way round"
@@ -288,10 +291,8 @@ def _result(layout: str, by_field: Mapping[str, StoredArray], transposable: bool
 
 
 def _fit(matrices: Mapping[str, StoredArray], labels: Mapping[str, StoredLabels]) -> bool:
-    return all(len(value.shape) == 2
-               and value.shape[:len(_SIDES[field])] == tuple(
-                   len(labels[side]) for side in _SIDES[field])
-               for field, value in matrices.items())
+    return all(len(value.shape) == 2 and value.shape[:len(_SIDES[field])] == tuple(
+        len(labels[side]) for side in _SIDES[field]) for field, value in matrices.items())
 
 
 def _check_matrices(matrices: Mapping[str, Matrix], query: Any, gallery: Any) -> None:

@@ -159,7 +159,8 @@ def arrays_by_role(files: Files, names: Mapping[str, str], by_words: bool,
     for role, name in names.items():
         by_role[role].append(_mapped(role, str(name), keys))
     for role, arrays in by_role.items():
-        if len(arrays) > 1:  # a label of a name is taken where there is no other
+        # A label of a name is taken where there is no other.
+        if len(arrays) > 1 or by_role.get(role.partition("_")[2]):
             by_role[role] = [each for each in arrays if not each.where.endswith(BY_NAME)]
     mapped = {array.where for role in names for array in by_role[role]}
     return {role: _together(role, kept, sets) for role, arrays in by_role.items() if (kept := [
@@ -239,7 +240,7 @@ def _add_labels_of_names(arrays: dict[str, StoredArray], side: str) -> bool:
 
 
 #: Characters of the arrays that an error lists.
-LISTED = 120
+LISTED = 70
 
 
 def _by_key(files: Files) -> dict[str, StoredArray]:
@@ -258,28 +259,35 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
 
     `names`: the user may name the roles.
     """
-    expected = ("features or distances with labels" if names else
-                "the labels of query and gallery")
     arrays = _by_key(files)
-    listed = [f"{key} {value.summary}" for key, value in arrays.items()]
+    listed = [f"{key} {value.summary}" for key, value in sorted(
+        arrays.items(), key=lambda pair: pair[1].refusal is None)]
     shown = max(1, sum(length <= LISTED for length in accumulate(map(len, listed))))
     more = f" and {len(listed) - shown} more" if len(listed) > shown else ""
-    guesses = _guesses(arrays, missing)
-    lacks = ONE_SET if no_split else ", ".join(missing)
-    elsewhere = ("; labels= (reid-ref evaluate --labels FOLDER) takes them from the data set's "
-                 "folder"
-                 if names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}
-                 else "")
+    every = {*FEATURES, *LABELS} <= {*missing}
+    lacks = ONE_SET if no_split else ", ".join(
+        ["features and labels of query and gallery"] if every else missing)
+    remedy = "rename them: docs/files.md lists the known names"
+    if names and (guesses := _guesses(arrays, missing)):
+        remedy = f"did you mean {', '.join(guesses)}? names= (--map) takes it"
+    elif names and any(map(_OF_TEXT.match, arrays)):
+        remedy = "texts ask under a protocol of text: --protocol cuhk-pedes"
+    elif names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}:
+        remedy = "labels= (--labels FOLDER) takes them from the data set's folder"
+    elif names:
+        remedy = "" if no_split else _example(arrays, missing)
     more_files = f" and {len(files) - 1} more file{'s' * (len(files) > 2)}" * (len(files) > 1)
-    return InputError(
-        f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}"
-        + (f" (did you mean {', '.join(guesses)}?)" if guesses else "")
-        + elsewhere
-        + ("; texts are queries under a protocol of text, such as --protocol cuhk-pedes"
-           if any(map(_OF_TEXT.match, arrays)) else "")
-        + ("; names= (--map) names the roles, docs/files.md lists the known names"
-           if names else "; rename them: docs/files.md lists the known names"),
-        remedy=f"expected {expected}, got {', '.join(listed[:shown]) + more or 'no arrays'}")
+    has = f"it has {', '.join(listed[:shown]) + more or 'no arrays'}"
+    return InputError(f"{next(iter(files))}{more_files}", got=f"it lacks {lacks}",
+                      remedy="; ".join(filter(None, (remedy, has))))
+
+
+def _example(arrays: Mapping[str, StoredArray], missing: Iterable[str]) -> str:
+    """Return how to name a missing role: by an array of its dimensions, if there is one."""
+    role = next(iter(missing))
+    n = 2 if role.endswith(("features", "distances")) else 1
+    return next((f"names= (--map) says which is which: {role}={key}"
+                 for key, array in arrays.items() if len(array.shape) == n), "")
 
 
 def _meant(key: str) -> str | None:

@@ -15,8 +15,8 @@ SAME_IMAGES = {"query": slice(None), "gallery": slice(None)}
 
 
 #: What says which images of one set are the queries, for messages.
-ONE_SET = ("num_query, how many of the images are queries (it may be a number), or is_query; or "
-           "ignored=itself (--set ignored=itself) if every image is a query against all others")
+ONE_SET = ("num_query (--map num_query=N), or is_query; or say ignored=itself (--set "
+           "ignored=itself): every image against all others")
 
 
 def only(named: Named, role: str) -> StoredArray:
@@ -44,11 +44,27 @@ def rows_of_sides(named: Named, whole: Mapping[str, StoredArray],
     total = next(iter(lengths.values()))
     for where, n in lengths.items():
         check_length(n, total, where)
-    rows = (_flagged(named, total) if "is_query" in named else
+    rows = (_by_names(named) if {"query_paths", "gallery_paths", "paths"} <= named.keys() else
+            _flagged(named, total) if "is_query" in named else
             _counted(named, total, same_images))
     if same_images and len({len(np.arange(total)[images]) for images in rows.values()}) != 1:
         return SAME_IMAGES
     return rows
+
+
+def _by_names(named: Named) -> dict[str, Any]:
+    """Return the images of each side by the names that it has, among those of all images."""
+    every = only(named, "paths")
+    names, sides = every.names().tolist(), {}
+    row_of = {name: row for row, name in enumerate(names)}
+    if twice := {name for row, name in enumerate(names) if row_of[name] != row}:
+        raise InputError(every.where, "each image once", f"{min(twice)!r} twice")
+    for side in ("query", "gallery"):
+        asked = only(named, f"{side}_paths")
+        if lacking := set(asked.names().tolist()) - row_of.keys():
+            raise InputError(every.where, f"{min(lacking)!r}, of {asked.where}", "no such name")
+        sides[side] = np.array([row_of[name] for name in asked.names().tolist()])
+    return sides
 
 
 def _flagged(named: Named, total: int) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
     Parameters
     ----------
     blocks : iterable of real arrays, each of shape (n_block, n_gallery)
-        Distances of consecutive queries; smaller is nearer. For one matrix: ``[distances]``.
+        Distances of all queries, in their order; smaller is nearer.
     query, gallery : Labels
     qrels, run : text files open for writing
     progress : callable, optional
@@ -90,15 +90,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
                for labels in (query, gallery)]
     done = lines = 0
     for block in blocks:
-        if np.ndim(block) != 2:
-            raise InputError(
-                "blocks", "2-D arrays (n_block, n_gallery)", f"one of shape {np.shape(block)}",
-                "put a single matrix in a list: [distances]")
-        if done + len(block) > len(query):
-            raise InputError("blocks", f"distances of {len(query)} queries",
-                             f"those of {done + len(block)} or more")
-        rows = slice(done, done + len(block))
-        block = check_distances(block, query[rows], gallery)
+        block = check_distances(block, query[done:done + len(block)], gallery)
         check_real_distances(block)
         for k, distances in enumerate(block, done):
             roles = _roles(query.identity[k], cameras[0][k], gallery.identity, cameras[1])
@@ -112,8 +104,6 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
         done += len(block)
         if progress is not None:
             progress(len(block))
-    if done != len(query):
-        raise InputError("blocks", f"distances of {len(query)} queries", f"those of {done}")
     n_junk = int(np.count_nonzero(query.identity == JUNK))
     if n_junk:
         warn(f"query: {n_junk} of {len(query)} are labelled -1; in trec_eval they match nothing, "

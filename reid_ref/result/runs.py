@@ -13,9 +13,9 @@ import numpy as np
 from reid_ref.arrays import InputError, Integers, Value, each_warning_once
 from reid_ref.result import Result, unit_of_queries
 from reid_ref.result.parts import QueryValues
-from reid_ref.result.means import pooled
+from reid_ref.result.means import over_trials, pooled
 from reid_ref.result.systems import (
-    METRICS, check_same_convention, mean_of_runs, results_by_name, scores_of,
+    METRICS, check_same_convention, check_same_labels, mean_of_runs, results_by_name, scores_of,
     scores_of_same_queries)
 from reid_ref.statistics import Interval, UnitSums, mean_intervals
 from reid_ref.statistics.interval import LEVEL
@@ -92,6 +92,20 @@ def runs(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[
     sums = [by_unit_and_query(mean.values, groups, mean.counted) for mean in means]
     return spread_of(scores, sums, name, level=level, method=method, resamples=resamples,
                      seed=seed)
+
+
+def mean_result(results: Sequence[Result]) -> Result:
+    """Return the mean over runs of one method as one result: of its numbers, and of its curves.
+
+    Raises
+    ------
+    InputError
+        Runs of different conventions or labels.
+    """
+    named = {f"run {k}": result for k, result in enumerate(results, 1)}
+    check_same_convention(named)
+    check_same_labels(named)
+    return over_trials(results, "trials", results[0].signature)
 
 
 def splits(results: Mapping[str, Result] | Sequence[Result], *, metrics: Sequence[str] = METRICS,

@@ -62,13 +62,12 @@ _BYTES = 64
 
 
 @options_by_name
-def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Labels,
-                        gallery: Labels, *, far: Iterable[float] = RATES,
-                        metric: str | None = None, normalize: bool | None = None,
-                        convention: str | Convention = "matlab",
-                        lists: QueryLists | None = None, confidence: float | None = None,
-                        max_memory: int | str | None = None,
-                        progress: Progress | None = None) -> Thresholds:
+def evaluate_thresholds(
+        query_features: Any, gallery_features: Any, query: Labels, gallery: Labels, *,
+        far: Iterable[float] = RATES, metric: str | None = None, normalize: bool | None = None,
+        convention: str | Convention = "matlab", lists: QueryLists | None = None,
+        confidence: float | None = None, max_memory: int | str | None = None,
+        progress: Progress | None = None) -> Thresholds:
     """Find thresholds of the features' distance: TAR at FAR, EER, DIR at FAR.
 
     Parameters
@@ -111,13 +110,11 @@ def evaluate_thresholds(query_features: Any, gallery_features: Any, query: Label
 
 
 @options_by_name
-def evaluate_thresholds_distances(distances: Any, query: Labels, gallery: Labels, *,
-                                  far: Iterable[float] = RATES,
-                                  convention: str | Convention = "matlab",
-                                  lists: QueryLists | None = None,
-                                  confidence: float | None = None,
-                                  max_memory: int | str | None = None,
-                                  progress: Progress | None = None) -> Thresholds:
+def evaluate_thresholds_distances(
+        distances: Any, query: Labels, gallery: Labels, *, far: Iterable[float] = RATES,
+        convention: str | Convention = "matlab", lists: QueryLists | None = None,
+        confidence: float | None = None, max_memory: int | str | None = None,
+        progress: Progress | None = None) -> Thresholds:
     """Find thresholds of a distance: as `evaluate_thresholds`, from a matrix.
 
     Parameters

@@ -207,8 +207,7 @@ class Impostors:
                 yield rows, part, (tile, flat[is_in].astype(np.int64), bins[is_in])
                 self._report(tile)
 
-    def _bins(self, rows: slice, part: GalleryPart, band: Band,
-              tile: Tile) -> _Bins:
+    def _bins(self, rows: slice, part: GalleryPart, band: Band, tile: Tile) -> _Bins:
         queries = slice(rows.start + tile.rows.start, rows.start + tile.rows.stop)
         kind = np.float32 if tile.values.dtype == np.float32 else np.float64
         slope, base = self._lines(band, queries, tile.rows, kind)
@@ -234,8 +233,7 @@ class Impostors:
         if self._done is not None:
             self._done((tile.rows.stop - tile.rows.start) * len(tile.columns) / self._size)
 
-    def _lines(self, band: Band, queries: slice, rows: slice,
-               kind: Any) -> tuple[Array, Array]:
+    def _lines(self, band: Band, queries: slice, rows: slice, kind: Any) -> tuple[Array, Array]:
         """Return slope and base of each query: value in a tile to bin; adjust the error."""
         scale, off = np.ones(rows.stop - rows.start), np.zeros(rows.stop - rows.start)
         if band.scale is not None:

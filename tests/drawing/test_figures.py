@@ -435,7 +435,7 @@ def test_command(three, figure, files):
     assert first == "wrote x.svg"
     counts = (" 20 queries, 90 gallery images; convention matlab."
               if FIGURES[figure].convention == "matlab" else "")
-    said = caption(figure, several=len(files) > 1, bands=figure == "cmc")
+    said = caption(figure, several=len(files) > 1, bands=INTERVALS * (figure == "cmc"))
     assert " ".join(" ".join(words).split()) == f"caption {said}{counts}"
     assert 'width="288pt"' in (three / "x.svg").read_text()
     assert len(list(three.iterdir())) == 4

@@ -286,10 +286,10 @@ REFUSED = {
                    "g_paths": np.array(G_PATHS, object)}}, r"r.npz: q_paths: .*\.astype\(str\)$"),
     "what it lacks": (
         {"r.npz": {**HALF, "q_pids": Q_PIDS, "g_pids": G_PIDS, "query_camra": Q_CAMIDS}},
-        r"r.npz: it lacks query_camera, gallery_camera \(did you mean query_camera=query_camra\?\)"
-        r"; names= \(--map\) .*; expected features or .*, got qf float32 \(3, 4\), "),
+        r"r.npz: it lacks query_camera, gallery_camera; did you mean query_camera=query_camra\? "
+        r"names= \(--map\) .*; it has qf float32 \(3, 4\), "),
     "weights": ({"r.npz": {f"conv{n}.weight": np.ones((2, 3, 3)) for n in range(30)}},
-                r"r.npz: it lacks query_feat.*conv0.weight float64 \(2, 3, 3\), .* and 26 more$"),
+                r"r.npz: it lacks feat.*conv0.weight float64 \(2, 3, 3\), .* and 28 more$"),
     "not split": ({"r.npz": SPLIT}, "r.npz: .*it lacks num_query"),
     "too many queries": ({"r.npz": {**SPLIT, "num_query": 8}}, "num_query: .*from 1 to 7"),
     "flags of half the images": ({"r.npz": {**SPLIT, "is_query": [1, 1, 0, 0]}},

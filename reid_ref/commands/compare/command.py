@@ -13,6 +13,7 @@ from reid_ref.commands.compare import show
 from reid_ref.commands.compare.show import benchmarks
 from reid_ref.console import confidence, files as ranked_lists, options as common, protocols
 from reid_ref.console import systems
+from reid_ref.console.given import under_saved
 from reid_ref.console.answers import FORMATS, show_answer
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase
@@ -42,10 +43,9 @@ OnBenchmark = dict[str, list[Read]]
 class CompareRequest(Request):
     """What the command line requests."""
 
-    all_pairs: bool = option(
-        "--all-pairs", False, action="store_true",
-        help="compare each system with each other one; p is adjusted for all pairs, and letters "
-             "name the systems that each one beats")
+    all_pairs: bool = option("--all-pairs", False, action="store_true",
+                             help="compare each system with each other one; p is adjusted for all "
+                                  "pairs, and letters name the systems that each one beats")
     paired_seeds: bool = option(
         "--paired-seeds", False, action="store_true",
         help="file k of each system was trained with the same seed; without it seeds are "
@@ -107,6 +107,8 @@ def read_systems(request: Request) -> dict[str, list[Read]]:
     every = systems.systems_of(request, protocols.check_part(request))
     convention = common.one_convention(request, ", since systems are compared under one")
     how, results = common.how(request, [convention]), dict[str, list[Read]]()
+    how = under_saved(request, how, every)
+    _hint_at_seeds({given.name: given.files[0] for given in every})
     with each_warning_once():  # seeds of one system have the same labels
         for given in every:
             with given.opened():
@@ -114,6 +116,16 @@ def read_systems(request: Request) -> dict[str, list[Read]]:
                 results.setdefault(given.name, []).append(Read(given.files[0], result))
     phase(f"tests and intervals from {request.resamples or RESAMPLES:,} resamples")
     return results
+
+
+def _hint_at_seeds(files: Mapping[str, str]) -> None:
+    """Warn of systems whose names differ only by a number, for each of several methods."""
+    methods = dict[str, list[str]]()
+    for name, file in files.items():
+        methods.setdefault(name.rstrip("0123456789").rstrip("-_."), []).append(file)
+    if len(methods) > 1 and min(map(len, methods.values())) > 1:
+        warn("names differ only by a number; if these are seeds of a method, write " + " ".join(
+            f"{name}={','.join(runs)}" for name, runs in methods.items()), ComparisonWarning)
 
 
 def by_benchmark(results: Mapping[str, list[Read]]) -> dict[str, OnBenchmark]:
@@ -168,8 +180,7 @@ def _benchmark(one: Read, benchmarks: Mapping[str, OnBenchmark]) -> str:
                 Path(one.file).stem)
 
 
-def compared(benchmark: str, systems: OnBenchmark, metrics: list[str],
-             **options: Any) -> Compared:
+def compared(benchmark: str, systems: OnBenchmark, metrics: list[str], **options: Any) -> Compared:
     """Compare systems on one benchmark; several results of one system are its seeds."""
     by_name = {name: [run.result for run in runs] for name, runs in systems.items()}
     files = [run.file for runs in systems.values() for run in runs]

@@ -64,9 +64,8 @@ class EvaluateRequest(gates.GateRequest):
         help="also the mean of several results, its spread and its interval: of training runs on "
              "the same queries, or of splits, such as trials, which have their own; of mAP and "
              "Rank-1, or of --measure")
-    per_query: str | None = option(
-        "--per-query", **OF_ONE, metavar="FILE",
-        help="write one line per query to FILE, named .csv or .json")
+    per_query: str | None = option("--per-query", **OF_ONE, metavar="FILE",
+                                   help="write one line per query to FILE, named .csv or .json")
     save: str | None = option(
         "--save", **OF_ONE, metavar="FILE",
         help="write the whole result to FILE, named .json, or .json.gz to pack it, which this and "
@@ -80,8 +79,7 @@ class EvaluateRequest(gates.GateRequest):
         only=_DETAILED, type=whole, metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
-        "--by", **OF_ONE, only=_DETAILED, action="append",
-        choices=("identity", "camera", *PAIRS),
+        "--by", **OF_ONE, only=_DETAILED, action="append", choices=("identity", "camera", *PAIRS),
         help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
              "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
              "the gallery, with the images of that camera alone in view-pair; may be given again")
@@ -92,7 +90,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
     Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a folder of
     .npy files, by the names of the arrays (docs/files.md); or in separate files, in any order.
-    Files that each hold everything are evaluated one after the other, a row each. A result that
+    Files that each hold everything are evaluated one after the other, a row each, and one that
+    cannot be is named. A result that
     --save wrote is shown as it is. Exit code: 0 where all is well; 1 for --strict and a finding; 2
     for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse than --baseline.
     What failed is one line on stderr.
@@ -121,9 +120,9 @@ def run(request: EvaluateRequest) -> int:
         request.check(SEVERAL, "one result and no --name",
                       f"{len(groups)} {'results' if len(groups) > 1 else 'result and --name'}",
                       "evaluate each in a call of its own")
-    methods, more, status, ranking = list[Method](), Details(), 0, ""
+    methods, errors, more, status, ranking = list[Method](), list[InputError](), Details(), 0, ""
     for given in given_of(request, groups, plan.protocol, later=True):
-        with given.opened():
+        with given.opened(None if request.mean else errors):
             method = _evaluated(request, plan, given)
             result = next(iter(method.results.values()))
             how = replace(plan.how, conventions=(result.convention,))
@@ -141,13 +140,13 @@ def run(request: EvaluateRequest) -> int:
         request, [finding for method in methods for finding in method.findings])
     if request.mean:
         _print_mean(request, plan, request.mean, rows_of(methods))
-    else:
+    elif methods:
         show_answer(request.format, **_writers(request, plan, methods, more, several))
         if request.format == "table" and more != Details():
             show(tables.details(more, plan.named))
         if request.format == "table" and ranking:
             show(f"\n{ranking}")
-    return status
+    return 2 if errors else status
 
 
 class Plan(NamedTuple):
@@ -362,8 +361,7 @@ def _details(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
             by: groups_of(result, given, how, by, plan.named) for by in dict.fromkeys(request.by)})
 
 
-def _write(request: EvaluateRequest, plan: Plan, given: Given, result: Result,
-           how: How) -> str:
+def _write(request: EvaluateRequest, plan: Plan, given: Given, result: Result, how: How) -> str:
     """Write the files of --save and --per-query, where they are requested.
 
     Return what is in the files of trec_eval, and how it reads them; empty without them.

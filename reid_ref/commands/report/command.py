@@ -6,14 +6,14 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
-from reid_ref.console.files import add_images, files_per_result, image_names
-from reid_ref.console.given import given_of
+from reid_ref.console.files import add_images, image_names
+from reid_ref.console.given import Given, under_saved
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase, show
 from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import wrote_line
+from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.protocols import Protocol
 from reid_ref.result import Result
 from reid_ref.text.numbers import whole
 
@@ -22,16 +22,14 @@ from reid_ref.text.numbers import whole
 class ReportRequest(Request):
     """What the command line requests."""
 
-    output: str = option(
-        "--output", short="-o", required=True, metavar="FILE",
-        help="the page to write, e.g. report.html")
+    output: str = option("--output", short="-o", required=True, metavar="FILE",
+                         help="the page to write, e.g. report.html")
     queries: int = option(
         "--queries", 60, type=whole, metavar="N", help="rank lists in all (default: 60)")
     top: int = option(
         "--top", 10, type=whole, metavar="K", help="images of each list (default: 10)")
-    seed: int = option(
-        "--seed", 12345, type=whole, metavar="N",
-        help="seed of the queries drawn (default: 12345)")
+    seed: int = option("--seed", 12345, type=whole, metavar="N",
+                       help="seed of the queries drawn (default: 12345)")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -42,9 +40,8 @@ def add(command: argparse.ArgumentParser) -> None:
     A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
     needs them is left out. The same input and versions give the same bytes.
     """
-    common.add_files(
-        command, words="result file or files, a folder of .npy files, or NAME=FILE[,FILE...], the "
-                       "seeds of a method")
+    common.add_files(command, words="result file or files, a folder of .npy files, or "
+                                    "NAME=FILE[,FILE...], the seeds of a method")
     ReportRequest.add(command, "--output", "--convention", "--metric", "--normalize",
                       "--max-memory", "--threads", "--measure", "--name")
     protocols.add(command)
@@ -57,7 +54,9 @@ def run(request: ReportRequest) -> None:
     options, protocol = _options(request), protocols.check_part(request)
     check_libraries()
     check_targets(request.output)
-    files, seeds = _read(request, protocol, options)
+    every = systems.given_systems(request, protocol)
+    options = options._replace(how=under_saved(request, options.how, every))
+    files, seeds = _read(every, options.how)
     images = None if request.images is None else (request.images, {
         name: image_names(request, paths, data) for name, (paths, data) in files.items()
         if isinstance(data, ResultFile)})
@@ -83,18 +82,17 @@ def _options(request: ReportRequest) -> Options:
                    common.named(request))
 
 
-def _read(request: ReportRequest, protocol: Protocol | None, options: Options,
-          ) -> tuple[dict[str, tuple[list[str], ResultFile | Result]], dict[str, list[Result]]]:
+def _read(every: list[Given], how: How) -> tuple[
+        dict[str, tuple[list[str], ResultFile | Result]], dict[str, list[Result]]]:
     """Return what the first file of each result holds, and the results of its other seeds."""
     answers: dict[str, tuple[list[str], ResultFile | Result]] = {}
     seeds: dict[str, list[Result]] = {}
-    for given in (systems.systems_of(request, protocol) if systems.are_named(request) else
-                  given_of(request, files_per_result(request, request.files), protocol)):
+    for given in every:
         with given.opened():
             if given.has_data and given.name not in answers:
                 answers[given.name] = given.files, given.data
                 continue
-            result, = given.results(options.how).values()
+            result, = given.results(how).values()
             if given.name in answers:
                 answers[given.name][0].extend(given.files)
                 seeds.setdefault(given.name, []).append(result)

@@ -27,7 +27,7 @@ from reid_ref.console import confidence
 from reid_ref.console.answers import layout_and_sizes, dataset_of
 from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_scale
 from reid_ref.drawing.results import caption_of, shared_axes
-from reid_ref.drawing.style import caption, draw_panels
+from reid_ref.drawing.style import INTERVALS, caption, draw_panels
 from reid_ref.evaluation.causes import names_of
 from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
@@ -137,7 +137,7 @@ def _context(content: Page, cards: Cards, names: list[str],
 def _figures(content: Page, results: Mapping[str, Any]) -> list[tuple[Any, str, str]]:
     """Return the drawings of what all systems share, and of each one's distances; captions."""
     drawings = [(_svg(partial(figures.cmc, bands=content.bands), results, "cmc"), "",
-                 caption("cmc", bands=any(content.bands)))]
+                 caption("cmc", bands=INTERVALS * any(content.bands)))]
     drawings += [(_svg(draw, results, name), "", caption(name, several=len(results) > 1))
                  for name, draw in OF_ALL.items()]
     samples = {system.name: system.more.sample for system in content.systems if system.more}

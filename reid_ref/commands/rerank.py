@@ -102,6 +102,10 @@ def add(command: argparse.ArgumentParser) -> None:
     """Print Rank-k, mAP and mINP of a result file, and next to them the numbers after k-reciprocal
     re-ranking, or with multiple queries.
 
+    Examples:
+        reid-ref rerank fixtures/market_like.mat
+        reid-ref rerank fixtures/market_like.mat --k1 30 --lambda 0.2
+
     FILE is any with features that reid-ref evaluate reads. The re-ranking is that of the
     convention's own toolbox, in its own variant, with its k1, k2, lambda and distance; the options
     below change it. A toolbox without re-ranking is re-ranked as matlab does.

@@ -78,24 +78,24 @@ class Request:
     map: list[str] = option(
         "--map", (), not_of=(SAVED, NO_FILES, BOXES, LISTS), action="append",
         metavar="ROLE=NAME[,...]",
-        help="which array has which role, if its name does not tell: "
-             "query_features=A,gallery_features=B; docs/files.md lists the roles")
+        help="roles of arrays that their names do not tell: query_features=A,gallery_features=B "
+             "(docs/files.md)")
     convention: list[str] | None = option(
         "--convention", not_of=(SAVED, NO_FILES), without=_BRINGS, action="append", metavar="NAME",
         help="one that `reid-ref conventions` lists (default: matlab)")
     choices: list[str] = option(
         "--set", (), not_of=(SAVED, NO_FILES), without=_BRINGS, action="append",
         metavar="KEY=VALUE",
-        help="change choices of each convention, e.g. ap=step,top_k=100; `reid-ref conventions "
-             "NAME --json` shows the keys, and an error lists the values")
+        help="change choices, e.g. ap=step,top_k=100: `reid-ref conventions NAME --json` lists "
+             "them")
     metric: str | None = option(
         "--metric", not_of=(SAVED, LISTS), metavar="NAME",
-        help="the distance between features: euclidean, cosine or dot (default: as the "
-             "convention's toolbox has it; euclidean under matlab)")
+        help="distance of features: euclidean, cosine or dot (default: that of the convention; "
+             "matlab: euclidean)")
     normalize: bool | None = option(
         "--normalize", not_of=(SAVED, LISTS), action=argparse.BooleanOptionalAction,
-        help="divide features by their 2-norm, or do not (default: as the convention's toolbox "
-             "does; matlab divides, torchreid does not)")
+        help="L2-normalise features, or use them as they are (default: as the convention; matlab "
+             "normalises)")
     pool: str | None = option(
         "--pool", not_of=(SAVED, LISTS), more=True, choices=list(POOLINGS),
         help="the rows are frames: take the mean or the maximum over each tracklet; "
@@ -106,7 +106,7 @@ class Request:
         help="good and junk gallery images of each query, for veri and oxford: text, one line per "
              "query, numbers from 1")
     max_memory: str | None = option(
-        "--max-memory", not_of=(NO_FILES,), metavar="SIZE",
+        "--max-memory", not_of=(NO_FILES,), more=True, metavar="SIZE",
         help="memory to work in besides the file's arrays, e.g. 512M; the numbers do not depend "
              "on it")
     threads: int | None = option(
@@ -115,14 +115,13 @@ class Request:
              "not depend on it")
     names: list[str] | None = option(
         "--name", action="append", metavar="NAME[,NAME]",
-        help="names of the rows, one per result (default: the name of its file, or of its folder "
-             "if files have the same name)")
+        help="names of the results, in order (default: of their files, or of their folders)")
     measure: str | None = option(
         "--measure", metavar="NAME[,NAME]",
-        help=f"print these numbers in place of the usual ones: {measure_names()}, k a number")
+        help=f"print these numbers instead of the usual ones: {measure_names()}, k a number")
     ranks: list[int] | None = option(
-        "--ranks", without={"--measure": "which names each Rank-k"}, metavar="K[,K]", type=numbers,
-        help="which Rank-k tables and rows show (default: 1,5,10,20)")
+        "--ranks", without={"--measure": "which names each Rank-k"}, more=True, metavar="K[,K]",
+        type=numbers, help="which Rank-k tables and rows show (default: 1,5,10,20)")
     cmc: str | None = option(
         "--cmc", without={"--mean": "which has no curve"}, only={"format": ("json",)}, more=True,
         metavar="RANKS",
@@ -143,8 +142,8 @@ class Request:
         help="with --labels: how many good images exist for each query, if the gallery lacks some")
     protocol: str | None = option(
         "--protocol", not_of=(SAVED, SEVERAL), metavar="NAME",
-        help="evaluate a benchmark as its own code does, with its trials: a name that `reid-ref "
-             "protocols` lists, or a .toml or .json file of your own")
+        help="evaluate as the benchmark's own code does: a name that `reid-ref protocols` lists, "
+             "or your own .toml file")
     part: str | None = option(
         "--part", needs=("--protocol",), more=True, metavar="NAME",
         help="one part of the protocol (default: all)")
@@ -177,8 +176,8 @@ class Request:
         help="names of the gallery images below ROOT, one per line, in the order of the features")
     confidence: bool = option(
         "--confidence", False, action="store_true",
-        help="also the confidence interval and the standard error of each number; queries of one "
-             "identity are not independent")
+        help="also confidence intervals and standard errors, which allow for several queries of "
+             "one identity")
     level: float | None = option(
         "--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
         help="confidence level of the intervals (default: 95)")

@@ -39,6 +39,10 @@ def add(command: argparse.ArgumentParser) -> None:
     the first. NAME=FILE,FILE[,FILE...] is a method trained with several seeds: numbers and tests
     are of all of them, figures and rank lists of the first.
 
+    Examples:
+        reid-ref report fixtures/market_like.mat -o page.html
+        reid-ref report fixtures/baselines/osnet_x0_25.json.gz -o page.html
+
     A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
     needs them is left out. The same input and versions give the same bytes.
     """

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any, NoReturn, get_type_hints
 
 from reid_ref._version import __version__
-from reid_ref.console.terminal import show_plain
-from reid_ref.text import visible, wrap
+from reid_ref.console.terminal import print_stderr, show_plain
+from reid_ref.text import row, wrap
 
 #: As CITATION.cff of the repository has it, which an installed package lacks.
 AUTHOR = "The reid-ref authors"
@@ -59,11 +59,11 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """
     parser = _Parser(
         prog="reid-ref", usage="reid-ref COMMAND ... [--help]",
-        description="The reference evaluator of person re-identification: Rank-k and mAP,\n"
-                    "bit for bit with the MATLAB scripts.",
-        epilog="\n".join(_list_of_commands()), formatter_class=argparse.RawTextHelpFormatter)
+        description="The reference evaluator of person re-identification: Rank-k and mAP, bit "
+                    "for bit with the MATLAB scripts.",
+        epilog="\n".join(_list_of_commands()), formatter_class=_WholeWords)
     parser.add_argument("--version", action="version", version=_version(argv or ()),
-                        help="print the version and exit; with --verbose, what a report of a\n"
+                        help="print the version and exit; with --verbose, what a report of a "
                              "fault needs: versions, BLAS, processors, extras")
     parser.add_argument("--cite", action="version", version=BIBTEX,
                         help="print a BibTeX entry of this version and exit")
@@ -121,7 +121,7 @@ def _list_of_commands() -> Iterator[str]:
     for group, commands in GROUPS.items():
         yield f"{group}:"
         for name, line in commands.items():
-            yield f"  {name:14}{line}"
+            yield from row(f"  {name}", line, 16)
     yield "\nreid-ref COMMAND --help shows the options of a command."
 
 
@@ -180,7 +180,8 @@ class _Parser(argparse.ArgumentParser):
             similar = difflib.get_close_matches(typed[1], [*COMMANDS, *FORMER], 1)
             message = f"COMMAND: unknown {typed[1]!r}" + (
                 f", did you mean {FORMER.get(similar[0], similar[0])}?" if similar else "")
-        self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
+        print_stderr(f"error: {message}; see {self.prog} --help", self.prog)
+        self.exit(2)
 
 
 class _WholeWords(argparse.HelpFormatter):

@@ -164,7 +164,7 @@ def _check(request: RerankRequest) -> dict[str, Any]:
 def _reranked(request: RerankRequest, data: ResultFile, how: How,
               numbers: dict[str, Any]) -> dict[str, Result]:
     convention, = how.conventions
-    with common.progress_bar(len(data.query)) as bar:
+    with common.progress_bar(len(data.query), f"re-ranking {len(data.query):,} queries") as bar:
         result = evaluate_reranked(
             data.query_features, data.gallery_features, data.query, data.gallery,
             variant=request.variant, normalize=how.distance()[1], convention=convention,

@@ -35,7 +35,7 @@ def page(name, parser):
 
 
 def usage(parser):
-    """Return the usage as --help has it, at 80 columns."""
+    """Return the usage with every option, at 80 columns."""
     formatter = argparse.HelpFormatter(parser.prog, width=78)
     formatter.add_usage(None, parser._actions, parser._mutually_exclusive_groups)
     return formatter.format_help().rstrip("\n")

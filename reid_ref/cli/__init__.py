@@ -69,7 +69,7 @@ def _run(argv: list[str] | None) -> int:
 def _parse_and_run(argv: list[str] | None) -> int:
     from reid_ref.cli.parser import make_parser
     from reid_ref.console.terminal import (
-        WARNINGS, flush, names_of_arguments, print_error, print_warning, set_quiet)
+        WARNINGS, flush, names_of_arguments, print_warning, set_quiet)
 
     WARNINGS.clear()
     for stream in (sys.stdout, sys.stderr):
@@ -101,8 +101,7 @@ def _parse_and_run(argv: list[str] | None) -> int:
         return status
     except InputError as error:
         names = names_of_arguments(getattr(args, "files", ()))
-        print_error(str(error.renamed(names)))
-        return 2
+        return _reported(2, f"error: {error.renamed(names)}")
 
 
 def _reason(error: OSError | MemoryError) -> str:

@@ -3,13 +3,13 @@ import argparse
 import difflib
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, get_type_hints
 
 from reid_ref._version import __version__
-from reid_ref.console.terminal import show_plain
-from reid_ref.text import visible, wrap
+from reid_ref.console.terminal import print_stderr, show_plain
+from reid_ref.text import row, wrap
 
 #: As CITATION.cff of the repository has it, which an installed package lacks.
 AUTHOR = "The reid-ref authors"
@@ -59,11 +59,11 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     """
     parser = _Parser(
         prog="reid-ref", usage="reid-ref COMMAND ... [--help]",
-        description="The reference evaluator of person re-identification: Rank-k and mAP,\n"
-                    "bit for bit with the MATLAB scripts.",
-        epilog="\n".join(_list_of_commands()), formatter_class=argparse.RawTextHelpFormatter)
+        description="The reference evaluator of person re-identification: Rank-k and mAP, bit "
+                    "for bit with the MATLAB scripts.",
+        epilog="\n".join(_list_of_commands()), formatter_class=_WholeWords)
     parser.add_argument("--version", action="version", version=_version(argv or ()),
-                        help="print the version and exit; with --verbose, what a report of a\n"
+                        help="print the version and exit; with --verbose, what a report of a "
                              "fault needs: versions, BLAS, processors, extras")
     parser.add_argument("--cite", action="version", version=BIBTEX,
                         help="print a BibTeX entry of this version and exit")
@@ -78,9 +78,7 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
                 room = import_module(f"{room.__name__}.command")
             request = get_type_hints(room.run).get("request")
             command.set_defaults(run=room.run, request=request)
-            # The docstring is the help: what the command does, then remarks; none under -OO.
-            words = (" ".join(text.split()) for text in (room.add.__doc__ or "").split("\n\n", 1))
-            command.description, command.epilog = next(words), next(words, None)
+            _describe(command, room.add.__doc__ or "")
             room.add(command)
             command.set_defaults(more=[
                 flag for flag, each in (request.table() if request else {}).items()
@@ -91,6 +89,24 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
             command.add_argument("--help-all", action=_HelpAll, nargs=0,
                                  help="show all options and exit")
     return parser
+
+
+def _describe(command: argparse.ArgumentParser, docstring: str) -> None:
+    """Take the help from a docstring, which -OO leaves out: what the command does, its usages, if
+    there are several, examples, and remarks.
+    """
+    for paragraph in docstring.split("\n\n"):
+        title, _, words = paragraph.strip().rpartition(":\n")
+        lines = [line.strip() for line in words.splitlines()]
+        if title == "Usage":
+            command.usage = f"\n{' ' * len('usage: ')}".join(lines)
+        elif title == "Examples":
+            command.add_argument_group("examples, in a copy of the repository", "\n".join(lines))
+            command._action_groups.insert(0, command._action_groups.pop())
+        elif command.description is None:
+            command.description = " ".join(paragraph.split())
+        else:
+            command.epilog = " ".join(paragraph.split())
 
 
 def _version(argv: Sequence[str]) -> str:
@@ -105,7 +121,7 @@ def _list_of_commands() -> Iterator[str]:
     for group, commands in GROUPS.items():
         yield f"{group}:"
         for name, line in commands.items():
-            yield f"  {name:14}{line}"
+            yield from row(f"  {name}", line, 16)
     yield "\nreid-ref COMMAND --help shows the options of a command."
 
 
@@ -164,17 +180,27 @@ class _Parser(argparse.ArgumentParser):
             similar = difflib.get_close_matches(typed[1], [*COMMANDS, *FORMER], 1)
             message = f"COMMAND: unknown {typed[1]!r}" + (
                 f", did you mean {FORMER.get(similar[0], similar[0])}?" if similar else "")
-        self.exit(2, f"{visible(f'{self.prog}: error: {message}; see {self.prog} --help')}\n")
+        print_stderr(f"error: {message}; see {self.prog} --help", self.prog)
+        self.exit(2)
 
 
 class _WholeWords(argparse.HelpFormatter):
-    """Wrap lines at spaces alone, so that a name with hyphens can be read and copied."""
+    """Wrap lines at spaces alone, so that a name with hyphens can be read and copied; the usage
+    has no option that may be left out.
+    """
+
+    def add_usage(self, usage: Any, actions: Iterable[argparse.Action], groups: Any,
+                  prefix: Any = None) -> None:
+        required = [action for action in actions if action.required or not action.option_strings]
+        options = argparse.Action([], "options", nargs=argparse.OPTIONAL)
+        super().add_usage(usage, [*required, options], [], prefix)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrap(text, width=width)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(wrap(text, indent, indent, width))
+        return "\n".join((" \\\n" if indent else "\n").join(
+            wrap(line, indent, 2 * indent, width)) for line in text.split("\n"))  # or an example
 
 
 class _HelpAll(argparse.Action):

@@ -310,6 +310,10 @@ def add(command: argparse.ArgumentParser) -> None:
     numbers: Rank-k that is no count k/N of the queries, mAP that no ranking has with its Rank-k
     and mINP, Rank-k that falls, a signature that contradicts itself.
 
+    Examples:
+        reid-ref check-table docs/baselines.md
+        reid-ref check-table README.md docs/baselines.md
+
     The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
     latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
     Exit code: 0 if every number that was judged is possible, 1 if one is not, 2 for wrong input

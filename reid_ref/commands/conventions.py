@@ -104,6 +104,10 @@ class ConventionsRequest(Request):
 def add(command: argparse.ArgumentParser) -> None:
     """List the named conventions, or show one: its choices, its source and its differences from
     matlab, with their direction.
+
+    Examples:
+        reid-ref conventions
+        reid-ref conventions TransReID
     """
     command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
     add_json(command)

@@ -57,10 +57,11 @@ class GateRequest(Request):
         help="with --expect: how many percentage points a number may be off, e.g. 0.01")
     fail_under: list[str] | None = option(
         "--fail-under", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
-        help="exit code 4 if a number is below, e.g. mAP=60,Rank-1=80")
-    baseline: str | None = option("--baseline", **OF_ONE, metavar="FILE",
-                                  help="exit code 5 if mAP or Rank-1 is significantly worse "
-                                       "(paired test, 5 percent) than in FILE, which --save wrote")
+        help="exit code 4 if a number is below, e.g. mAP=60")
+    baseline: str | None = option(
+        "--baseline", **OF_ONE, metavar="FILE",
+        help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
+             "in FILE, of --save")
     strict: bool = option(
         "--strict", False, not_of=(SAVED,),
         without={"--protocol": "which ranks a selection of the images"}, more=True,

@@ -32,6 +32,10 @@ def add(command: argparse.ArgumentParser) -> None:
     digits as Oxford's compiled compute_ap. Of two folders: one line per query, name and AP, then
     mAP.
 
+    Examples:
+        reid-ref oxford fixtures/oxford/query_1 fixtures/oxford/ranked/query_1.txt
+        reid-ref oxford fixtures/oxford fixtures/oxford/ranked
+
     mAP is the mean of the unrounded APs of all queries of the ground truth, added in order of name
     in double precision. In the folder of ranked lists, a query's is NAME.txt or NAME_ANYTHING.txt;
     other files are not read.

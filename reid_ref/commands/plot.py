@@ -266,6 +266,11 @@ def add(command: argparse.ArgumentParser) -> None:
     """Draw result files, several methods in one figure, in the fonts and the width of a page with
     two columns.
 
+    Examples:
+        reid-ref plot cmc fixtures/market_like.mat -o cmc.pdf
+        reid-ref plot conventions fixtures/market_like.mat --convention matlab,fast-reid -o map.pdf
+        reid-ref plot rank-lists fixtures/market_like.mat --worst 2 -o lists.png
+
     cmc: CMC curves with their 95 % intervals. pr: mean precision at levels of recall. ap: AP by
     query, of one method by identity, too. cameras: each pair of cameras. distances: of the same
     and of other identities. conventions: mAP and Rank-1 under each, of a file, or of saved results

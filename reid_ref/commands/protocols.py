@@ -146,6 +146,10 @@ def _page(record: ProtocolRecord, protocol: Protocol, given: str) -> Iterator[tu
 def add(command: argparse.ArgumentParser) -> None:
     """List the benchmarks that can be evaluated by their names, or show one: the code that it
     follows, its parts and trials, what goes into the file, and the lines that save it.
+
+    Examples:
+        reid-ref protocols
+        reid-ref protocols sysu-mm01
     """
     command.add_argument("protocol", nargs="?", metavar="NAME", help="show this one in full")
     add_json(command)

@@ -99,6 +99,10 @@ def add(command: argparse.ArgumentParser) -> None:
     """Print Rank-k, mAP and mINP of a result file, and next to them the numbers after k-reciprocal
     re-ranking, or with multiple queries.
 
+    Examples:
+        reid-ref rerank fixtures/market_like.mat
+        reid-ref rerank fixtures/market_like.mat --k1 30 --lambda 0.2
+
     FILE is any with features that reid-ref evaluate reads. The re-ranking is that of the
     convention's own toolbox, in its own variant, with its k1, k2, lambda and distance; the options
     below change it. A toolbox without re-ranking is re-ranked as matlab does.
@@ -157,7 +161,7 @@ def _check(request: RerankRequest) -> dict[str, Any]:
 def _reranked(request: RerankRequest, data: ResultFile, how: How,
               numbers: dict[str, Any]) -> dict[str, Result]:
     convention, = how.conventions
-    with common.progress_bar(len(data.query)) as bar:
+    with common.progress_bar(len(data.query), f"re-ranking {len(data.query):,} queries") as bar:
         result = evaluate_reranked(
             data.query_features, data.gallery_features, data.query, data.gallery,
             variant=request.variant, normalize=how.distance()[1], convention=convention,

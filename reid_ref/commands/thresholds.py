@@ -207,6 +207,10 @@ def add(command: argparse.ArgumentParser) -> None:
     FAR, the equal error rate, where the densities cross; and DIR at FAR where the gallery lacks
     the identity of some queries.
 
+    Examples:
+        reid-ref thresholds fixtures/market_like.mat
+        reid-ref thresholds fixtures/market_like.mat --far 1e-2,1e-3 --json
+
     FILE is any that reid-ref evaluate reads, with features or distances. The convention defines
     which pairs are genuine, and which are ignored. Exit code: 0 where all is well; 2 for wrong
     input; 3 where --expect is missed; 4 below --fail-under.

@@ -217,6 +217,10 @@ def add(command: argparse.ArgumentParser) -> None:
     """Print the best, the worst and the expected numbers over all orders of images at equal
     distance, computed exactly.
 
+    Examples:
+        reid-ref ties fixtures/ties.mat
+        reid-ref ties fixtures/ties.mat --convention torchreid --json
+
     FILE is any that reid-ref evaluate reads; reid-ref evaluate --set ties=ORDER evaluates one
     order.
     """

@@ -3,7 +3,8 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+import threading
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -213,8 +214,27 @@ def progress_bar(total: int, what: str = "") -> Any:
     """
     what = what or f"ranking {total:,} queries"
     phase(what)
-    if not shows_progress():
-        return contextlib.nullcontext()
+    return _shown_bar(total, what) if shows_progress() else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _shown_bar(total: int, what: str) -> Iterator[Any]:
+    """Draw a bar every two seconds, also where no progress is reported."""
     from tqdm import tqdm
 
-    return tqdm(desc=what, total=total, unit="query", delay=2, leave=False, file=sys.stderr)
+    done = threading.Event()
+
+    def draw() -> None:
+        while not done.wait(2):
+            bar.delay = 0
+            bar.refresh()
+
+    with tqdm(desc=what, total=total, delay=2, leave=False, file=sys.stderr,
+              bar_format="{l_bar}{bar}| {elapsed}, {remaining} left") as bar:
+        thread = threading.Thread(target=draw, daemon=True)
+        thread.start()
+        try:
+            yield bar
+        finally:
+            done.set()
+            thread.join()

@@ -78,48 +78,50 @@ class Request:
     map: list[str] = option(
         "--map", (), not_of=(SAVED, NO_FILES, BOXES, LISTS), action="append",
         metavar="ROLE=NAME[,...]",
-        help="which array has which role, if its name does not tell: "
-             "query_features=A,gallery_features=B; docs/files.md lists the roles")
+        help="roles of arrays that their names do not tell: query_features=A,gallery_features=B "
+             "(docs/files.md)")
     convention: list[str] | None = option(
         "--convention", not_of=(SAVED, NO_FILES), without=_BRINGS, action="append", metavar="NAME",
         help="one that `reid-ref conventions` lists (default: matlab)")
     choices: list[str] = option(
         "--set", (), not_of=(SAVED, NO_FILES), without=_BRINGS, action="append",
         metavar="KEY=VALUE",
-        help="change choices of each convention, e.g. ap=step,top_k=100; `reid-ref conventions "
-             "NAME --json` shows the keys, and an error lists the values")
+        help="change choices, e.g. ap=step,top_k=100: `reid-ref conventions NAME --json` lists "
+             "them")
     metric: str | None = option(
         "--metric", not_of=(SAVED, LISTS), metavar="NAME",
-        help="the distance between features: euclidean, cosine or dot (default: as the "
-             "convention's toolbox has it; euclidean under matlab)")
+        help="distance of features: euclidean, cosine or dot (default: that of the convention; "
+             "matlab: euclidean)")
     normalize: bool | None = option(
         "--normalize", not_of=(SAVED, LISTS), action=argparse.BooleanOptionalAction,
-        help="divide features by their 2-norm, or do not (default: as the convention's toolbox "
-             "does; matlab divides, torchreid does not)")
+        help="L2-normalise features, or use them as they are (default: as the convention; matlab "
+             "normalises)")
     pool: str | None = option(
         "--pool", not_of=(SAVED, LISTS), more=True, choices=list(POOLINGS),
         help="the rows are frames: take the mean or the maximum over each tracklet; "
              "query_tracklet and gallery_tracklet in the file give that of each frame")
     index_lists: list[str] | None = option(
         "--index-lists", not_of=(SAVED,), without=_BRINGS, more=True, nargs=2,
-        metavar=("GOOD", "JUNK"), help="good and junk gallery images of each query, for veri and "
-                                       "oxford: text, one line per query, numbers from 1")
-    max_memory: str | None = option("--max-memory", not_of=(NO_FILES,), metavar="SIZE",
-                                    help="memory to work in besides the file's arrays, e.g. 512M; "
-                                         "the numbers do not depend on it")
-    threads: int | None = option("--threads", more=True, metavar="N", type=whole,
-                                 help="threads to work with (default: the cores that the process "
-                                      "may use); the numbers do not depend on it")
+        metavar=("GOOD", "JUNK"),
+        help="good and junk gallery images of each query, for veri and oxford: text, one line per "
+             "query, numbers from 1")
+    max_memory: str | None = option(
+        "--max-memory", not_of=(NO_FILES,), more=True, metavar="SIZE",
+        help="memory to work in besides the file's arrays, e.g. 512M; the numbers do not depend "
+             "on it")
+    threads: int | None = option(
+        "--threads", more=True, metavar="N", type=whole,
+        help="threads to work with (default: the cores that the process may use); the numbers do "
+             "not depend on it")
     names: list[str] | None = option(
         "--name", action="append", metavar="NAME[,NAME]",
-        help="names of the rows, one per result (default: the name of its file, or of its folder "
-             "if files have the same name)")
+        help="names of the results, in order (default: of their files, or of their folders)")
     measure: str | None = option(
         "--measure", metavar="NAME[,NAME]",
-        help=f"print these numbers in place of the usual ones: {measure_names()}, k a number")
+        help=f"print these numbers instead of the usual ones: {measure_names()}, k a number")
     ranks: list[int] | None = option(
-        "--ranks", without={"--measure": "which names each Rank-k"}, metavar="K[,K]", type=numbers,
-        help="which Rank-k tables and rows show (default: 1,5,10,20)")
+        "--ranks", without={"--measure": "which names each Rank-k"}, more=True, metavar="K[,K]",
+        type=numbers, help="which Rank-k tables and rows show (default: 1,5,10,20)")
     cmc: str | None = option(
         "--cmc", without={"--mean": "which has no curve"}, only={"format": ("json",)}, more=True,
         metavar="RANKS", help="ranks of the CMC curve in JSON: a number, or all; default 50")
@@ -138,10 +140,11 @@ class Request:
         help="with --labels: how many good images exist for each query, if the gallery lacks some")
     protocol: str | None = option(
         "--protocol", not_of=(SAVED, SEVERAL), metavar="NAME",
-        help="evaluate a benchmark as its own code does, with its trials: a name that `reid-ref "
-             "protocols` lists, or a .toml or .json file of your own")
-    part: str | None = option("--part", needs=("--protocol",), more=True, metavar="NAME",
-                              help="one part of the protocol (default: all)")
+        help="evaluate as the benchmark's own code does: a name that `reid-ref protocols` lists, "
+             "or your own .toml file")
+    part: str | None = option(
+        "--part", needs=("--protocol",), more=True, metavar="NAME",
+        help="one part of the protocol (default: all)")
     trials: str | None = option(
         "--trials", not_of=(BOXES, TRIALS), needs=("--protocol",), more=True, metavar="FILE",
         help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or .json")
@@ -167,18 +170,23 @@ class Request:
     gallery_names: str | None = option(
         "--gallery-names", needs=("--images",), metavar="FILE",
         help="names of the gallery images below ROOT, one per line, in the order of the features")
-    confidence: bool = option("--confidence", False, action="store_true",
-                              help="also the confidence interval and the standard error of each "
-                                   "number; queries of one identity are not independent")
-    level: float | None = option("--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
-                                 help="confidence level of the intervals (default: 95)")
-    unit: str | None = option("--unit", needs=_SURE, more=True, metavar="UNIT",
-                              help="what is independent: identity (default), query, or a file "
-                                   "with the group of each query on its line")
-    resamples: int | None = option("--resamples", needs=_SURE, more=True, type=whole, metavar="N",
-                                   help="number of resamples (default: 10000)")
-    seed: int | None = option("--seed", needs=_SURE, more=True, type=whole, metavar="N",
-                              help="seed of the resamples (default: 12345)")
+    confidence: bool = option(
+        "--confidence", False, action="store_true",
+        help="also confidence intervals and standard errors, which allow for several queries of "
+             "one identity")
+    level: float | None = option(
+        "--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
+        help="confidence level of the intervals (default: 95)")
+    unit: str | None = option(
+        "--unit", needs=_SURE, more=True, metavar="UNIT",
+        help="what is independent: identity (default), query, or a file with the group of each "
+             "query on its line")
+    resamples: int | None = option(
+        "--resamples", needs=_SURE, more=True, type=whole, metavar="N",
+        help="number of resamples (default: 10000)")
+    seed: int | None = option(
+        "--seed", needs=_SURE, more=True, type=whole, metavar="N",
+        help="seed of the resamples (default: 12345)")
     confidence_method: str | None = option(
         "--confidence-method", needs=_SURE, more=True, choices=METHODS,
         help="bootstrap-t (default), or analytic: without random numbers")

@@ -84,14 +84,21 @@ def shows_progress() -> bool:
 
 
 def show(text: str) -> None:
-    """Print the lines of a report; whatever names in it hold, a line stays a line."""
+    """Print the lines of a report; a line is wrapped on a terminal alone, whatever is in it."""
     shown = _visible_lines(text)
+    if sys.stdout is not None and sys.stdout.isatty():
+        shown = "\n".join(part for line in shown.split("\n")
+                          for part in wrap(line, "", 8 * " ", _width()) or [""])
     _print(_painted(shown) if _takes_colours() else shown)
 
 
 def show_plain(text: str) -> None:
     """Print what is no report, such as JSON, a script or a help: no terminal colours it."""
     _print(_visible_lines(text))
+
+
+def _width() -> int:
+    return max(40, shutil.get_terminal_size().columns)
 
 
 def _visible_lines(text: str) -> str:
@@ -142,22 +149,13 @@ def _stdout_named() -> Iterator[None]:
         raise OSError(error.errno, error.strerror, "standard output") from None
 
 
-def print_stderr(text: str) -> None:
-    """Print one line on stderr."""
+def print_stderr(text: str, program: str = "reid-ref") -> None:
+    """Print one line on stderr, which is wrapped at spaces on a terminal."""
     phase()
     if sys.stderr is not None:  # or print would take standard output
-        print(visible(f"reid-ref: {text}"), file=sys.stderr)
-
-
-def print_error(text: str) -> None:
-    """Print an error on stderr: one line, which is wrapped at spaces on a terminal."""
-    phase()
-    if sys.stderr is not None and sys.stderr.isatty():
-        line = visible(f"reid-ref: error: {text}")
-        print(*wrap(line, width=max(40, shutil.get_terminal_size().columns)), sep="\n",
+        line = visible(f"{program}: {text}")
+        print(*(wrap(line, width=_width()) if sys.stderr.isatty() else [line]), sep="\n",
               file=sys.stderr)
-    else:
-        print_stderr(f"error: {text}")
 
 
 def print_warning(message: str, category: object = None) -> None:

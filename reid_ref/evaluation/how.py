@@ -188,10 +188,10 @@ def shared_progress(progress: Progress | None, count: int) -> Progress | None:
     return after
 
 
-def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object] | None:
+def in_queries(progress: Progress | None, n_query: int) -> Callable[[float], object]:
     """Return a function that reports shares of the work as whole queries, `n_query` in all."""
     if progress is None:
-        return None
+        return lambda share: None
     share, reported = 0.0, 0
 
     def report(more: float) -> None:

@@ -11,7 +11,7 @@ encoding, CVPR 2017.
 import contextlib
 import numbers
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,8 @@ from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_convention, find_conventions
 from reid_ref.distances import working_precision
 from reid_ref.evaluation.engine import as_requested, results_of
-from reid_ref.evaluation.how import How, Progress, takes_conventions, shared_progress
+from reid_ref.evaluation.how import (
+    How, Progress, in_queries, shared_progress, takes_conventions)
 from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import JUNK, Labels, check_feature_shapes, check_features, check_labels
@@ -42,6 +43,9 @@ BLOCK_BYTES = 64 * 2**20
 
 #: Bytes of original distances that are kept; more than these are computed a second time.
 KEPT_BYTES = 256 * 2**20
+
+#: Share of the time that the search for neighbours takes, as progress counts it.
+NEAREST = 0.75
 
 
 def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
@@ -192,7 +196,10 @@ def reranked_results(query_features: Any, gallery_features: Any, query: Labels, 
         provenance["mahalanobis"] = f"{zlib.crc32(matrix.tobytes()):08x}"
     measured = features_provenance(query_features, gallery_features, how)
     provenance.update((key, measured[key]) for key in ("normalize", "features"))
-    return results_of(Blocks(_blocks(job, None), provenance), query, gallery, how)
+    report = in_queries(how.progress, len(query))
+    blocks = _blocks(job, None, report=lambda share: report(share * NEAREST))
+    how = replace(how, progress=lambda n: report(n / len(query) * (1 - NEAREST)))
+    return results_of(Blocks(blocks, provenance), query, gallery, how)
 
 
 def rerank_blocks(query_features: Any, gallery_features: Any, k1: int | None = None,
@@ -268,14 +275,18 @@ def _checked(query_features: Any, gallery_features: Any, settings: Settings,
 
 
 def _blocks(job: _Job, block_size: int | None,
-            kept: Array | None = None) -> Iterator[npt.NDArray[np.float32]]:
-    """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries."""
+            kept: Array | None = None, report: Callable[[float], object] | None = None,
+            ) -> Iterator[npt.NDArray[np.float32]]:
+    """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries,
+    and `report` gets shares of the search for neighbours.
+    """
     settings, n_query, dtype = job.settings, job.n_query, job.pairs.features.dtype
     variant, lambda_ = VARIANTS[settings.variant], settings.lambda_
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        index, farthest = job.pairs.nearest(max(settings.k1 + variant.itself, settings.k2), kept)
+        index, farthest = job.pairs.nearest(max(settings.k1 + variant.itself, settings.k2), kept,
+                                            report)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
     V = encode(job.pairs, index, scale, settings.k1, settings.k2, variant)

@@ -7,6 +7,7 @@ stable sort, and the largest distance.
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,12 +79,13 @@ class ImagePairs:
         squares = np.repeat(self.squares, np.diff(indptr))
         return _finish(self, products, squares + self.squares[indices], out=products)
 
-    def nearest(self, count: int, original: Array | None = None) -> tuple[Array, Array]:
+    def nearest(self, count: int, original: Array | None = None,
+                report: Callable[[float], object] | None = None) -> tuple[Array, Array]:
         """Return the `count` nearest images of every image, itself included, and its largest
         distance: shapes (n, count) and (n,). Equal distances are in the order of the images.
 
         `original`, if given, gets the distances of the queries to the gallery: shape
-        (n_query, n_gallery).
+        (n_query, n_gallery). `report` gets the share of the work done since the last call.
         """
         size, dtype = len(self), self.features.dtype
         nearest = _Nearest(np.full((size, count), np.inf, dtype),
@@ -98,6 +100,8 @@ class ImagePairs:
                 _merge_tile(self, tile, rows, columns, nearest)
                 if original is not None:
                     _keep(tile, rows, columns, original)
+            if report is not None:
+                report((len(blocks) - k) * 2 / (len(blocks) * (len(blocks) + 1)))
         return nearest.index, nearest.farthest
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from reid_ref.rules.candidates import in_choices, rules_of_protocols
 from reid_ref.testing.checks import CHECKS
 from reid_ref.text import wrap
-from reid_ref.text.table import WIDTH
+from reid_ref.text.table import columns
 
 
 #: How the line begins of a check that fails for a cause that was told.
@@ -80,7 +80,7 @@ def _text(report: Report) -> str:
     for check in report.checks:
         words = "the same cause" if f"\n{AS_ABOVE}" in check.message else check.first_line
         first = f"{_WORDS[check.status]:<6}  {check.name:<{width}}  {words}"
-        lines.append(first.rstrip() if len(first) <= WIDTH else f"{first[:WIDTH - 4]} ...")
+        lines.append(first.rstrip() if len(first) <= columns() else f"{first[:columns() - 4]} ...")
     told = set()
     for check in report.checks:
         if check.status != "passed" and f"\n{AS_ABOVE}" not in check.message and (

@@ -6,18 +6,19 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping
 
-from reid_ref.text.table import WIDTH
+from reid_ref.text.table import columns
 
 #: Printed in the place of a benchmark's name.
 NO_BENCHMARK = "none of the known benchmarks has these counts"
 
 
-def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
-    """Return lines of at most `width` columns, `first` before the first, `rest` before others.
+def wrap(text: str, first: str = "", rest: str = "", width: int = 0) -> list[str]:
+    """Return lines of at most `width` columns, by default those of the terminal, with `first`
+    before the first and `rest` before others.
 
     A word that is longer stays whole: a file name or a signature can be copied.
     """
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=rest,
+    return textwrap.wrap(text, width or columns(), initial_indent=first, subsequent_indent=rest,
                          break_long_words=False, break_on_hyphens=False)
 
 

@@ -2,19 +2,25 @@
 import csv
 import io
 import re
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
-#: Columns of the terminal that tables are made for.
-WIDTH = 80
 #: Points of a column of an article with two.
 _COLUMN_OF_TWO = 229
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "±": r"$\pm$", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     **{character: f"\\{character}" for character in "&%$#_{}"}}
+
+
+def columns() -> int:
+    """Return the columns to write for: those of the terminal, but no fewer than 60, no more than
+    80.
+    """
+    return min(max(shutil.get_terminal_size().columns, 60), 80)
 
 
 class Cell(NamedTuple):
@@ -79,10 +85,11 @@ def lines(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[in
     table = [list(heads), *map(list, rows)]
     wide = [max(map(len, column)) + 2 for column in zip(*table)]
     first = max(indent, wide[0] - 2)
-    first = min(first, max(indent, len(heads[0]), WIDTH - sum(wide[1:]), 5))
+    width = columns()
+    first = min(first, max(indent, len(heads[0]), width - sum(wide[1:]), 5))
     ends = [1]
     for column in range(1, len(wide)):
-        if column > ends[-1] and first + sum(wide[ends[-1]:column + 1]) > WIDTH:
+        if column > ends[-1] and first + sum(wide[ends[-1]:column + 1]) > width:
             ends.append(column)
     text: list[str] = []
     for start, end in pairwise([*ends, len(wide)]):

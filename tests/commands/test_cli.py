@@ -13,7 +13,6 @@ import reid_ref
 from reid_ref import Labels
 from reid_ref.cli.parser import COMMANDS
 from reid_ref.commands import conventions
-from reid_ref.commands.evaluate.command import EvaluateRequest
 from reid_ref.files import read_result
 from tests.cases import save
 from tests.commands.common import FIXTURES, MARKET, answer, assert_one_line_error, command, table
@@ -154,18 +153,6 @@ def test_without_a_command_the_groups_are_shown():
     assert groups == ["options", "measure", "look", "understand", "check", "more"]
     assert set(re.findall("^  ([a-z-]+) ", done.stdout, re.MULTILINE)) >= COMMANDS.keys()
     assert max(map(len, done.stdout.splitlines())) <= 80
-
-
-def test_help_of_evaluate_is_short_and_help_all_is_whole():
-    shown, whole = (set(re.findall("^ +(?:-h, )?(--[a-z-]+)", table("evaluate", option), re.M))
-                    for option in ("--help", "--help-all"))
-    assert shown == {
-        "--map", "--convention", "--set", "--metric", "--normalize", "--mean",
-        "--max-memory", "--protocol", "--format", "--json", "--measure", "--ranks", "--name",
-        "--confidence", "--save", "--per-query", "--at", "--worst", "--by", "--expect",
-        "--fail-under", "--baseline", "--quiet", "--help", "--help-all"}
-    assert whole == shown | {flag for flag, each in EvaluateRequest.table().items()
-                             if each.metadata["more"]} and len(shown) <= 25
 
 
 @pytest.fixture

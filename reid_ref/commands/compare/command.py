@@ -60,6 +60,12 @@ def add(command: argparse.ArgumentParser) -> None:
     and p of a paired test by identity. Of systems on several benchmarks: one row per system, as
     the main table of a paper has them.
 
+    Examples:
+        reid-ref compare fixtures/baselines/person-reidentification-retail-0031.json.gz \
+fixtures/baselines/person-reidentification-retail-0076.json.gz
+        reid-ref compare base=fixtures/baselines/person-reidentification-retail-0031.json.gz \
+ours=fixtures/baselines/person-reidentification-retail-0076.json.gz --format latex
+
     A SYSTEM is a file; a folder of saved results; or NAME=FILE[,FILE...], a file for each
     benchmark, or several on one, a method trained with several seeds: its number is their mean,
     and whether these trained models differ, and whether the methods do, are two answers. The

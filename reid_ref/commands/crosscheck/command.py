@@ -72,6 +72,11 @@ def add(command: argparse.ArgumentParser) -> None:
     or the query that differs, and why; then, or without a file, on made problems, each with one
     thing that evaluators differ in.
 
+    Examples:
+        reid-ref crosscheck --evaluator reid_ref.compat.torchreid:evaluate_rank
+        reid-ref crosscheck fixtures/market_like.mat \
+--evaluator reid_ref.compat.torchreid:evaluate_rank
+
     Exit code: 0 equal to a convention, and no number wrong on made problems; 1 different or
     failed; 2 wrong input.
     """

@@ -93,6 +93,10 @@ def add(command: argparse.ArgumentParser) -> None:
     that they resemble, and look for known mistakes: identities that never meet, made-up cameras,
     similarities given as distances, copies, features that separate nothing.
 
+    Examples:
+        reid-ref doctor fixtures/market_like.mat
+        reid-ref doctor fixtures/market_like.mat --verbose
+
     Files: a result, or labels alone, in any order: two lists of image names (text or csv, query
     and gallery or test in the file name), two folders of images, or the folder that has both,
     MARS's tracks_test_info.mat and query_IDX.mat, the configuration .mat of CUHK03-NP, the four

@@ -61,25 +61,25 @@ class EvaluateRequest(gates.GateRequest):
 
     mean: str | None = option(
         "--mean", not_of=(CONVENTIONS,), choices=tuple(means.MEANS),
-        help="also the mean of several results, its spread and its interval: of training runs on "
-             "the same queries, or of splits, such as trials, which have their own; of mAP and "
-             "Rank-1, or of --measure")
-    per_query: str | None = option("--per-query", **OF_ONE, metavar="FILE",
-                                   help="write one line per query to FILE, named .csv or .json")
+        help="also mean and spread of several results: training runs on the same queries, or "
+             "splits")
+    per_query: str | None = option(
+        "--per-query", **OF_ONE, more=True, metavar="FILE",
+        help="write one line per query to FILE, named .csv or .json")
     save: str | None = option(
         "--save", **OF_ONE, metavar="FILE",
-        help="write the whole result to FILE, named .json, or .json.gz to pack it, which this and "
-             "other commands read as they read a result file; or the ranking to NAME.run, and who "
-             "is good to NAME.qrels, the files of trec_eval")
+        help="write the result to a .json or .json.gz file, which every command reads; or the "
+             "ranking to NAME.run and the good images to NAME.qrels, for trec_eval")
     at: list[int] | None = option(
-        "--at", **OF_ONE, only=_DETAILED, metavar="K[,K]", type=numbers,
+        "--at", **OF_ONE, more=True, only=_DETAILED, metavar="K[,K]", type=numbers,
         help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
     worst: int | None = option(
         "--worst", not_of=(SEVERAL, CONVENTIONS, LISTS), without=OF_ONE["without"],
-        only=_DETAILED, type=whole, metavar="N",
+        more=True, only=_DETAILED, type=whole, metavar="N",
         help="also the N queries of lowest AP, each with its nearest wrong image")
     by: list[str] | None = option(
-        "--by", **OF_ONE, only=_DETAILED, action="append", choices=("identity", "camera", *PAIRS),
+        "--by", **OF_ONE, more=True, only=_DETAILED, action="append",
+        choices=("identity", "camera", *PAIRS),
         help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
              "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
              "the gallery, with the images of that camera alone in view-pair; may be given again")
@@ -88,21 +88,24 @@ class EvaluateRequest(gates.GateRequest):
 def add(command: argparse.ArgumentParser) -> None:
     """Print Rank-k, mAP and mINP of a result file, or of several.
 
+    Examples:
+        reid-ref evaluate fixtures/market_like.mat
+        reid-ref evaluate fixtures/market_like.mat --convention torchreid
+        reid-ref evaluate fixtures/baselines/osnet_x0_25.json.gz --confidence
+
     Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a folder of
     .npy files, by the names of the arrays (docs/files.md); or in separate files, in any order.
-    Files that each hold everything are evaluated one after the other, a row each, and one that
-    cannot be is named. A result that
-    --save wrote is shown as it is. Exit code: 0 where all is well; 1 for --strict and a finding; 2
-    for wrong input; 3 where --expect is missed; 4 below --fail-under; 5 worse than --baseline.
-    What failed is one line on stderr.
+    Files that each hold everything have a row each; one that cannot be read is named. A result that
+    --save wrote is shown as it is.
+    Exit code: 0 where all is well; 1 for --strict and a finding; 2 for wrong input; 3 where
+    --expect is missed; 4 below --fail-under; 5 worse than --baseline.
     """
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
     Request.add(group, "--convention", "--set", "--metric", "--normalize", "--pool",
                 "--index-lists", "--max-memory", "--threads", conventions="matlab")
-    protocols.add(command.add_argument_group("a benchmark by its name"))
+    protocols.add(group)
     _add_output(command.add_argument_group("what is printed and written"))
-    confidence.add(command.add_argument_group("how sure the numbers are"))
     gates.add(command.add_argument_group("exit codes for CI"))
     ranked_lists.add(command.add_argument_group("labels that are in other files"))
 
@@ -110,6 +113,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def _add_output(group: Any) -> None:
     Request.add(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
     EvaluateRequest.add(group, "--mean", "--per-query", "--save", "--at", "--worst", "--by")
+    confidence.add(group)
 
 
 def run(request: EvaluateRequest) -> int:

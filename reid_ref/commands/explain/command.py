@@ -47,6 +47,11 @@ def add(command: argparse.ArgumentParser) -> None:
     """Walk from one convention to another, one choice at a time: the effect of each on mAP and
     Rank-1, or the numbers of --measure, the queries affected, and those that moved most. The
     effects add up exactly. A variation, as `reid-ref validate` tries them, is one step.
+
+    Examples:
+        reid-ref explain fixtures/market_like.mat
+        reid-ref explain fixtures/market_like.mat --from layumi --to fast-reid --measure mAP
+        reid-ref explain fixtures/market_like.mat --query 3
     """
     common.add_files(command)
     ExplainRequest.add(command, "--from", "--to", "--set", "--metric", "--normalize",

@@ -9,7 +9,7 @@ from reid_ref.console import options as common, protocols, systems
 from reid_ref.console.files import add_images, image_names
 from reid_ref.console.given import Given, under_saved
 from reid_ref.console.request import Request, option
-from reid_ref.console.terminal import phase, show
+from reid_ref.console.terminal import show
 from reid_ref.disk import check_targets, whole_files
 from reid_ref.drawing.style import wrote_line
 from reid_ref.evaluation.how import How
@@ -37,6 +37,10 @@ def add(command: argparse.ArgumentParser) -> None:
     the first. NAME=FILE,FILE[,FILE...] is a method trained with several seeds: numbers and tests
     are of all of them, figures and rank lists of the first.
 
+    Examples:
+        reid-ref report fixtures/market_like.mat -o page.html
+        reid-ref report fixtures/baselines/osnet_x0_25.json.gz -o page.html
+
     A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
     needs them is left out. The same input and versions give the same bytes.
     """
@@ -61,10 +65,10 @@ def run(request: ReportRequest) -> None:
         name: image_names(request, paths, data) for name, (paths, data) in files.items()
         if isinstance(data, ResultFile)})
     n_query = sum(len(data.query) for _, data in files.values() if isinstance(data, ResultFile))
-    with common.progress_bar(n_query) as bar:
-        content = gather(files, options, None if bar is None else bar.update, seeds)
-    phase("drawing the page")
-    text = page(content, images)
+    with common.progress_bar(2 * n_query, f"ranking {n_query:,} queries") as bar:
+        content = gather(files, options._replace(how=common.with_bar(options.how, bar)), seeds)
+    with common.progress_bar(len(content.queries) * len(files), "drawing the page") as bar:
+        text = page(content, images, None if bar is None else bar.update)
     with whole_files(request.output) as (file,):
         file.write(text)
     show(wrote_line(request.output))

@@ -21,7 +21,7 @@ from reid_ref.evaluation import causes
 from reid_ref.evaluation.camera_pairs import IGNORED, CameraPairs, pairs_of_ranks
 from reid_ref.evaluation.engine import by_name, results_of
 from reid_ref.evaluation.groups import RankBand, intervals_by_metric, rank_band, ranks_of_band
-from reid_ref.evaluation.how import How, Progress
+from reid_ref.evaluation.how import How, in_queries
 from reid_ref.evaluation.rank_lists import RankList, choose, rank_list, rows_with_roles
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import count_distractors
@@ -158,7 +158,6 @@ class Page(NamedTuple):
 
 
 def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], options: Options,
-           progress: Progress | None = None,
            seeds: Mapping[str, Sequence[Result]] = MappingProxyType({})) -> Page:
     """Find everything that a page shows.
 
@@ -167,15 +166,15 @@ def gather(files: Mapping[str, tuple[Sequence[str], ResultFile | Result]], optio
     files : mapping of str to (files, what they hold)
         By the name of the system, the baseline first.
     options : Options
-    progress : callable, optional
-        Called with the number of queries done, of each evaluation of each system.
+        `how.progress` is called with the number of queries done, each of which counts twice: when
+        it is evaluated, and with the sample of rows.
     seeds : mapping of str to sequence of Result, optional
         Results of further training runs by the name of their system; numbers and tests are of all
         runs, all else of the first.
     """
     with each_warning_once():
         convention, = options.how.conventions
-        evaluated = {name: _evaluate(data, options.how, progress) if isinstance(data, ResultFile)
+        evaluated = {name: _evaluate(data, options.how) if isinstance(data, ResultFile)
                      else {convention.name: data} for name, (_, data) in files.items()}
         results = {name: by_convention[convention.name]
                    for name, by_convention in evaluated.items()}
@@ -225,13 +224,13 @@ def _intervals_of_runs(runs: Sequence[Result],
     return intervals
 
 
-def _evaluate(data: ResultFile, how: How, progress: Progress | None) -> dict[str, Result]:
+def _evaluate(data: ResultFile, how: How) -> dict[str, Result]:
     """Return the result under the page's convention, and under every other that applies."""
     lacking = lacking_cameras(CONVENTIONS.values(), data.query)
     conventions = dict.fromkeys((*how.conventions, *(
         convention for name, convention in CONVENTIONS.items()
         if name not in {*NOT_IN_ALL, *lacking})))
-    how = replace(how, conventions=(*conventions, _OF_PAIRS), progress=progress)
+    how = replace(how, conventions=(*conventions, _OF_PAIRS))
     data.input.without_candidates("a page, which has pairs of cameras and every convention")
     return by_name(results_of(data.input, data.query, data.gallery, how))
 
@@ -277,7 +276,9 @@ def _from_rows(data: ResultFile, shown: list[int],
     n = max(1, min(SAMPLE_QUERIES, SAMPLE_VALUES // len(data.gallery), len(data.query)))
     sampled: Integers = np.sort(np.random.RandomState(options.seed).permutation(
         len(data.query))[:n])
-    queries, how = np.union1d(sampled, shown).astype(np.int64), options.how
+    queries, how = np.union1d(sampled, shown).astype(np.int64), replace(
+        options.how, progress=None)
+    report = in_queries(options.how.progress, len(data.query))
     convention, = how.conventions
     distractors = count_distractors(data.query, data.gallery) > 0
     camera = [None] * len(data.query) if data.query.camera is None else data.query.camera.tolist()
@@ -286,6 +287,7 @@ def _from_rows(data: ResultFile, shown: list[int],
 
     def rows() -> Iterator[Doubles]:
         for query, (row, good, kept) in zip(queries.tolist(), rows_with_roles(data, queries, how)):
+            report(1 / len(queries))
             kinds[query] = causes.kinds_of_list(
                 row, good, kept, camera[query], data.gallery, distractors)
             if query in shown:

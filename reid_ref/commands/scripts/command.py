@@ -49,6 +49,10 @@ def add(command: argparse.ArgumentParser) -> None:
     MATLAB driver does: Euclidean, re-ranking, XQDA, KISSME; for MARS the means over pairs of
     cameras, too.
 
+    Examples:
+        reid-ref scripts fixtures/market_like.mat --only port
+        reid-ref scripts fixtures/market_like.mat --driver market1501
+
     FILE is any that reid-ref evaluate reads. A driver takes the files that it loads, in any order
     (train in the names of the training files), or a result file, which gives the lines that learn
     nothing. Exit code: 0 if all numbers are equal to the last bit, 1 if one differs; of a driver,

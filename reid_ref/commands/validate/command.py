@@ -73,6 +73,19 @@ def add(command: argparse.ArgumentParser) -> None:
     those that come closest, and whether the figure is possible at all; if none does, search for
     what else would print it. Or show figures that others published.
 
+    Usage:
+        reid-ref validate FILE --published RANK1/MAP [RANK1/MAP ...]
+        reid-ref validate FILE --paper KEY
+        reid-ref validate FILE --table PAGE
+        reid-ref validate --dataset NAME [--published RANK1/MAP ...]
+        reid-ref validate --published FIGURES.csv
+        reid-ref validate --paper KEY
+
+    Examples:
+        reid-ref validate fixtures/market_like.mat --published 45.8/40.2
+        reid-ref validate --dataset Market-1501 --published 95.7/89.1
+        reid-ref validate --dataset MSMT17
+
     Exit code 0: some convention reproduces the printed digits (rounded); 1: none does; 2: wrong
     input. Without a file, 0: the figure is possible; 1: it is not. Of several figures, 0: that
     holds for all.

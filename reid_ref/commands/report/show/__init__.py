@@ -29,6 +29,7 @@ from reid_ref.drawing.camera_matrix import MOST_CAMERAS, camera_change, shared_s
 from reid_ref.drawing.results import caption_of, shared_axes
 from reid_ref.drawing.style import INTERVALS, caption, draw_panels
 from reid_ref.evaluation.causes import names_of
+from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.rank_lists import REASONS, Entry
 from reid_ref.result import HEADLINE, values_of
 from reid_ref.result.systems import METRICS
@@ -63,8 +64,8 @@ def check_libraries() -> None:
     optional_module("report", *NEEDS)
 
 
-def page(content: Page, images: Images | None = None) -> str:
-    """Return the page; without `images` it has no pictures.
+def page(content: Page, images: Images | None = None, progress: Progress | None = None) -> str:
+    """Return the page; without `images` it has no pictures. `progress` counts rank lists.
 
     Raises
     ------
@@ -74,7 +75,7 @@ def page(content: Page, images: Images | None = None) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    cards = Cards(images)
+    cards = Cards(images, progress)
     names = list(map(visible, query_names(content, images)))
     context = _context(content, cards, names, images)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,

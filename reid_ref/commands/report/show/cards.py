@@ -4,8 +4,8 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reid_ref.console.terminal import phase
 from reid_ref.drawing.rank_lists import MARKS, read_image
+from reid_ref.evaluation.how import Progress
 from reid_ref.evaluation.rank_lists import Entry, RankList
 from reid_ref.files.image_names import path_below
 
@@ -19,13 +19,15 @@ QUALITY = 75
 class Cards:
     """Makes the cards of a page; an image is read when the first card shows it."""
 
-    def __init__(self, images: Images | None) -> None:
-        self._images = images
+    def __init__(self, images: Images | None, progress: Progress | None = None) -> None:
+        self._images, self._progress = images, progress
         #: By name; `picture` is the number on the page.
         self.pictures: dict[str, dict[str, Any]] = {}
 
     def of_query(self, system: str, ranked: RankList) -> dict[str, Any]:
         """Return the card of a query."""
+        if self._progress is not None:
+            self._progress(1)
         return {"role": "query", "mark": "Query", "facts": [_who(ranked)],
                 "cells": [], **self._picture(system, 0, ranked.query)}
 
@@ -48,7 +50,6 @@ class Cards:
         root, names = self._images
         name = names[system][side][image]
         if name not in self.pictures:
-            phase(f"{len(self.pictures) + 1:,} pictures")
             small = thumbnail(path_below(root, name))
             self.pictures[name] = {"picture": len(self.pictures), "name": name, **small}
         return self.pictures[name]

@@ -14,7 +14,7 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import (
     IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
 from reid_ref.text import named_rows, row, with_reasons, wrap
-from reid_ref.text.table import WIDTH
+from reid_ref.text.table import columns
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 5
@@ -298,7 +298,7 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
             alike.setdefault(", ".join(conventions), []).append(ranking)
         for text, rankings in alike.items():
             for left, digits, right in zip_longest(
-                    rankings, [shown], wrap(text, width=WIDTH - 43), fillvalue=""):
+                    rankings, [shown], wrap(text, width=columns() - 43), fillvalue=""):
                 lines.append(f"  {left:12}{digits:27}  {right}".rstrip())
     return lines
 

@@ -7,6 +7,7 @@ from reid_ref.datasets.benchmarks import BENCHMARKS, ImageCounts, benchmark_name
 from reid_ref.datasets.published import RANKS, Published, nearest
 from reid_ref.protocols import PROTOCOLS
 from reid_ref.text import named_rows, wrap
+from reid_ref.text.table import columns
 
 #: Fields whose name is not what a reader calls them.
 _NAMES = {**RANKS, "source_paper": "paper", "source_repo": "repository", "source_path": "file",
@@ -30,9 +31,10 @@ def as_list(answer: Figures) -> str:
         of = protocol_of(figure)
         if [title, of] != headings:
             lines += ["", *wrap(title)] if title != headings[0] else []
-            lines += [f"  {f'protocol {of}':53} {'Rank-1':>9} {'mAP':>9}"]
+            width = columns() - 27
+            lines += [f"  {f'protocol {of}':{width}} {'Rank-1':>9} {'mAP':>9}"]
             headings = [title, of]
-        lines.append(f"  {figure.key:53} {_cell(figure.rank1):>9} {_cell(figure.mAP):>9}"
+        lines.append(f"  {figure.key:{width}} {_cell(figure.rank1):>9} {_cell(figure.mAP):>9}"
                      + " *" * (figure.key in starred))
     benchmarks = {benchmark_named(figure.dataset) for figure in rows}
     counts = [line for benchmark in BENCHMARKS.values() if {benchmark.key} == benchmarks

@@ -10,7 +10,7 @@ from reid_ref.arrays import InputError, Integers
 from reid_ref.console import files as console_files, protocols
 from reid_ref.console.answers import layout_and_sizes
 from reid_ref.console.request import SAVED, Request
-from reid_ref.console.terminal import print_error
+from reid_ref.console.terminal import print_stderr
 from reid_ref.disk import is_json
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.rank_lists import nearest_wrong
@@ -61,7 +61,7 @@ class Given:
         except InputError as error:
             if self.alone or errors is None:
                 raise
-            print_error(str(error))
+            print_stderr(f"error: {error}")
             errors.append(error)
         self.__dict__.pop("data", None)
 

@@ -95,8 +95,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
     Files: features, distances or ranked lists with labels in .mat, .npz, .pt, HDF5 or a folder of
     .npy files, by the names of the arrays (docs/files.md); or in separate files, in any order.
-    Files that each hold everything have a row each; one that cannot be read is named. A result that
-    --save wrote is shown as it is.
+    Files that each hold everything have a row each; one that cannot be read is named. A result
+    that --save wrote is shown as it is.
     Exit code: 0 where all is well; 1 for --strict and a finding; 2 for wrong input; 3 where
     --expect is missed; 4 below --fail-under; 5 worse than --baseline.
     """

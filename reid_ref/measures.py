@@ -322,13 +322,8 @@ def any_case(text: str) -> str:
     ('mAP', 'Rank-1', 'nDCG@10', 'F1')
     """
     written = re.sub("^rank-?", "rank-", text.lower())
-    match = re.fullmatch("(.*[-@])([1-9][0-9]{0,17})", written)
-    for record in MEASURES.values():
-        if record.takes_k and match and record.name.lower() == f"{match[1]}k":
-            return record.at(int(match[2])).name
-        if not record.takes_k and record.name.lower() == written:
-            return record.name
-    return text
+    record = _record(written, {name.lower(): each for name, each in MEASURES.items()}.get)
+    return text if record is None else record.name
 
 
 def measure_names(further: Iterable[str] = (), of_expectations: bool = False) -> str:

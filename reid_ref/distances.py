@@ -83,8 +83,8 @@ def distance_matrix(query_features: Array, gallery_features: Array, metric: str,
     if normalized:
         distances += 2
     else:
-        distances += _squares(query)[:, np.newaxis]
-        distances += _squares(gallery)
+        distances += np.einsum("ij,ij->i", query, query)[:, np.newaxis]
+        distances += np.einsum("ij,ij->i", gallery, gallery)
     return distances
 
 
@@ -94,8 +94,3 @@ def row_norms(features: Array) -> Array:
     squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
     norms: Array = np.sqrt(squares).astype(features.dtype)
     return norms
-
-
-def _squares(features: Array) -> Array:
-    square: Array = np.einsum("ij,ij->i", features, features)
-    return square

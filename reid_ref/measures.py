@@ -18,6 +18,7 @@ import numpy as np
 from reid_ref import extensions, metrics
 from reid_ref.arrays import Doubles, InputError, Integers, Mask
 from reid_ref.conventions import Convention
+from reid_ref.disk import tables_of
 from reid_ref.ranking.good_ranks import GoodRanks, truncate
 
 
@@ -174,59 +175,38 @@ def _matches(ranks: GoodRanks, convention: Convention, k: int) -> Doubles:
     return curve.of_query(convention.cut_off(ranks), k)
 
 
-_TREC = "usnistgov/trec_eval f425365, "
-_MATLAB = "zhunzhong07/person-re-ranking 278f2c7, evaluation/utils/compute_AP.m"
+def _reciprocal(reciprocal: Doubles, match: Doubles, k: int) -> Doubles:
+    return reciprocal
 
-#: Every measure by the name of its record.
-MEASURES: Mapping[str, Measure] = MappingProxyType({record.name: record for record in (
-    Measure(
-        "mAP", "average precision by the convention's rule (mean: mAP)",
-        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; " + _MATLAB,
-        _average_precision, column="ap", expected=lambda reciprocal, match, k: reciprocal),
-    Measure(
-        "Rank-k", "1 where a match has rank k or less, else 0, as the convention's CMC counts",
-        "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015; " + _MATLAB,
-        _matches, of_curve=True, places="k",
-        expected=lambda reciprocal, match, k: match[:, k - 1]),
-    Measure(
-        "mINP", "inverse negative penalty: good images / rank of the last of them",
-        "Ye et al., Deep Learning for Person Re-identification: A Survey and Outlook, TPAMI 2021",
-        lambda ranks, convention, k: metrics.inverse_negative_penalty(ranks), column="inp",
-        places="the last good image",
-        expected=lambda reciprocal, match, k: reciprocal),
-    Measure(
-        "P@k", "good images among the first k, over k", _TREC + "m_P.c",
-        lambda ranks, convention, k: metrics.precision_at(ranks, k), places="k"),
-    Measure(
-        "R@k", "good images among the first k, over all that exist", _TREC + "m_recall.c",
-        lambda ranks, convention, k: metrics.recall_at(ranks, k), places="k"),
-    Measure(
-        "AP@k", "average precision of the list cut after k images", _TREC + "m_map_cut.c",
-        _average_precision, places="k"),
-    Measure(
-        "R-Prec", "good images among the first R, over R, the number of good images that exist",
-        _TREC + "m_Rprec.c", lambda ranks, convention, k: metrics.r_precision(ranks),
-        places="R", expected=lambda reciprocal, match, k: match[:, 0]),
-    Measure(
-        "mAP@R", "precision at each good image among the first R, added up, over R",
-        "Musgrave et al., A Metric Learning Reality Check, ECCV 2020; pytorch-metric-learning "
-        "2.9.0, AccuracyCalculator",
-        lambda ranks, convention, k: metrics.average_precision_at_r(ranks), places="R",
-        expected=lambda reciprocal, match, k: match[:, 0]),
-    Measure(
-        "MRR", "1 / rank of the first good image", _TREC + "m_recip_rank.c",
-        lambda ranks, convention, k: metrics.reciprocal_rank(ranks),
-        places="the first good image", expected=lambda reciprocal, match, k: reciprocal),
-    Measure(
-        "MRR@k", "1 / rank of the first good image, 0 if that is beyond k",
-        "Bajaj et al., MS MARCO, 2016",
-        lambda ranks, convention, k: metrics.reciprocal_rank(truncate(ranks, k)), places="k"),
-    Measure(
-        "nDCG@k", "discounted gain of the first k images, each good one 1, over the largest "
-        "possible", _TREC + "m_ndcg_cut.c; Jarvelin and Kekalainen, Cumulated gain-based "
-        "evaluation of IR techniques, ACM TOIS 20, 2002, with log2(rank + 1)",
-        lambda ranks, convention, k: metrics.normalized_gain_at(ranks, k), places="k"),
-)})
+
+def _first(reciprocal: Doubles, match: Doubles, k: int) -> Doubles:
+    return match[:, 0]
+
+
+#: What each measure is made of, by name.
+_FIELDS: dict[str, dict[str, Any]] = {
+    "mAP": dict(of_ranks=_average_precision, column="ap", expected=_reciprocal),
+    "Rank-k": dict(of_ranks=_matches, of_curve=True, places="k",
+                   expected=lambda reciprocal, match, k: match[:, k - 1]),
+    "mINP": dict(of_ranks=lambda ranks, *_: metrics.inverse_negative_penalty(ranks), column="inp",
+                 places="the last good image", expected=_reciprocal),
+    "P@k": dict(of_ranks=lambda ranks, _, k: metrics.precision_at(ranks, k), places="k"),
+    "R@k": dict(of_ranks=lambda ranks, _, k: metrics.recall_at(ranks, k), places="k"),
+    "AP@k": dict(of_ranks=_average_precision, places="k"),
+    "R-Prec": dict(of_ranks=lambda ranks, *_: metrics.r_precision(ranks), places="R",
+                   expected=_first),
+    "mAP@R": dict(of_ranks=lambda ranks, *_: metrics.average_precision_at_r(ranks), places="R",
+                  expected=_first),
+    "MRR": dict(of_ranks=lambda ranks, *_: metrics.reciprocal_rank(ranks),
+                places="the first good image", expected=_reciprocal),
+    "MRR@k": dict(of_ranks=lambda ranks, _, k: metrics.reciprocal_rank(truncate(ranks, k)),
+                  places="k"),
+    "nDCG@k": dict(of_ranks=lambda ranks, _, k: metrics.normalized_gain_at(ranks, k), places="k")}
+
+#: Every measure by the name of its record; measures.toml has their words and sources.
+MEASURES: Mapping[str, Measure] = MappingProxyType({
+    name: Measure(name, **words, **_FIELDS[name])
+    for name, words in tables_of("measures.toml").items()})
 
 
 def measure(name: str) -> Measure:
@@ -322,13 +302,8 @@ def any_case(text: str) -> str:
     ('mAP', 'Rank-1', 'nDCG@10', 'F1')
     """
     written = re.sub("^rank-?", "rank-", text.lower())
-    match = re.fullmatch("(.*[-@])([1-9][0-9]{0,17})", written)
-    for record in MEASURES.values():
-        if record.takes_k and match and record.name.lower() == f"{match[1]}k":
-            return record.at(int(match[2])).name
-        if not record.takes_k and record.name.lower() == written:
-            return record.name
-    return text
+    record = _record(written, {name.lower(): each for name, each in MEASURES.items()}.get)
+    return text if record is None else record.name
 
 
 def measure_names(further: Iterable[str] = (), of_expectations: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from reid_ref.arrays.convert import blocks_of
+from reid_ref.arrays.convert import blocks_of, read_only
 from reid_ref.arrays.memory import check_fits
 from reid_ref.arrays.stored import is_lazy, read_rows
 
@@ -52,6 +52,12 @@ class Value:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, _each(value, _lock))
+
+    def _copy_arrays(self) -> None:
+        """Replace the arrays of it, also in dicts, by read-only copies."""
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, _each(value, lambda each: read_only(each) if isinstance(
+                each, np.ndarray) else each))
 
     def __copy__(self: Self) -> Self:
         return _made(self, {name: _each(value, _view) for name, value in vars(self).items()})

@@ -12,7 +12,7 @@ import numpy as np
 from reid_ref.arrays import Array, InputError, check_choice, check_finite_rows, errors_at
 from reid_ref.datasets.labels import CUHK03_KEYS, read_cuhk03, read_indices, read_tracks
 from reid_ref.datasets.pooling import pool_tracklets
-from reid_ref.disk import check_different
+from reid_ref.disk import check_different, tables_of
 from reid_ref.distances import unit_rows
 from reid_ref.files import read_result, read_rows
 from reid_ref.files.formats import NPY, Contents, read_contents
@@ -76,38 +76,11 @@ class Driver:
         return f"learns from training images; {self.training_files} would give them"
 
 
-_RERANKED = {
-    "Euclidean": DriverLine("features"), "Euclidean + re-ranking": DriverLine("features", True),
-    "XQDA": DriverLine("xqda"), "XQDA + re-ranking": DriverLine("xqda", True)}
-
-_SIDES = "{0}_query.mat, {0}_test.mat, queryID.mat, queryCam.mat, testID.mat, testCam.mat"
-_TRAINING = "{0}_train.mat, train_label.mat, train_cam.mat"
-
-#: Name of a driver to what it does.
+#: By name.
 DRIVERS: Mapping[str, Driver] = {
-    "market1501": Driver(
-        "Market_1501_evaluation.m", "zhunzhong07/person-re-ranking", "278f2c7", "float32",
-        _RERANKED, "matlab", False,
-        _SIDES.format("ResNet_50_IDE"), _TRAINING.format("ResNet_50_IDE")),
-    "cuhk03": Driver(
-        "CUHK03_evaluation.m", "zhunzhong07/person-re-ranking", "278f2c7", "float64",
-        _RERANKED, "matlab", False,
-        "ResNet_50_IDE_detected.mat, cuhk03_new_protocol_config_detected.mat",
-        "ResNet_50_IDE_detected.mat (all images), cuhk03_new_protocol_config_detected.mat"),
-    "mars": Driver(
-        "test_mars.m", "liangzheng06/MARS-evaluation", "3a91bbc", "float64",
-        {"XQDA": DriverLine("xqda"), "KISSME": DriverLine("kissme mars"),
-         "Mahalanobis": DriverLine("similar pairs"), "Euclidean": DriverLine("components")},
-        "mars", True,
-        "ide_feat_test.mat, tracks_test_info.mat, query_IDX.mat",
-        "ide_feat_train.mat, tracks_train_info.mat"),
-    "ide": Driver(
-        "baseline_evaluation_IDE.m", "zhunzhong07/IDE-baseline-Market-1501", "8be027b", "float64",
-        {"Euclidean": DriverLine("features"), "XQDA": DriverLine("xqda"),
-         "KISSME": DriverLine("kissme ide")},
-        "matlab", False,
-        _SIDES.format("IDE_ResNet_50"), _TRAINING.format("IDE_ResNet_50")),
-}
+    name: Driver(**fields | {"methods": {
+        title: DriverLine(**line) for title, line in fields["methods"].items()}})
+    for name, fields in tables_of("datasets/matlab/drivers.toml").items()}
 
 _MARS_FILES = {
     ("test", "features"): "ide_feat_test.mat", ("test", "tracks"): "tracks_test_info.mat",

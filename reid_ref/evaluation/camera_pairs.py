@@ -42,8 +42,7 @@ import numpy.typing as npt
 
 from reid_ref import metrics
 from reid_ref.arrays import (
-    CameraWarning, Doubles, InputError, Integers, Value, check_choice, read_only, refuse_where,
-    warn)
+    CameraWarning, Doubles, InputError, Integers, Value, check_choice, refuse_where, warn)
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How, Progress, options_by_name
 from reid_ref.evaluation.ranked import Distances, Features, Ranked
@@ -101,9 +100,7 @@ class CameraPairs(Value):
     signature: Signature
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, name, read_only(value))
+        self._copy_arrays()
 
 
 @options_by_name

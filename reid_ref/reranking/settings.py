@@ -5,7 +5,7 @@ and its distances between features); a toolbox without re-ranking is re-ranked a
 """
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from reid_ref.arrays import ConventionWarning, check_choice, warn
 from reid_ref.conventions import CONVENTIONS, Convention, Reranking
@@ -13,6 +13,8 @@ from reid_ref.evaluation.how import How
 from reid_ref.reranking.encoding import VARIANTS
 
 Value = TypeVar("Value")
+#: What is done where a toolbox has no re-ranking of its own.
+_MATLAB = cast(Reranking, CONVENTIONS["matlab"].reranking)
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,8 @@ def settings_of(convention: Convention, variant: str | None = None, k1: Any = No
     reranking = convention.reranking
     if reranking is None and variant is None:
         warn(f"{convention.name} has no re-ranking of its own: re-ranked as matlab does "
-             f"({_matlab_reranking()})", ConventionWarning)
-    default = reranking or _matlab_reranking()
+             f"({_MATLAB})", ConventionWarning)
+    default = reranking or _MATLAB
     variant = _given(variant, default.variant)
     check_choice(variant, "variant", VARIANTS)
     return Settings(
@@ -72,7 +74,7 @@ def origin_of(reranked: Reranking, convention: Convention) -> str:
     """Return whose re-ranking this is, for the screen."""
     reranking = convention.reranking
     if reranking is None:
-        whose = "as matlab does" if str(reranked) == str(_matlab_reranking()) else "as given"
+        whose = "as matlab does" if str(reranked) == str(_MATLAB) else "as given"
         return f"{whose}; {convention.name} has no re-ranking of its own"
     if str(reranked) == str(reranking):
         return f"as {convention.name} does ({reranking.source})"
@@ -86,12 +88,6 @@ def by_settings(conventions: Iterable[Convention], *given: Any,
     for convention in conventions:
         groups.setdefault(settings_of(convention, *given), []).append(convention)
     return groups
-
-
-def _matlab_reranking() -> Reranking:
-    reranking = CONVENTIONS["matlab"].reranking
-    assert reranking is not None
-    return reranking
 
 
 def _given(value: Value | None, default: Value) -> Value:

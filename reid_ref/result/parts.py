@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Array, Doubles, Integers, Mask, Value, read_only
+from reid_ref.arrays import Array, Doubles, Integers, Mask, Value
 from reid_ref.conventions import only_ignored
 from reid_ref.labels import Labels, fingerprint
 
@@ -73,11 +73,7 @@ class PerQuery(Value):
     words: Mapping[str, npt.NDArray[np.str_]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            if name not in ("values", "words"):
-                object.__setattr__(self, name, read_only(getattr(self, name)))
-        object.__setattr__(self, "values", {
-            name: read_only(values) for name, values in self.values.items()})
+        self._copy_arrays()
 
     @property
     def ap(self) -> Doubles:

@@ -6,6 +6,7 @@ import numpy as np
 from reid_ref.commands.evaluate.compute import (
     AtRow, Details, GroupRow, Method, PairMatrices, WorstRow, intervals_of, rows_of)
 from reid_ref.console import confidence
+from reid_ref.disk import tables_of
 from reid_ref.evaluation.camera_pairs import RULES
 from reid_ref.evaluation.groups import BY_DEFAULT
 from reid_ref.result import HEADLINE, Result, headline, sd_of, values_of
@@ -15,33 +16,8 @@ from reid_ref.text import (
     tied_queries_text, visible, wrap)
 from reid_ref.text.table import lines as table_lines
 
-#: Which pairs match, and which are ignored for their query alone, by what is ignored: the rule
-#: that ignores most comes first.
-_MATCHES = {
-    "not a candidate": ("same identity, a candidate of the query",
-                        "pairs that are no candidates or otherwise"),
-    "other camera": ("same identity, same camera", "pairs of other cameras or otherwise"),
-    "other video": ("same identity, same video", "pairs of other videos or otherwise"),
-    "itself": ("same identity, not the query itself",
-               "pairs of an image with itself or otherwise"),
-    "listed as junk": ("in the query's list of good images", ""),
-    "same location": ("same identity, other location", "same-location pairs of any identity"),
-    "same camera": ("same identity, other camera", "same-camera pairs of any identity"),
-    "same identity, same clothes": ("same identity, other clothes",
-                                    "pairs in the same clothes or otherwise"),
-    "same identity, other clothes": ("same identity, same clothes",
-                                     "pairs in other clothes or otherwise"),
-    "same identity, other view": ("same identity, same view",
-                                  "pairs in another view or otherwise"),
-    "same identity, other video": ("same identity, same video",
-                                   "pairs in another video or otherwise"),
-    "same identity, same view": ("same identity, other view", "same-view pairs"),
-    "same identity, same video": ("same identity, other video", "same-video pairs"),
-    "same identity, same frame": ("same identity, other frame", "same-frame pairs"),
-    "same identity, near frame": ("same identity, no near frame of its video",
-                                  "pairs of near frames"),
-    "same identity, same camera": ("same identity, other camera", "same-camera pairs"),
-    "label -1": ("same identity, any camera", None)}
+#: Which pairs match, and which are ignored for their query alone, by what is ignored.
+_MATCHES = tables_of("commands/evaluate/show/pairs.toml")
 #: Identities that a table shows.
 SHOWN = 20
 
@@ -102,11 +78,9 @@ def facts(result: Result, source: str, sizes: str,
 def matches(result: Result) -> str:
     """Return the pairs that match, and those ignored for their query, in words."""
     counts, ignored = result.counts, result.convention.ignored
-    good, which = next(words for rule, words in _MATCHES.items() if rule in ignored or (
+    words = next(words for rule, words in _MATCHES.items() if rule in ignored or (
         rule == "label -1"))  # without a rule any camera, too
-    n = f"{counts.junk_same_camera:,}"
-    junk = ("no other pairs ignored" if which is None else f"{n} {which} ignored" if which else
-            f"{n} ignored (in its list of junk images)")
+    good, junk = words["match"], words["ignored"].format(f"{counts.junk_same_camera:,}")
     if "cameras" in result.signature:  # none are known
         good = good.removesuffix(", any camera")
     return f"{counts.good:,} ({good})" + (f"; {junk}" if ignored else "")

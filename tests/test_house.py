@@ -41,7 +41,7 @@ STAGES = ("compute", "show", "command")
 #: Commands that take another one's room: gates take what they test by; `plot` and `report`
 #: stand last and show what the others compute.
 TAKES = {"evaluate": {"gate"}, "rerank": {"gate"}, "validate": {"gate"}, "explain": {"gate"},
-         "plot": {"evaluate"}, "report": {"evaluate"}}
+         "thresholds": {"gate"}, "plot": {"evaluate"}, "report": {"evaluate"}}
 
 
 def modules(folder):

@@ -14,7 +14,7 @@ from reid_ref.commands.plot import FIGURES
 from reid_ref.drawing import camera_matrix, style as saving
 from reid_ref.evaluation.camera_pairs import camera_pairs
 from reid_ref.drawing.camera_matrix import camera_change
-from reid_ref.drawing.style import caption
+from reid_ref.drawing.style import INTERVALS, caption
 from reid_ref.drawing.rank_lists import FRAMES
 from reid_ref.drawing.results import KINDS, WRONG_PAIRS, distance_sample, shared_axes
 from reid_ref.evaluation.groups import (

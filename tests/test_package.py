@@ -252,7 +252,12 @@ def step(name, folder, action=ROOT, **inputs):
     ({"fail_under": "mAP=60,Rank-1=40"}, 4, "failed: --fail-under: mAP is 40.16"),
     ({"protocol": "cargo", "part": "gg"}, 0, ""), ({"protocol": "cargo"}, 2, "--part"),
     ({"baseline": "base.json"}, 5, "failed: --baseline: significantly worse than base.json"),
-    ({"files": "\n market.mat\n\n", "fail_under": "mAP=40"}, 0, ""), ({"files": "a"}, 2, "a")])
+    ({"files": "\n market.mat\n\n", "fail_under": "mAP=40"}, 0, ""), ({"files": "a"}, 2, "a"),
+    ({"set": "ap=step", "expect": "mAP=42.11"}, 0, ""), ({"normalize": "perhaps"}, 2, "perhaps"),
+    ({"metric": "cosine", "normalize": "true", "expect": "mAP=40.16"}, 0, ""),
+    ({"metric": "euclid"}, 2, "--metric"), ({"measure": "mAP@R"}, 0, ""),
+    ({"map": "query_features=query_f"}, 0, ""), ({"map": "query_f"}, 2, "--map"),
+    ({"labels": "none.csv\nother.csv"}, 2, "none.csv"), ({"trials": "a.json"}, 2, "--protocol")])
 def test_the_action_evaluates(inputs, status, failed, runner):
     if "baseline" in inputs:
         _every_query_first(runner)
@@ -260,6 +265,23 @@ def test_the_action_evaluates(inputs, status, failed, runner):
     assert done.returncode == status, done.stderr
     assert failed in done.stderr
     assert len(results_of(runner)) == (status == 0)
+
+
+@pytest.mark.parametrize(("files", "has_torch"), [
+    ("a.mat", False), ("a.h5 b.npz", False), ("a.pt", True), ("x.npz\na.pth", True),
+    ("a.pkl", True)])
+def test_the_action_installs_what_the_files_need(files, has_torch, tmp_path, monkeypatch):
+    """`python3 -m venv` makes a stub here, which writes down what it is to install."""
+    stub = tmp_path / "python3"
+    stub.write_text('#!/bin/sh\nmkdir -p "$3/bin"\nprintf \'#!/bin/sh\\necho "$@" >> log\\n\' '
+                    '> "$3/bin/python"\nchmod +x "$3/bin/python"\n')
+    stub.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    done = step("Install reid-ref", tmp_path, files=files)
+    assert done.returncode == 0, done.stderr
+    install = "-m pip install --quiet"
+    assert (tmp_path / "log").read_text().splitlines() == [
+        f"{install} {ROOT}[hdf5,scipy]", *([f"{install} torch"] if has_torch else [])]
 
 
 def results_of(runner):

@@ -11,6 +11,7 @@ from reid_ref.cli import main
 from reid_ref.commands.evaluate.show.rows import per_query_json
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.functions import evaluate_ranked_lists
+from reid_ref.result import form
 from reid_ref.result.form import SAVED
 from reid_ref.text.plain import json_values
 from fixtures.saved.generate import numbers_of
@@ -345,3 +346,14 @@ def test_every_version_is_read_forever(path):
     """Each file gives the numbers that were written down beside it when it was."""
     result = reid_ref.load(path)
     assert numbers_of(result) == path.with_suffix(".numbers").read_text().strip()
+
+
+def test_each_form_has_its_files():
+    """A form that is written has frozen files, among them names as they were given."""
+    folder = FROZEN / f"form-{form.SAVED}"
+    result = reid_ref.load(folder / "text.json")
+    assert {*result.per_query.texts("identity")} == {"Eve", "Dan", "Zo\u00eb", "Kim"}
+    assert {json.loads(path.read_text())["schema"] for path in folder.glob("*.json")} == {
+        form.SAVED}
+    assert {json.loads(path.read_text())["schema"] for path in FROZEN.glob("*/*.json")} == {
+        *form.READ}

@@ -8,6 +8,8 @@ import pytest
 
 import reid_ref
 from reid_ref import Evaluator, Labels, ResultFile, cli
+from reid_ref.compat import (
+    ccreid, cross_modal, fastreid, openreid, strong_baseline, torchreid, transreid)
 from reid_ref.labels import numbered
 from reid_ref.result.saved import load
 from tests.refusals import refused
@@ -175,3 +177,60 @@ def test_views_of_gait(capsys):
     assert cli.main(["evaluate", path, "--no-normalize", "--by", "view-pair"]) == 0
     out = capsys.readouterr().out
     assert "0.5472222222222222" in out and "Rank-1 55.62" in out
+
+
+# ---------------------------------------------------------------- in MAT files, in compat
+
+def cells(texts):
+    column = np.empty((len(texts), 1), dtype=object)
+    column[:, 0] = texts
+    return column
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("form", [cells, np.array])
+def test_text_of_matlab(tmp_path, form, packed):
+    """Cells of text, and rows of characters, which have blanks at their ends."""
+    savemat = pytest.importorskip("scipy.io").savemat
+    sides = {"query": ["Eve", "Zo\u00eb", "Dan"], "gallery": ["Zo\u00eb", "Eve", "Al", "\u4e2d"]}
+    features = {f"{side}_f": np.random.default_rng(len(side)).random((len(texts), 4))
+                for side, texts in sides.items()}
+    savemat(tmp_path / "a.mat", do_compression=packed, mdict={**features, **{
+        f"{side}_label": form(texts) for side, texts in sides.items()}, **{
+            f"{side}_cam": form([f"c{len(text)}" for text in texts])
+            for side, texts in sides.items()}})
+    data = reid_ref.read(tmp_path / "a.mat")
+    for side, texts in sides.items():
+        labels = getattr(data, side)
+        assert labels.texts("identity").tolist() == texts
+        assert labels.texts("camera").tolist() == [f"c{len(text)}" for text in texts]
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    (np.array([3.]), "a MATLAB cell"), (np.array(["a", "b"]), "a MATLAB cell"),
+    ("", "an empty one at index 1")])
+def test_cells_that_are_no_labels(tmp_path, wrong, message):
+    column = cells(["a", "b", "c"])
+    column[1, 0] = wrong
+    savemat = pytest.importorskip("scipy.io").savemat
+    savemat(tmp_path / "a.mat", {"query_f": np.eye(3), "gallery_f": np.eye(3),
+                                 "query_label": column, "gallery_label": cells(["a", "b", "c"]),
+                                 "query_cam": [1, 1, 1], "gallery_cam": [2, 2, 2]})
+    with pytest.raises(reid_ref.InputError, match=f"a.mat: query_label: .*{message}"):
+        reid_ref.read(tmp_path / "a.mat")
+
+
+@pytest.mark.parametrize("evaluate", [
+    torchreid.evaluate_rank, fastreid.evaluate_rank, transreid.eval_func, openreid.cmc,
+    openreid.mean_ap, ccreid.evaluate, strong_baseline.eval_func, cross_modal.eval_sysu])
+@pytest.mark.filterwarnings("ignore::reid_ref.RankedListWarning")
+def test_functions_of_toolboxes_take_text(evaluate):
+    random = np.random.default_rng(0)
+    names = np.array([f"animal {k}" for k in range(6)])
+    query, gallery = random.integers(0, 6, 12), np.concatenate(
+        [np.arange(6), random.integers(0, 6, 54)])
+    cameras = random.integers(1, 3, 12), random.integers(4, 6, 60)
+    distances = random.random((12, 60))
+    numbers, texts = (evaluate(distances, *sides, *cameras) for sides in (
+        (query + 1, gallery + 1), (names[query], names[gallery])))
+    assert repr(numbers) == repr(texts)

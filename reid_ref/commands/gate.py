@@ -3,7 +3,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.compare import compare_systems
@@ -183,8 +182,10 @@ def status(request: GateRequest, gates: Gates, result: Result) -> int:
 
 
 def status_of(gates: Gates, value: Callable[[str], float],
-              further: Mapping[int, tuple[str, list[str]]] = MappingProxyType({})) -> int:
-    """Print each gate that is missed, and return the exit code; `value` is the number of a name.
+              further: Mapping[int, tuple[str, list[str]]]) -> int:
+    """Print each gate that is missed, and return the exit code.
+
+    `value` is the number of a name; `further` what other gates miss, by exit code.
     """
     missed = {
         UNEXPECTED: ("--expect", list(_off(value, gates.expected, "--expect", gates.tolerance))),

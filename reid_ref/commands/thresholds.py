@@ -234,8 +234,7 @@ def run(request: ThresholdsRequest) -> int:
     if not all(name.lower().endswith(".json") for name in targets):
         raise InputError("--save", "a name that ends in .json", request.save)
     check_targets(*targets)
-    convention = common.one_convention(request)
-    how = common.how(request, [convention])
+    how = common.how(request, [common.one_convention(request)])
     data = common.read_files(request)
     doing = f"counting pairs of {len(data.query):,} queries"
     with common.progress_bar(len(data.query), doing) as bar:
@@ -247,4 +246,4 @@ def run(request: ThresholdsRequest) -> int:
             file.write(FORMATS["json"].write(answer) + "\n")
     show_answer(request.format, json=lambda: answer, csv=lambda: as_rows(found),
                 table=lambda: as_text(found, input_of(request.files, data)))
-    return gates.status_of(wanted, lambda name: numbers_of(found).get(name, math.nan))
+    return gates.status_of(wanted, lambda name: numbers_of(found).get(name, math.nan), {})

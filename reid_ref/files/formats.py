@@ -266,8 +266,7 @@ def _hdf5_arrays(file: Any, path: Path) -> Iterator[tuple[str, StoredArray]]:
         name = key if isinstance(key, bytes) else key.encode("utf-8", "surrogateescape")
         if file.id.links.get_info(name).type != h5py.h5l.TYPE_HARD:
             yield str(key), StoredArray.refused(InputError(
-                where, "an array", "a link to one elsewhere",
-                "copy the array itself into the file"))
+                where, "an array", "a link to one elsewhere", "copy the array into the file"))
             continue
         item = h5py.h5o.open(file.id, name)
         if isinstance(item, h5py.h5d.DatasetID):

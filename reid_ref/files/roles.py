@@ -188,11 +188,9 @@ def _together(role: str, arrays: list[StoredArray],
         if (part.shape[1:], part.text) != (parts[0].shape[1:], parts[0].text):
             raise InputError(part.where, f"rows like those of {parts[0].where}, "
                              f"{parts[0].summary}", part.summary)
-    return [StoredArray(
-        _AND.join(part.where for part in parts),
-        (sum(part.shape[0] for part in parts), *parts[0].shape[1:]),
-        np.result_type(*(part.dtype for part in parts)),
-        lambda: np.concatenate([part.read() for part in parts]),
+    shape = (sum(part.shape[0] for part in parts), *parts[0].shape[1:])
+    return [StoredArray(_AND.join(part.where for part in parts), shape, np.result_type(
+        *(part.dtype for part in parts)), lambda: np.concatenate([part.read() for part in parts]),
         on_disk=sum({part.on_disk for part in parts}))]
 
 
@@ -286,8 +284,10 @@ def _example(arrays: Mapping[str, StoredArray], missing: Iterable[str]) -> str:
     """Return how to name a missing role: by an array of its dimensions, if there is one."""
     role = next(iter(missing))
     n = 2 if role.endswith(("features", "distances")) else 1
-    return next((f"names= (--map) says which is which: {role}={key}"
-                 for key, array in arrays.items() if len(array.shape) == n), "")
+    keys = [key for key, array in arrays.items() if len(array.shape) == n]
+    if len(keys) == 1:
+        role = role.removeprefix("query_")
+    return f"names= (--map) says which is which: {role}={keys[0]}" if keys else ""
 
 
 def _meant(key: str) -> str | None:

@@ -39,9 +39,8 @@ from reid_ref.labels import JUNK, Labels, cameras_of, check_distances, check_lab
 LONGEST_LIST = 2**24
 
 
-def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels,
-               qrels: TextIO, run: TextIO,
-               progress: Callable[[int], object] | None = None) -> int:
+def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Labels, qrels: TextIO,
+               run: TextIO, progress: Callable[[int], object] | None = None) -> int:
     """Write qrels and run, query after query.
 
     Parameters

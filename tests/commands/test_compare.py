@@ -5,14 +5,16 @@ import json
 import math
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reid_ref
-from reid_ref import Labels
+from reid_ref import Labels, cli
 from reid_ref.analysis.compare.answer import COLUMNS, Compared, shown_columns
+from reid_ref.commands import plot
 from reid_ref.commands.compare.show import as_text, cell
 from reid_ref.commands.compare.show.notes import LEGEND, LINES
 from reid_ref.statistics import holm
@@ -517,3 +519,88 @@ def test_no_difference_is_detectable_that_the_interval_does_not_tell_from_none()
         for found in reid_ref.compare(*pair).comparisons:
             assert found.detectable >= found.high - found.difference
             assert found.detectable >= found.difference - found.low
+
+
+# ---------------------------------------------------------------- seeds
+
+@pytest.fixture
+def methods(tmp_path):
+    """Saved results of two methods with three seeds, in folders of their own, and the results."""
+    data, results = reid_ref.read(MARKET), {}
+    random = np.random.default_rng(0)
+    for method, scale in (("base", .3), ("ours", .2)):
+        (tmp_path / method).mkdir()
+        for k in range(3):
+            noisy = data.query_features + scale * random.normal(size=data.query_features.shape)
+            result = reid_ref.evaluate(noisy, data.gallery_features, data.query, data.gallery)
+            result.save(tmp_path / method / f"{method}_{k}.json")
+            results.setdefault(method, []).append(result)
+    return tmp_path, results
+
+
+def test_a_hint_where_names_differ_by_a_number(methods):
+    folder, _ = methods
+    files = [f"{method}/{method}_{k}.json" for method in ("base", "ours") for k in range(3)]
+    done = command("compare", *files, cwd=folder)
+    written = " ".join(f"{name}={','.join(each)}" for name, each in (
+        ("base", files[:3]), ("ours", files[3:])))
+    assert done.returncode == 0 and f"seeds of a method, write {written}\n" in done.stderr
+    for words in (written.split(), files[:3], files[:2] + files[3:4], ["base", "ours"]):
+        assert "seeds of" not in command("compare", *words, cwd=folder).stderr
+    assert (command("compare", *written.split(), cwd=folder).stdout
+            == command("compare", "base=base", "ours=ours", cwd=folder).stdout
+            == command("compare", "base", "ours", cwd=folder).stdout)
+
+
+def test_a_curve_for_each_method(methods, monkeypatch):
+    """The mean of the runs with their range, not six curves."""
+    folder, results = methods
+    monkeypatch.chdir(folder)
+    drawn = {}
+    cmc = plot.FIGURES["cmc"].draw.args[1]
+
+    def kept(by_name, ax=None, **options):
+        drawn.update(by_name=by_name, ax=cmc(by_name, ax, **options), bands=options["bands"])
+
+    monkeypatch.setitem(plot.FIGURES, "cmc", plot.FIGURES["cmc"]._replace(
+        draw=partial(plot._shared, "cmc", kept)))
+    files = ",".join(f"base/base_{k}.json" for k in range(3))
+    assert cli.main(["plot", "cmc", f"base={files}", "ours", "-o", "x.svg", "--quiet"]) == 0
+    for (name, runs), line, band in zip(results.items(), drawn["ax"].lines, drawn["bands"]):
+        curves = 100 * np.array([run.cmc[:20] for run in runs])
+        np.testing.assert_allclose(line.get_ydata(), curves.mean(axis=0), rtol=1e-14)
+        assert line.get_label() == f"{name} (Rank-1 {curves[:, 0].mean():.2f})"
+        np.testing.assert_array_equal(100 * band.low, curves.min(axis=0))
+        np.testing.assert_array_equal(100 * band.high, curves.max(axis=0))
+    assert len(drawn["ax"].lines) == 2
+    done = command("plot", "cmc", "base", "-o", "y.svg", cwd=folder)
+    assert "Bands are the range of the runs, each line their mean. 48 queries" in " ".join(
+        done.stdout.split())
+    for figure in ("pr", "ap"):
+        assert command("plot", figure, "base", "ours", "-o", "z.svg", cwd=folder).returncode == 0
+    done = command("plot", "rank-lists", f"x={MARKET},{MARKET}", "-o", "z.svg", cwd=folder)
+    assert done.returncode == 2
+    done = command("plot", "conventions", "base", "-o", "z.svg", cwd=folder)
+    assert done.returncode == 2 and "cmc, pr and ap draw the mean of several" in done.stderr
+
+
+def test_a_saved_result_brings_its_rule(tmp_path):
+    """What is compared with, or drawn beside, a saved result is evaluated under its rule."""
+    data = reid_ref.read(MARKET)
+    for k, name in enumerate("ab"):
+        np.savez(tmp_path / f"{name}.npz", query_f=data.query_features + k / 9,
+                 gallery_f=data.gallery_features, query_label=data.query.identity,
+                 gallery_label=data.gallery.identity)
+    command("evaluate", "a.npz", "--set", "ignored=nothing,ap=step", "--save", "a.json",
+            cwd=tmp_path)
+    rule = "ignored=nothing,ap=step"
+    for words in (["compare"], ["plot", "cmc", "-o", "x.svg"], ["report", "-o", "x.html"],
+                  ["compare", "--set", rule]):
+        done = command(*words, "a.json", "b.npz", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        if words[0] == "compare":
+            assert rule in done.stdout
+    done = command("evaluate", "b.npz", "--baseline", "a.json", cwd=tmp_path)
+    assert done.returncode in (0, 5) and rule in done.stdout
+    assert command("compare", "a.json", "b.npz", "--convention", "simpleir",
+                   cwd=tmp_path).returncode == 2

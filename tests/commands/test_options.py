@@ -350,13 +350,37 @@ def test_what_belongs_together_is_decided_by_what_is_in_the_files(small):
     parts = [small / f"{name}.npy" for name in ("distmat", *LABELS)]
     assert results_of_files(*parts) == [parts]
     np.savez(small / "c.npz", distmat=[[.1, .2, .3]], q_pids=[7])
-    refused("c.npz", "a file that holds everything", results_of_files, a, small / "c.npz", b)
+    refused("c.npz", "a file that holds everything", results_of_files, a, small / "c.npz")
+    c, d = small / "c.npz", small / "none.npz"
+    assert results_of_files(a, c, b) == [[a], [c], [b]]
+    assert results_of_files(d, a) == [[d], [a]]
+    refused("none.npz", "No such file", results_of_files, *parts, d)
 
 
 def test_an_error_says_of_which_file(tmp_path):
     np.savez(tmp_path / "short.npz", **{**LABELS, "distmat": [[.1, .2]]})
-    done = command("evaluate", "short.npz", MARS, cwd=tmp_path)
-    assert_one_line_error(done, "error: short.npz: distmat: .*shape")
+    assert_one_line_error(command("report", "short.npz", MARS, "-o", "x.html", cwd=tmp_path),
+                          "error: short.npz: distmat: .*shape")
+
+
+def test_of_several_files_the_good_ones_are_evaluated(small):
+    """What is wrong with the others is a line each, and the exit code 2."""
+    np.savez(small / "short.npz", **{**LABELS, "distmat": [[.1, .2]]})
+    np.savez(small / "part.npz", distmat=[[.1, .2, .3]])
+    (small / "junk.npz").write_text("no archive")
+    bad = "short.npz", "part.npz", "junk.npz", "none.npz"
+    done = command("evaluate", "a.npz", *bad, "b.npz", "--json", cwd=small)
+    assert done.returncode == 2
+    assert [one["name"] for one in json.loads(done.stdout)["results"]] == ["a", "b"]
+    errors = [line for line in done.stderr.splitlines() if " error: " in line]
+    assert [line.split(": ")[2] for line in errors] == [*bad]
+    done = command("evaluate", "none.npz", "a.npz", cwd=small)
+    assert (done.returncode, "\na " in done.stdout) == (2, True)
+    done = command("evaluate", "short.npz", "junk.npz", cwd=small)
+    assert (done.returncode, done.stdout) == (2, "")
+    # A mean over fewer files would be another number.
+    done = command("evaluate", "a.npz", "b.npz", "short.npz", "--mean", "runs", cwd=small)
+    assert_one_line_error(done, "error: short.npz: distmat")
 
 
 def test_one_file_is_in_memory_at_a_time(small, monkeypatch, capsys):

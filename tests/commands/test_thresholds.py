@@ -79,3 +79,46 @@ def test_what_has_no_distances_or_pairs_is_refused(tmp_path):
     np.savez(tmp_path / "lists.npz", I=[[1, 0]], D=[[.1, .2]], **labels)
     assert_one_line_error(command("thresholds", str(tmp_path / "lists.npz")),
                           "lists.npz: .*features or distances")
+
+
+def test_gates(tmp_path):
+    """--expect, --fail-under and their exit codes are those of evaluate."""
+    found = save(tmp_path / "a.npz")
+    tar, eer, dir1 = (f"{100 * value:.2f}" for value in (
+        found.at[.1].tar, found.eer, found.open_set.at[.1].dir[1]))
+    words = "thresholds", str(tmp_path / "a.npz"), "--far", "1%,0.1"
+    expected = f"TAR@FAR=10%={tar},eer={eer},Dir-1@1e-1={dir1}"
+    done = command(*words, "--expect", expected, "--fail-under", f"tar@0.1={float(tar) - 1:.2f}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == command(*words).stdout
+    done = command(*words, "--expect", f"EER={float(eer) + 1:.2f}", "--fail-under", "TAR@.1=100")
+    assert done.returncode == 3 and done.stderr.splitlines() == [
+        f"reid-ref: failed: --expect: EER is {100 * found.eer!r}, expected "
+        f"{float(eer) + 1:.2f} within 0.005",
+        f"reid-ref: failed: --fail-under: TAR@0.1 is {100 * found.at[.1].tar!r}, below 100"]
+    done = command(*words, "--expect", f"EER={float(eer) + 1:.2f}", "--tolerance", "1.1",
+                   "--fail-under", "TAR@.1=100")
+    assert done.returncode == 4
+
+
+def test_gates_that_cannot_be(tmp_path):
+    save(tmp_path / "a.npz")
+    words = "thresholds", str(tmp_path / "a.npz")
+    for wrong in ("TAR@1e-5=90", "TAR=90", "mAP=90", "TAR@x=90", "TAR@1e-4", "EER@1e-4=1"):
+        assert_one_line_error(command(*words, "--expect", wrong),
+                              f"--expect: expected NAME=PERCENT, .*0.0001.*'{wrong}'")
+    assert_one_line_error(command(*words, "--fail-under", "EER=2"), "more is better, got EER")
+    assert_one_line_error(command(*words, "--expect", "TAR@1e-4=0.9"), "looks like a fraction")
+    assert_one_line_error(command(*words, "--tolerance", "1"), "--expect with it")
+    assert_one_line_error(command(*words, "--save", "a.npz"), "ends in .json")
+    labels = {"q_pids": [1, 2], "q_camids": [0, 0], "g_pids": [1, 2, 3], "g_camids": [1, 1, 1]}
+    np.savez(tmp_path / "b.npz", distmat=[[.1, .2, .3], [.2, .1, .4]], **labels)
+    done = command("thresholds", str(tmp_path / "b.npz"), "--expect", "DIR-1@1e-2=50")
+    assert done.returncode == 3 and "DIR-1@0.01 is NaN" in done.stderr
+
+
+def test_what_is_saved_is_what_json_prints(tmp_path):
+    save(tmp_path / "a.npz")
+    words = "thresholds", str(tmp_path / "a.npz"), "--save", str(tmp_path / "t.json")
+    printed = command(*words, "--json").stdout
+    assert (tmp_path / "t.json").read_text() == printed

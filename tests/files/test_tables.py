@@ -243,3 +243,37 @@ def test_a_frame_of_labels(tmp_path):
     frame.loc[3, "identity"] = None
     refused("labels: identity", "an empty one at index 3", reid_ref.read,
             tmp_path / "features.npy", labels=frame)
+
+
+def test_distances_between_names_find_their_labels(tmp_path, capsys):
+    """A table of labels in another order, with images of neither side, is matched by names."""
+    random = np.random.default_rng(0)
+    names = [f"img{k}.jpg" for k in range(30)]
+    identity = {name: f"dog {k % 5}" for k, name in enumerate(names)}
+    distances = random.random((8, 20))
+    (tmp_path / "d.csv").write_text("\n".join([",".join(["query", *names[8:28]]), *(
+        ",".join([name, *map(repr, row.tolist())]) for name, row in zip(names, distances))]))
+    mixed = [names[k] for k in random.permutation(30)]
+    rows = [f"{k},{identity[name]},{name}" for k, name in enumerate(mixed)]
+    (tmp_path / "metadata.csv").write_text("\n".join([",identity,path", *rows]))
+    sides = [Labels([identity[name] for name in side]) for side in (names[:8], names[8:28])]
+    found = evaluated(reid_ref.read(tmp_path / "d.csv", tmp_path / "metadata.csv"))
+    expected = reid_ref.evaluate_distances(distances, *sides, convention=STEP)
+    assert found.cmc.tolist() == expected.cmc.tolist() and found.mAP == expected.mAP
+    assert cli.main(["evaluate", str(tmp_path / "d.csv"), "--labels",
+                     str(tmp_path / "metadata.csv")]) == 0
+    capsys.readouterr()
+    for text, message in ((rows[:20], r"metadata.csv: path: expected 'img\d+.jpg', of .*d.csv: "),
+                          (rows + [rows[3]], "each image once, got 'img.* twice")):
+        (tmp_path / "metadata.csv").write_text("\n".join([",identity,path", *text]))
+        with pytest.raises(reid_ref.InputError, match=message):
+            reid_ref.read(tmp_path / "d.csv", tmp_path / "metadata.csv")
+
+
+def test_a_table_tells_the_identity_that_names_have_otherwise(tmp_path):
+    (tmp_path / "d.csv").write_text("q,a_1,a_2,b_1\na_0,.1,.2,.3\nb_0,.1,.2,.3\n")
+    (tmp_path / "metadata.csv").write_text(
+        "name,identity\nb_1,y\na_2,y\na_1,x\nb_0,y\na_0,x\n")
+    data = reid_ref.read(tmp_path / "d.csv", tmp_path / "metadata.csv")
+    assert data.query.texts("identity").tolist() == ["x", "y"]
+    assert data.gallery.texts("identity").tolist() == ["x", "y", "y"]

@@ -156,8 +156,7 @@ def cameras_of(labels: Labels, needs: str, remedy: str = "") -> Integers:
     if labels.camera is None:
         raise InputError("camera", f"the camera of each image, for {needs}", "none", "; ".join(
             filter(None, (remedy, "cameras are given by Labels(identity, camera), or as "
-                          "query_camera and gallery_camera in the file; names= (--map) says which "
-                          "arrays these are"))))
+                          "query_camera and gallery_camera, which names= (--map) may name"))))
     return labels.camera
 
 

@@ -154,9 +154,9 @@ def cameras_of(labels: Labels, needs: str) -> Integers:
     reid_ref.arrays.errors.InputError: camera: expected the camera of each image, for groups by ...
     """
     if labels.camera is None:
-        raise InputError("camera", f"the camera of each image, for {needs}", "none", "cameras are "
-                         "given by Labels(identity, camera), or as query_camera and "
-                         "gallery_camera in the file; names= (--map) says which arrays these are")
+        raise InputError("camera", f"the camera of each image, for {needs}", "none",
+                         "cameras are given by Labels(identity, camera), or as query_camera and "
+                         "gallery_camera, which names= (--map) may name")
     return labels.camera
 
 

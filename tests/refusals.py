@@ -1,9 +1,20 @@
 """Bad input ends in an `InputError`: tests name its argument and a noun, not the sentence."""
 import os
+import re
 
 import pytest
 
 from reid_ref import InputError
+
+#: Characters of a message, without the folders of the files that it names.
+LONGEST = 240
+
+
+def assert_short(message):
+    """A message is read at a glance: at most three lines of a terminal."""
+    without_folders = re.sub(r"(?<![\w.-])(?:[A-Za-z]:)?(?:[\\/][^\\/ ]+)+[\\/]", "", message)
+    longest = 2 * LONGEST if "names the roles, docs/files.md" in message else LONGEST  # a list
+    assert len(without_folders) <= longest, (len(without_folders), without_folders)
 
 
 def refused(argument, noun, call, *arguments, **options):
@@ -13,5 +24,6 @@ def refused(argument, noun, call, *arguments, **options):
     error = caught.value
     named = error.argument.replace(os.sep, "/")
     assert named == argument or named.endswith(f"/{argument}"), error.args
+    assert_short(str(error))
     assert noun in f"{error.expected}; {error.got}; {error.remedy}", error.args
     return error

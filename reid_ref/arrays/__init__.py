@@ -8,7 +8,8 @@ from reid_ref.arrays.convert import (
     blocks_of, check_distinct, check_finite_rows, check_numeric_matrix, check_real_distances,
     is_stored, read_only, refuse_where, stored_or_array)
 from reid_ref.arrays.errors import (
-    InputError, check_choice, check_count, check_length, check_name, check_same_length, errors_at)
+    InputError, check_choice, check_count, check_length, check_name, check_same_length, errors_at,
+    in_a_line)
 from reid_ref.arrays.memory import bytes_for, bytes_of
 from reid_ref.arrays.optional import PackageError, optional_module
 from reid_ref.arrays.stored import read_rows
@@ -27,7 +28,7 @@ __all__ = [
     "Value", "as_array", "as_integers", "as_labels", "as_names", "as_vector", "blocks_of",
     "bytes_for", "bytes_of", "check_choice", "check_count", "check_distinct", "check_finite_rows",
     "check_length", "check_name", "check_numeric_matrix", "check_real_distances",
-    "check_same_length", "each_warning_once", "errors_at", "ignored", "is_stored",
+    "check_same_length", "each_warning_once", "errors_at", "ignored", "in_a_line", "is_stored",
     "optional_module", "read_only", "read_rows", "refuse_where", "stored_or_array", "warn",
     "warnings_to", "without_warnings",
 ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 import contextlib
 import difflib
 import numbers
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-_LONGEST = 4000     # characters of each part of a message
+_LONGEST = 240      # characters of each part of a message
+_GOT = 140          # of what the user gave
+_LINE = 80          # of a list of names in it
 
 
 class InputError(ValueError):
@@ -34,8 +36,9 @@ class InputError(ValueError):
         self.argument, self.expected, self.got, self.remedy = self.args
 
     def __str__(self) -> str:
+        most = _LONGEST, _LONGEST, _GOT if self.expected else _LONGEST, _LONGEST
         argument, expected, got, remedy = (  # a damaged file may have names of any length
-            text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..." for text in self.args)
+            text if len(text) <= n else f"{text[:n]}..." for n, text in zip(most, self.args))
         expected = f"expected {expected}" if expected else ""
         problem = ", got ".join(filter(None, (expected, got))) if expected else got
         sentence = "; ".join(filter(None, (problem, remedy)))
@@ -61,18 +64,35 @@ def errors_at(place: object) -> Iterator[None]:
         raise error.at(place) from None
 
 
+def in_a_line(names: Sequence[str], wanted: str = "") -> str:
+    """Return names, and how many more there are than fit in a line, which has the most similar.
+
+    Examples
+    --------
+    >>> in_a_line(["b", "a"]), in_a_line(["name"] * 99)[-22:]
+    ('b, a', 'name, name and 86 more')
+    """
+    between = "; " if any("," in name for name in names) else ", "
+    line = between.join(names)
+    if len(line) <= _LINE:
+        return line
+    nearest = difflib.get_close_matches(wanted, names, len(names), 0) if wanted else names
+    fit = max(1, between.join(nearest)[:_LINE].count(between))
+    return f"{between.join(nearest[:fit])} and {len(names) - fit} more"
+
+
 def check_choice(value: str, name: str, choices: Iterable[str], meant: str | None = None) -> None:
-    """Refuse an unknown name; the message asks for `meant` or the most similar, and lists all."""
+    """Refuse an unknown name; the message asks for `meant` or the most similar, and lists names.
+    """
     names = list(choices)
-    listed = ("; " if any("," in name for name in names) else ", ").join(names)
     if not isinstance(value, (str, int, float, type(None))):
-        raise InputError(name, f"one of {listed}", type(value).__name__)
+        raise InputError(name, f"one of {in_a_line(names)}", type(value).__name__)
     if value not in names:
         near = [meant] if meant else difflib.get_close_matches(str(value), names, n=1)
         if near:
             raise InputError(name, got=f"unknown {value!r}. Did you mean {near[0]!r}? Known: "
-                             f"{listed}")
-        raise InputError(name, got=f"unknown {value!r}", remedy=f"known: {listed}")
+                             f"{in_a_line(names, str(value))}")
+        raise InputError(name, got=f"unknown {value!r}", remedy=f"known: {in_a_line(names)}")
 
 
 def check_name(value: Any) -> None:

@@ -242,10 +242,9 @@ class Convention:
                                self.choices_without_cameras(gallery).items())
             option = f'"{choices}"' if " " in choices else choices
             raise InputError(
-                "camera", got=f"evaluate with {choices} (--set {option}) if the data has no "
-                f"cameras: {self.name} ignores images by camera, and the labels have none",
-                remedy="else give Labels(identity, camera), or query_camera and gallery_camera in "
-                "the file")
+                "camera", got=f"none given: evaluate with {choices} (--set {option}); "
+                f"{self.base} ignores images by camera", remedy="or give Labels(identity, "
+                "camera), or query_camera and gallery_camera")
 
     def check_gallery(self, query: Labels, gallery: Labels) -> None:
         """Refuse a gallery that does not begin with the queries if the toolbox ranks them too."""
@@ -255,10 +254,9 @@ class Convention:
         if any(not np.array_equal(first.get(name, ()), values)
                for name, values in query.columns().items() if name in ("identity", "camera")):
             raise InputError(
-                "gallery", f"the queries, then the gallery images: {self.name} ranks its queries "
-                "too", "a gallery that does not begin with the queries",
-                "put the queries, features and labels, before the gallery; --convention TransReID "
-                "ranks the gallery as it is")
+                "gallery", f"the queries first: {self.name} ranks its queries too",
+                "one that does not begin with the queries", "put the queries, features and "
+                "labels, before it; --convention TransReID ranks it as it is")
 
     def choices_without_cameras(self, gallery: Labels) -> dict[str, Any]:
         """Return the choices by which it looks at no camera, and otherwise counts as before.

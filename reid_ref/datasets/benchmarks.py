@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, check_choice
+from reid_ref.arrays import InputError, check_choice, in_a_line
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.datasets.records import OnFirstUse, tables
 from reid_ref.labels import Labels
@@ -158,7 +158,7 @@ def counted_benchmark(name: str, argument: str = "dataset") -> str:
     if key is not None and key not in FINGERPRINTS:
         raise InputError(
             argument, got=f"the good images of {BENCHMARKS[key].name} are not on record",
-            remedy=f"known: {', '.join(FINGERPRINTS)}")
+            remedy=f"known: {in_a_line([*FINGERPRINTS])}")
     check_choice(key or name, argument, FINGERPRINTS)
     return str(key)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import BenchmarkWarning, InputError, Integers, errors_at, warn
+from reid_ref.arrays import BenchmarkWarning, InputError, Integers, errors_at, in_a_line, warn
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.fingerprints import recognise
 from reid_ref.datasets.labels import read_cuhk03
@@ -77,11 +77,11 @@ def read_folder(folder: PathLike) -> tuple[GivenLabels, ...]:
         raise InputError(folder, "the folder of a data set")
     found = [each for key, table in _folders() for each in _sets_of(key, table, root)]
     if not found:
-        names = "; ".join(f"{BENCHMARKS[key].name}: {' and '.join(table['places'][0])}"
-                          for key, table in _folders())
-        raise InputError(folder, f"the folder of a data set ({names})", ", ".join(
-            sorted(os.listdir(root))[:8]) or "an empty folder",
-            "name the folder that contains these")
+        names = in_a_line([f"{BENCHMARKS[key].name}: {' and '.join(table['places'][0])}"
+                           for key, table in _folders()], "Market-1501")
+        raise InputError(folder, f"the folder of a data set ({names})",
+                         in_a_line(sorted(os.listdir(root))) or "an empty folder",
+                         "name the folder that contains these")
     by_place: dict[Path, GivenLabels] = {}
     for key, place, given in found:  # DukeMTMC-reID and Occluded-Duke differ in their counts alone
         if place not in by_place or _is_whole(key, given):

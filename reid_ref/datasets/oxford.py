@@ -185,7 +185,7 @@ def _ground_truth(prefix: Path) -> list[set[str]]:
     if missing:
         remedy = ("the prefix is the path up to and without _good.txt" if len(missing) == 3
                   else "an empty file stands for an empty list")
-        raise InputError(prefix, f"the ground truth {prefix.name}_good.txt, _ok.txt and "
+        raise InputError(prefix, "the ground truth in files that end in _good.txt, _ok.txt and "
                          f"_junk.txt, missing: {', '.join(missing)}", remedy=remedy)
     return [set(_read_names(path, "ground truth list")) for path in paths]
 

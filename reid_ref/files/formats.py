@@ -78,7 +78,7 @@ def _check_number(n: int) -> None:
 
 def _damaged(where: object, expected: str, error: Exception) -> InputError:
     return InputError(where, expected, f"something else or damage ({type(error).__name__}: "
-                      f"{error})", "copy or write the file again")
+                      f"{error!s:.100})", "copy or write the file again")
 
 
 @contextmanager

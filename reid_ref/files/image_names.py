@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.arrays import InputError, Integers, LabelWarning, check_choice, warn
+from reid_ref.arrays import InputError, Integers, LabelWarning, check_choice, in_a_line, warn
 from reid_ref.disk import read_lines
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import role_of
@@ -113,8 +113,8 @@ def parse_names(names: Iterable[str | os.PathLike[str]],
             raise InputError("names", "at least one file name", "none")
         form = form_of(listed[0])
         if form is None:
-            examples = ", ".join(f"{naming.example} ({naming.title})" for naming in FORMS.values())
-            raise InputError("names[0]", f"a file name such as {examples}", repr(listed[0]),
+            examples = in_a_line([f"{each.example} ({each.title})" for each in FORMS.values()])
+            raise InputError("names[0]", f"a file name such as {examples}", f"{listed[0]!r:.40}",
                              "or say which array or column is the identity, with names= (--map)")
     check_choice(form, "form", FORMS)
     pattern = FORMS[form].pattern

@@ -3,6 +3,7 @@ import json
 import re
 
 from tests.documents import ROOT, command
+from tests.refusals import assert_short
 from tests.shared import shared
 
 FIXTURES = ROOT / "fixtures"
@@ -29,6 +30,7 @@ def assert_one_line_error(done, message):
     """A message is a pattern, as in `pytest.raises`."""
     assert (done.returncode, done.stdout) == (2, "")
     line, = [line for line in done.stderr.splitlines() if "warning: " not in line]
+    assert_short(line.partition("error: ")[2])
     assert re.search(message, line) and re.match("reid-ref[a-z -]*: error: ", line), line
 
 

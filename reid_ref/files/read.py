@@ -142,7 +142,9 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
         except InputError as error:
             errors.append(error)
     complete = [path for path, found in cameras.items() if found is not None]
-    if len(complete) > 1 or complete and len(complete) + len(errors) == len(listed):
+    has_cameras = all(cameras[path] for path in complete)  # else another file may have some
+    if complete and (len(complete) > 1 and has_cameras or (
+            len(complete) + len(errors) == len(listed))):
         return [[path] for path in listed]  # what is none is named when its turn comes
     if errors:
         raise errors[0]

@@ -148,7 +148,7 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
         return [[path] for path in listed]  # what is none is named when its turn comes
     if errors:
         raise errors[0]
-    if any(cameras.values()):  # else the cameras of one may be in another
+    if len(complete) > 1 or any(cameras.values()):  # else the cameras may be in another
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # its error is better if the file is none
         raise InputError(part, f"a file that holds everything, as {complete[0]} does",

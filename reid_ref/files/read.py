@@ -142,9 +142,8 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
         except InputError as error:
             errors.append(error)
     complete = [path for path, found in cameras.items() if found is not None]
-    has_cameras = all(cameras[path] for path in complete)  # else another file may have some
-    if complete and (len(complete) > 1 and has_cameras or (
-            len(complete) + len(errors) == len(listed))):
+    alone = len(complete) + len(errors) == len(listed)
+    if complete and (alone or len(complete) > 1 and all(cameras[path] for path in complete)):
         return [[path] for path in listed]  # what is none is named when its turn comes
     if errors:
         raise errors[0]

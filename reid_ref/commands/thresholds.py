@@ -149,7 +149,7 @@ def as_rows(found: Thresholds) -> str:
                    "FAR low", "FAR high", *(f"DIR-{k}" for k in RANKS)], rows)
 
 
-def numbers_of(found: Thresholds) -> dict[str, float]:
+def named_numbers(found: Thresholds) -> dict[str, float]:
     """Return the numbers that a gate may name, each by its name."""
     at = {} if found.open_set is None else found.open_set.at
     return {"EER": found.eer, **{f"TAR@{rate}": point.tar for rate, point in found.at.items()}, **{
@@ -157,7 +157,7 @@ def numbers_of(found: Thresholds) -> dict[str, float]:
 
 
 def named_number(name: str, far: Iterable[float] = RATES) -> str:
-    """Return the name of a number as `numbers_of` has it; the rates are those requested.
+    """Return the name of a number as `named_numbers` has it; the rates are those requested.
 
     Examples
     --------
@@ -224,8 +224,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: ThresholdsRequest) -> int:
-    options = confidence.interval_options(request)
-    if options is not None and options.pop("unit") != "identity":
+    if (options := confidence.interval_options(request)) and options.pop("unit") != "identity":
         raise InputError("--unit", "identity", "another unit; impostor pairs have two identities")
     wanted = gates.read_gates(request, partial(named_number, far=request.far))
     if "EER" in wanted.least:
@@ -246,4 +245,4 @@ def run(request: ThresholdsRequest) -> int:
             file.write(FORMATS["json"].write(answer) + "\n")
     show_answer(request.format, json=lambda: answer, csv=lambda: as_rows(found),
                 table=lambda: as_text(found, input_of(request.files, data)))
-    return gates.status_of(wanted, lambda name: numbers_of(found).get(name, math.nan), {})
+    return gates.status_of(wanted, lambda name: named_numbers(found).get(name, math.nan), {})

@@ -52,14 +52,15 @@ class Given:
         """Let warnings and errors within name the result, if it is one of several.
 
         What was read is let go at the end, so that one result at a time is in memory. `errors`: to
-        which the error of one of several is added, which is printed, so that others can follow.
+        which the error of one of several is added, which is printed, so that others can follow;
+        but not that of an option.
         """
         try:
             with (contextlib.nullcontext() if self.alone else
                   console_files.naming_errors(self.name, self.files)):
                 yield
         except InputError as error:
-            if self.alone or errors is None:
+            if self.alone or errors is None or error.argument.startswith(f"{self.name}: --"):
                 raise
             print_stderr(f"error: {error}")
             errors.append(error)

@@ -142,11 +142,12 @@ def results_of_files(*paths: str | os.PathLike[str], names: Mapping[str, str] | 
         except InputError as error:
             errors.append(error)
     complete = [path for path, found in cameras.items() if found is not None]
-    if len(complete) > 1 or complete and len(complete) + len(errors) == len(listed):
+    alone = len(complete) + len(errors) == len(listed)
+    if complete and (alone or len(complete) > 1 and all(cameras[path] for path in complete)):
         return [[path] for path in listed]  # what is none is named when its turn comes
     if errors:
         raise errors[0]
-    if any(cameras.values()):  # else the cameras of one may be in another
+    if len(complete) > 1 or any(cameras.values()):  # else the cameras may be in another
         part = next(path for path in listed if path not in complete)
         read_contents(part).close()  # its error is better if the file is none
         raise InputError(part, f"a file that holds everything, as {complete[0]} does",

@@ -71,7 +71,7 @@ REFUSED = {
     "evaluate MARKET --confidence --resamples 10": "--resamples: .*at least 39",
     "evaluate MARKET --confidence --resamples 1000000000000": "--resamples: .*1 to 1000000,",
     # Several files.
-    "evaluate MARKET nowhere.mat": "nowhere.mat: No such file",
+    "report MARKET nowhere.mat -o x.html": "nowhere.mat: No such file",
     "evaluate MARKET MARKET": "market_like.mat: .*different files",
     "evaluate MARKET MARS --per-query x.csv": "--per-query: .*one result",
     "evaluate MARKET --name ours --save x.json": "--save: .*1 result and --name",

@@ -256,8 +256,9 @@ def test_names_of_files_reach_the_terminal_as_text(tmp_path, arguments):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["evaluate", ODD], ["evaluate", MARKET, "--convention", ODD], ["evaluate", MARKET, ODD],
-    ["evaluate", MARKET, "--format", ODD], ["validate", "--dataset", ODD], [ODD],
+    ["evaluate", ODD], ["evaluate", MARKET, "--convention", ODD],
+    ["report", MARKET, ODD, "-o", "x.html"], ["evaluate", MARKET, "--format", ODD],
+    ["validate", "--dataset", ODD], [ODD],
     ["conventions", ODD],
     ["evaluate", MARKET, f"--{ODD}"], ["evaluate", MARKET, "--per-query", ODD],
     ["oxford", ODD, ODD], ["validate", MARKET, "--paper", ODD]])

@@ -36,6 +36,9 @@ CALLS = {
         "cmc in.npz --convention veri --index-lists good.txt junk.txt --output out/p.svg"],
     "report": ["in.npz --images root --query-names q.txt --gallery-names g.txt -o out/r.html "
                "--queries 1 --top 1"],
+    "thresholds": [
+        "in.npz --convention veri --index-lists good.txt junk.txt --confidence --unit identity "
+        "--save out/t.json"],
 }
 
 

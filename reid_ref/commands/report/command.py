@@ -44,8 +44,9 @@ def add(command: argparse.ArgumentParser) -> None:
     A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
     needs them is left out. The same input and versions give the same bytes.
     """
-    common.add_files(command, words="result file or files, a folder of .npy files, or "
-                                    "NAME=FILE[,FILE...], the seeds of a method")
+    common.add_files(
+        command, words="result file or files, a folder of .npy files, or NAME=FILE[,FILE...], the "
+                       "seeds of a method")
     ReportRequest.add(command, "--output", "--convention", "--metric", "--normalize",
                       "--max-memory", "--threads", "--measure", "--name")
     protocols.add(command)

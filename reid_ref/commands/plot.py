@@ -104,8 +104,10 @@ def _distances(drawing: Drawing) -> tuple[Any, str]:
         data = given.data_for("plot distances")
         with common.progress_bar(len(data.query)) as bar:
             blocks = data.input.exact_blocks(data.query, data.gallery, drawing.how)
-            return distance_sample(blocks, data.query, data.gallery,
-                                   progress=None if bar is None else bar.update)
+            drawn = distance_sample(blocks, data.query, data.gallery,
+                                    progress=None if bar is None else bar.update)
+        return replace(drawn, squared=data.query_features is not None
+                       and drawing.how.distance()[0] == "euclidean")
 
     samples = drawing.of_each(sample)
     on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))

@@ -203,7 +203,7 @@ CAPTIONS = {
     "good": "Mean average precision (AP) of queries by their number of good images in the "
             "gallery.",
     "cameras": "mAP in percent for each pair of query and gallery camera, over the number of "
-               "queries in small print. Hatched pairs have no score.",
+               "queries in small print. Framed: the same camera; hatched: no score.",
     "change": "Change of mAP in points for each pair of query and gallery camera, over the number "
               "of queries in small print.",
     "distances": "Densities of the distances between queries and gallery images of the same and "
@@ -212,8 +212,8 @@ CAPTIONS = {
                              "the same and of other identities.",
     "conventions": "{measures} of one result under the conventions of different evaluators.",
     "rank-lists": "Queries and their nearest gallery images. Solid green frame: same identity; "
-                  "dashed red: other identity; dotted amber: distractor; grey: ignored. After a "
-                  "gap, the next good image."}
+                  "dashed vermilion: other identity; dotted orange: distractor; grey: ignored. "
+                  "After a gap, the next good image."}
 
 
 def caption(figure: str, several: bool = False, bands: bool = False,

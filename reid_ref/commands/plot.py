@@ -238,8 +238,7 @@ class PlotRequest(Request):
         help="file to write: .pdf, .svg or .png")
     width: str | None = option(
         "--width", metavar="LENGTH",
-        help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
-             "panels are next to each other if they fit")
+        help="width, such as 84mm (default: one column, 3.3in; of rank-lists 7in)")
     last_rank: int | None = option(
         "--last-rank", type=whole, metavar="K",
         help="the last rank that cmc draws (default: 20)")

@@ -83,12 +83,10 @@ class RerankRequest(gates.GateRequest):
              "(matlab: matlab)")
     k1: int | None = option(
         "--k1", without=NOT_RERANKED, type=whole, metavar="N",
-        help="size of the k-reciprocal neighbourhood; default: the toolbox's (matlab: 20; "
-             "TransReID, CLIP-ReID: 50)")
+        help="size of the k-reciprocal neighbourhood; default: the toolbox's (matlab: 20)")
     k2: int | None = option(
         "--k2", without=NOT_RERANKED, type=whole, metavar="N",
-        help="neighbours whose vectors are averaged; default: the toolbox's (matlab: 6; "
-             "TransReID, CLIP-ReID: 15)")
+        help="neighbours whose vectors are averaged; default: the toolbox's (matlab: 6)")
     lambda_: float | None = option(
         "--lambda", without=NOT_RERANKED, type=real, metavar="X",
         help="share of the original distance, 0 to 1; default: the toolbox's (0.3 in all of them)")

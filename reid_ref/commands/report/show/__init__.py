@@ -75,7 +75,7 @@ def page(content: Page, images: Images | None = None, progress: Progress | None 
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    cards = Cards(images, progress)
+    cards = Cards(images, progress or (lambda _: None))
     names = list(map(visible, query_names(content, images)))
     context = _context(content, cards, names, images)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,
@@ -109,7 +109,7 @@ def _context(content: Page, cards: Cards, names: list[str],
         "systems": [{"name": visible(system.name), "numbers": headline_cells(system, compared),
                      "seeds": max(each.runs for each in system.spreads.values())}
                     for system in content.systems],
-        "metrics": list(content.systems[0].intervals), "answers": answers(content),
+        "metrics": list(content.systems[0].intervals),
         "seeds": any(spread.runs > 1 for system in content.systems
                      for spread in system.spreads.values()),
         "intervals": list(dict.fromkeys(interval_words(system, several)
@@ -308,21 +308,6 @@ def system_facts(system: Reported, measures: Sequence[str] = ()) -> list[tuple[s
     return [*evaluate.facts(result, source(system.files, layout), sizes, dataset,
                             measures or HEADLINE),
             ("signature", spaced(str(result.signature)))]
-
-
-def answers(content: Page) -> list[str]:
-    """Return the answer in a sentence: the numbers of one system, or whether others are better."""
-    first = content.systems[0]
-    if content.comparison is None:
-        numbers = ", ".join(f"{name} {percent(first.spreads[name].mean)} %"
-                            for name in first.intervals)
-        return [f"{visible(first.name)} has {numbers}."]
-    changes = content.comparison.comparisons
-    return [f"{visible(each.system)} is " + {
-        each.system: "better than", each.baseline: "worse than",
-        None: "not shown to differ from"}[each.better_system] + f" {visible(each.baseline)}: "
-        f"{each.metric} {signed_percent(each.difference)} points."
-        for each in changes if each.metric == changes[0].metric]
 
 
 def headline_cells(system: Reported, compared: Comparisons | None = None) -> list[dict[str, Any]]:

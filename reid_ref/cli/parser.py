@@ -180,8 +180,7 @@ class _Parser(argparse.ArgumentParser):
             similar = difflib.get_close_matches(typed[1], [*COMMANDS, *FORMER], 1)
             message = f"COMMAND: unknown {typed[1]!r}" + (
                 f", did you mean {FORMER.get(similar[0], similar[0])}?" if similar else "")
-        message = message if len(message) <= 200 else f"{message[:200]}..."  # or a long value
-        print_stderr(f"error: {message}; see {self.prog} --help", self.prog)
+        print_stderr(f"error: {message:.200}; see {self.prog} --help", self.prog)
         self.exit(2)
 
 

@@ -291,12 +291,10 @@ class CheckTableRequest(Request):
 
     dataset: str | None = option(
         "--dataset", metavar="NAME",
-        help="of numbers whose benchmark nothing on the page names, e.g. Market-1501; a wrong "
-             "name lists the known ones")
+        help="benchmark of numbers that no heading, column or row names one for")
     columns: str | None = option(
         "--columns", metavar="MEASURE[,MEASURE]",
-        help="the measures of the numbers in a cell, or in a row, in their order, where no header "
-             "names them, e.g. Rank-1,mAP")
+        help="measures of the numbers in a cell or a row without a header, e.g. Rank-1,mAP")
     queries: int | None = option(
         "--queries", metavar="N", type=natural,
         help="how many queries Rank-k counts, where that is not on record")

@@ -49,8 +49,7 @@ class GateRequest(Request):
 
     expect: list[str] | None = option(
         "--expect", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
-        help="exit code 3 unless these are the numbers, e.g. mAP=76.12,Rank-1=90.1, rounded to "
-             "the digits given")
+        help="exit code 3 unless these are the rounded numbers, e.g. mAP=76.12,Rank-1=90.1")
     tolerance: str | None = option(
         "--tolerance", needs=("--expect",), more=True, metavar="POINTS",
         help="with --expect: how many percentage points a number may be off, e.g. 0.01")
@@ -59,8 +58,7 @@ class GateRequest(Request):
         help="exit code 4 if a number is below, e.g. mAP=60")
     baseline: str | None = option(
         "--baseline", **OF_ONE, metavar="FILE",
-        help="exit code 5 if mAP or Rank-1 is significantly worse (paired test, 5 percent) than "
-             "in FILE, of --save")
+        help="exit code 5 if mAP or Rank-1 is significantly worse than in FILE, of --save")
     strict: bool = option(
         "--strict", False, not_of=(SAVED,),
         without={"--protocol": "which ranks a selection of the images"}, more=True,

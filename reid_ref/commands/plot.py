@@ -120,8 +120,10 @@ def _distances(drawing: Drawing) -> tuple[Any, str]:
         data = given.data_for("plot distances")
         with common.progress_bar(len(data.query)) as bar:
             blocks = data.input.exact_blocks(data.query, data.gallery, drawing.how)
-            return distance_sample(blocks, data.query, data.gallery,
-                                   progress=None if bar is None else bar.update)
+            drawn = distance_sample(blocks, data.query, data.gallery,
+                                    progress=None if bar is None else bar.update)
+        return replace(drawn, squared=data.query_features is not None
+                       and drawing.how.distance()[0] == "euclidean")
 
     samples = drawing.of_each(sample)
     on_one_scale = partial(figures.distances, scale=curves.shared_axes([*samples.values()]))
@@ -249,8 +251,7 @@ class PlotRequest(Request):
                          help="file to write: .pdf, .svg or .png")
     width: str | None = option(
         "--width", metavar="LENGTH",
-        help="width of the figure, such as 84mm (default: one column, 3.3in; of rank-lists 7in); "
-             "panels are next to each other if they fit")
+        help="width, such as 84mm (default: one column, 3.3in; of rank-lists 7in)")
     last_rank: int | None = option(
         "--last-rank", type=whole, metavar="K", help="the last rank that cmc draws (default: 20)")
     query: list[int] | None = option(

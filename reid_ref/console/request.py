@@ -78,41 +78,33 @@ class Request:
     map: list[str] = option(
         "--map", (), not_of=(SAVED, NO_FILES, BOXES, LISTS), action="append",
         metavar="ROLE=NAME[,...]",
-        help="roles of arrays that their names do not tell: query_features=A,gallery_features=B "
-             "(docs/files.md)")
+        help="the role of each array: query_features=A,gallery_features=B (docs/files.md)")
     convention: list[str] | None = option(
         "--convention", not_of=(SAVED, NO_FILES), without=_BRINGS, action="append", metavar="NAME",
         help="one that `reid-ref conventions` lists (default: matlab)")
     choices: list[str] = option(
         "--set", (), not_of=(SAVED, NO_FILES), without=_BRINGS, action="append",
         metavar="KEY=VALUE",
-        help="change choices, e.g. ap=step,top_k=100: `reid-ref conventions NAME --json` lists "
-             "them")
+        help="change choices, e.g. ap=step,top_k=100 (keys: `reid-ref conventions NAME --json`)")
     metric: str | None = option(
         "--metric", not_of=(SAVED, LISTS), metavar="NAME",
-        help="distance of features: euclidean, cosine or dot (default: that of the convention; "
-             "matlab: euclidean)")
+        help="euclidean, cosine or dot (default: that of the convention; matlab: euclidean)")
     normalize: bool | None = option(
         "--normalize", not_of=(SAVED, LISTS), action=argparse.BooleanOptionalAction,
-        help="L2-normalise features, or use them as they are (default: as the convention; matlab "
-             "normalises)")
+        help="L2-normalise features, or use them as they are (default: as the convention)")
     pool: str | None = option(
         "--pool", not_of=(SAVED, LISTS), more=True, choices=list(POOLINGS),
-        help="the rows are frames: take the mean or the maximum over each tracklet; "
-             "query_tracklet and gallery_tracklet in the file give that of each frame")
+        help="rows are frames: pool each tracklet (query_tracklet, gallery_tracklet)")
     index_lists: list[str] | None = option(
         "--index-lists", not_of=(SAVED,), without=_BRINGS, more=True, nargs=2,
         metavar=("GOOD", "JUNK"),
-        help="good and junk gallery images of each query, for veri and oxford: text, one line per "
-             "query, numbers from 1")
+        help="good and junk images of each query, for veri and oxford: a line each, from 1")
     max_memory: str | None = option(
         "--max-memory", not_of=(NO_FILES,), more=True, metavar="SIZE",
-        help="memory to work in besides the file's arrays, e.g. 512M; the numbers do not depend "
-             "on it")
+        help="memory to work in besides the file's arrays, e.g. 512M; results are identical")
     threads: int | None = option(
         "--threads", more=True, metavar="N", type=whole,
-        help="threads to work with (default: the cores that the process may use); the numbers do "
-             "not depend on it")
+        help="threads (default: the cores that it may use); results are identical")
     names: list[str] | None = option(
         "--name", action="append", metavar="NAME[,NAME]",
         help="names of the results, in order (default: of their files, or of their folders)")
@@ -127,21 +119,18 @@ class Request:
         metavar="RANKS", help="ranks of the CMC curve in JSON: a number, or all; default 50")
     labels: list[str] | None = option(
         "--labels", not_of=(BOXES,), more=True, nargs="+", metavar="FILE",
-        help="the folder of the data set, or a table with a header such as metadata.csv, which "
-             "has the labels of features, distances or ranked lists; or, of ranked lists, a table "
-             "of the queries and one of the gallery (.npy, csv or image names), or files that "
-             "`reid-ref doctor` reads")
+        help="where the labels are: the folder of the data set, a table such as metadata.csv, or "
+             "files that `reid-ref doctor` reads; of ranked lists: a table for each side")
     numbers_from: int | None = option(
         "--numbers-from", not_of=(NO_LISTS,), needs=("--labels",), more=True, type=whole,
-        choices=(0, 1), help="number of the first gallery image in the lists (default: 1 in text, "
-                             "0 in .json and .npy)")
+        choices=(0, 1),
+        help="number of the first gallery image in the lists (default: 1; of .json, .npy 0)")
     n_good: str | None = option(
         "--n-good", not_of=(NO_LISTS,), needs=("--labels",), more=True, metavar="FILE",
         help="with --labels: how many good images exist for each query, if the gallery lacks some")
     protocol: str | None = option(
         "--protocol", not_of=(SAVED, SEVERAL), metavar="NAME",
-        help="evaluate as the benchmark's own code does: a name that `reid-ref protocols` lists, "
-             "or your own .toml file")
+        help="evaluate a benchmark as its code does: a name (`reid-ref protocols`), or a .toml")
     part: str | None = option(
         "--part", needs=("--protocol",), more=True, metavar="NAME",
         help="one part of the protocol (default: all)")
@@ -153,17 +142,16 @@ class Request:
         help="images of each identity and camera in the gallery: 1 or 10 for SYSU-MM01")
     min_score: list[float] | None = option(
         "--min-score", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
-        metavar="S[,S]", help="person search: keep detections of at least this score, a row for "
-                              "each (default: 0.5; prw-matlab keeps all)")
+        metavar="S[,S]",
+        help="person search: the least score of a detection, a row for each (default: 0.5)")
     boxes_per_image: list[float] | None = option(
         "--boxes-per-image", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
-        metavar="N[,N]", help="person search: keep this many detections of an image, those of the "
-                              "highest scores, a row for each")
+        metavar="N[,N]",
+        help="person search: keep this many detections of each image, a row for each")
     images: str | None = option(
         "--images", not_of=(SAVED,), without=_BRINGS, metavar="ROOT",
-        help="folder of the images: names are those in the result file, else those in its "
-             "folders, in sorted order or in that of torchvision's ImageFolder; they must give "
-             "the identity and camera of the labels")
+        help="folder of the images: names are those in the file, else those in its folders, in "
+             "sorted order or in that of torchvision's ImageFolder")
     query_names: str | None = option(
         "--query-names", needs=("--images",), metavar="FILE",
         help="names of the query images below ROOT, one per line, in the order of the features")
@@ -172,15 +160,13 @@ class Request:
         help="names of the gallery images below ROOT, one per line, in the order of the features")
     confidence: bool = option(
         "--confidence", False, action="store_true",
-        help="also confidence intervals and standard errors, which allow for several queries of "
-             "one identity")
+        help="also confidence intervals and standard errors, which allow for the identities")
     level: float | None = option(
         "--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
         help="confidence level of the intervals (default: 95)")
     unit: str | None = option(
         "--unit", needs=_SURE, more=True, metavar="UNIT",
-        help="what is independent: identity (default), query, or a file with the group of each "
-             "query on its line")
+        help="what is independent: identity (default), query, or a file with a group per query")
     resamples: int | None = option(
         "--resamples", needs=_SURE, more=True, type=whole, metavar="N",
         help="number of resamples (default: 10000)")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reid_ref.arrays import InputError, RankedListWarning, warn
+from reid_ref.arrays import InputError, RankedListWarning, in_a_line, warn
 from reid_ref.disk import check_regular
 
 #: The lists that make a query's ground truth: PREFIX_good.txt and so on.
@@ -186,7 +186,7 @@ def _ground_truth(prefix: Path) -> list[set[str]]:
         remedy = ("the prefix is the path up to and without _good.txt" if len(missing) == 3
                   else "an empty file stands for an empty list")
         raise InputError(prefix, "the ground truth in files that end in _good.txt, _ok.txt and "
-                         f"_junk.txt, missing: {', '.join(missing)}", remedy=remedy)
+                         f"_junk.txt, missing: {in_a_line(missing)}", remedy=remedy)
     return [set(_read_names(path, "ground truth list")) for path in paths]
 
 

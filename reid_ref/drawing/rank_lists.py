@@ -91,6 +91,9 @@ def draw_rank_lists(rows: Sequence[ListRow], width: float,
             for image in images:
                 _draw(ax, image, (MARGIN + image.left * size[0], top), size, letters)
         _add_key(ax, {image.role for images in framed for image in images})
+        if not any(image.path for images in framed for image in images):
+            ax.text(width - MARGIN, height - MARGIN, "no images given: --images ROOT shows them",
+                    fontsize=7, ha="right", va="bottom")
         ax.set(xlim=(0, width), ylim=(height, 0), aspect="auto")
         ax.axis("off")
     return figure
@@ -134,7 +137,7 @@ def _draw(ax: Any, image: Framed, corner: tuple[float, float], size: tuple[float
                   extent=(left + inset, left + width - inset, top + height - inset, top + inset),
                   interpolation="none")
     ax.add_patch(Rectangle(corner, width, height, edgecolor=colour, linestyle=style,
-                           linewidth=line, facecolor="none" if image.path else "#eeeeee"))
+                           linewidth=line, facecolor="none"))
     ax.text(left, top + height + 0.04, "\n".join(image.caption), fontsize=letters, va="top",
             linespacing=1.05)
 

@@ -10,7 +10,7 @@ from reid_ref.arrays import Doubles, check_count, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
     COLOURS, MARKERS, add_legend, add_legend_below, axes_or, joined_conventions, label, line_style,
-    drawable_results)
+    drawable_results, text_size)
 from reid_ref.evaluation import groups as figure_values
 from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
@@ -22,6 +22,8 @@ from reid_ref.text import percent
 LAST_RANK = 20
 #: Curves that are nowhere further apart, in percent, are drawn with thin lines of this width.
 NEAR, THIN = 1, .7
+#: Of more curves the bands would cover each other.
+MOST_BANDS = 3
 #: Width of the histogram's bins, in percent of AP.
 BIN = 5
 
@@ -38,8 +40,8 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     ax : matplotlib Axes, optional
         Default: those of a new figure, a column wide (3.3 inches).
     bands : bool, or sequence of RankBand or None
-        Draw the 95 % intervals of `Result.interval`, by identity, if a result has them; or
-        those of each result to `last`, if they are computed already.
+        Draw the 95 % intervals of `Result.interval`, by identity, if a result has them, of up to
+        three results; or those of each result to `last`, if they are computed already.
     last : int
         The last rank drawn, from 2.
 
@@ -71,7 +73,8 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
                 label=f"{name} (Rank-1 {percent(float(result.cmc[0]))})" if len(y) else name)
         bottom, end = min([bottom, *y[:1]]), max(end, len(y))
         band = (bands[k] if isinstance(bands, Sequence) else
-                figure_values.rank_band(result, last) if bands else None)
+                figure_values.rank_band(result, last) if bands and len(results) <= MOST_BANDS
+                else None)
         if band is not None:
             drawn, bottom = band, min(bottom, 100 * min(band.low))
             ax.fill_between(band.rank, 100 * band.low, 100 * band.high, alpha=0.2, linewidth=0,
@@ -290,10 +293,14 @@ def conventions(results: Mapping[str, Result], ax: Any = None,
                 label=name)
     ax.set_yticks(rows, [name if not np.isnan(value) else f"{name} (no {main})"
                          for name, value in zip(results, every[0].tolist())])
+    for row, value in enumerate(every[0].tolist()):
+        if not np.isnan(value):
+            ax.annotate(f"{value:.2f}", (value, row), (-4, 0), textcoords="offset points",
+                        ha="right", va="center", fontsize=0.9 * text_size(ax))
     first = next(iter(results))
     if not np.isnan(every[0, 0]):
         ax.axvline(every[0, 0], color=COLOURS[0], linewidth=0.6, alpha=0.6)
-    ax.margins(x=0.06)
+    ax.margins(x=0.15)  # with room for the numbers
     label(ax, f"One result, {len(results)} conventions",
           f"line: {main} of {first}, {percent(values_of(results[first], [main])[0])}", loc="right",
           xlabel="percent", ylim=(len(results) - 0.5, -0.5))
@@ -317,6 +324,8 @@ class DistanceSample:
         The same on the query's own camera. Most conventions ignore these good pairs.
     has_cameras : bool
         Whether cameras are known; if not, all pairs are in `good` and `wrong`.
+    squared : bool
+        Whether the distances are squared, as Euclidean ones of features are here.
     """
 
     good: Doubles
@@ -324,6 +333,7 @@ class DistanceSample:
     good_same_camera: Doubles
     wrong_same_camera: Doubles
     has_cameras: bool = field(default=True, repr=False)
+    squared: bool = field(default=False, repr=False)
 
 
 def distance_sample(blocks: Iterable[Any], query: Labels, gallery: Labels, seed: int = 0,
@@ -460,7 +470,8 @@ def distances(sample: DistanceSample, ax: Any = None,
     for (values, words, colour, dashes), (density, edges) in zip(kinds, _densities(sample, ends)):
         ax.stairs(density, edges, color=colour, linestyle=dashes, linewidth=1.2,
                   label=f"{words} ({len(values):,})")
-    label(ax, "Distances between queries and gallery images", xlabel="distance", ylabel="density",
+    label(ax, "Distances between queries and gallery images", ylabel="density",
+          xlabel="squared distance" if sample.squared else "distance",
           xlim=ends, ylim=(0, scale and scale[2]))
     # In the axes, four long lines would hide the curves.
     return add_legend_below(ax) if kinds else ax

@@ -113,6 +113,7 @@ def test_the_worst_queries_without_images(drawn):
     for words, n, shown in (([], 3, 10), (["--worst", "4", "--top", "1"], 4, 1)):
         ax = drawn(file, *words)
         titles = [text.get_text() for text in ax.texts if "\n" not in text.get_text()]
+        assert titles.pop() == "no images given: --images ROOT shows them"
         assert titles == [f"query {k}, " + (f"AP {100 * ap[k]:.2f}" if ap[k] else "no match")
                           for k in lowest[:n]]
         assert not ax.images and sum(role != "ignored" for role in frames(ax)) >= n * (1 + shown)

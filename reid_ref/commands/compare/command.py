@@ -43,13 +43,12 @@ OnBenchmark = dict[str, list[Read]]
 class CompareRequest(Request):
     """What the command line requests."""
 
-    all_pairs: bool = option("--all-pairs", False, action="store_true",
-                             help="compare each system with each other one; p is adjusted for all "
-                                  "pairs, and letters name the systems that each one beats")
+    all_pairs: bool = option(
+        "--all-pairs", False, action="store_true",
+        help="compare each system with each other one, with p adjusted for all pairs")
     paired_seeds: bool = option(
         "--paired-seeds", False, action="store_true",
-        help="file k of each system was trained with the same seed; without it seeds are "
-             "independent, also if their numbers are the same")
+        help="file k of each system was trained with the same seed (default: independent seeds)")
     underline: bool = option(
         "--underline", False, action="store_true",
         help="in a table for a paper underline the second best of each column")

@@ -61,8 +61,7 @@ class EvaluateRequest(gates.GateRequest):
 
     mean: str | None = option(
         "--mean", not_of=(CONVENTIONS,), choices=tuple(means.MEANS),
-        help="also mean and spread of several results: training runs on the same queries, or "
-             "splits")
+        help="also mean and spread of several results: training runs, or splits")
     per_query: str | None = option(
         "--per-query", **OF_ONE, more=True, metavar="FILE",
         help="write one line per query to FILE, named .csv or .json")
@@ -80,9 +79,8 @@ class EvaluateRequest(gates.GateRequest):
     by: list[str] | None = option(
         "--by", **OF_ONE, more=True, only=_DETAILED, action="append",
         choices=("identity", "camera", *PAIRS),
-        help="also mAP, Rank-1 and mINP, or the numbers of --measure, of each identity, or of "
-             "each query camera; or mAP and Rank-1 of each pair of a query's camera and one of "
-             "the gallery, with the images of that camera alone in view-pair; may be given again")
+        help="also mAP, Rank-1 and mINP, or --measure, of each identity or query camera; or mAP "
+             "and Rank-1 of each pair of cameras, in view-pair by the images of that camera alone")
 
 
 def add(command: argparse.ArgumentParser) -> None:

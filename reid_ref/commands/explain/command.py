@@ -39,8 +39,7 @@ class ExplainRequest(Request):
         help="a convention (default: torchreid), or a variation, such as same-camera-kept")
     query: int | None = option(
         "--query", type=whole, metavar="N",
-        help="show query N (from 0): the ranked list around its good images, with every image's "
-             "role, by the distances of --from")
+        help="show query N (from 0): the ranked list around its good images, with roles")
 
 
 def add(command: argparse.ArgumentParser) -> None:

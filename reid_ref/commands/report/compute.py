@@ -295,7 +295,8 @@ def _from_rows(data: ResultFile, shown: list[int],
             if query in sampled:
                 yield row[np.newaxis]
 
-    sample = distance_sample(rows(), data.query[sampled], data.gallery, options.seed)
+    sample = replace(distance_sample(rows(), data.query[sampled], data.gallery, options.seed),
+                     squared=data.query_features is not None and how.distance()[0] == "euclidean")
     names = causes.names_of(data.gallery)
     losses = dict(zip(kinds, causes.losses(list(kinds.values()), lambda ranks: (
         convention.average_precision(convention.cut_off(ranks))), names.kinds)))

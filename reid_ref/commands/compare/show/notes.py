@@ -88,8 +88,7 @@ def legend_lines(answer: Comparisons) -> list[str]:
 
 def comments(answer: Comparisons, underline: bool) -> list[str]:
     """Return what a caption leaves out."""
-    second = ", underlined: the second best" * underline
-    return [f"Bold: the best of its column{second}.",
+    return [*["Underlined: the second best of its column."] * underline,
             *(f"{words}." for legend in LEGEND if (words := legend.comment(answer)))]
 
 

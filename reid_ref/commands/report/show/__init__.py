@@ -75,7 +75,7 @@ def page(content: Page, images: Images | None = None, progress: Progress | None 
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    cards = Cards(images, progress)
+    cards = Cards(images, progress or (lambda _: None))
     names = list(map(visible, query_names(content, images)))
     context = _context(content, cards, names, images)
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True,

@@ -19,15 +19,14 @@ QUALITY = 75
 class Cards:
     """Makes the cards of a page; an image is read when the first card shows it."""
 
-    def __init__(self, images: Images | None, progress: Progress | None = None) -> None:
+    def __init__(self, images: Images | None, progress: Progress) -> None:
         self._images, self._progress = images, progress
         #: By name; `picture` is the number on the page.
         self.pictures: dict[str, dict[str, Any]] = {}
 
     def of_query(self, system: str, ranked: RankList) -> dict[str, Any]:
         """Return the card of a query."""
-        if self._progress is not None:
-            self._progress(1)
+        self._progress(1)
         return {"role": "query", "mark": "Query", "facts": [_who(ranked)],
                 "cells": [], **self._picture(system, 0, ranked.query)}
 

@@ -38,12 +38,13 @@ class About(NamedTuple):
 # ------------------------------------------------------------------ importing
 class ImportedEvaluator(NamedTuple):
     """An evaluator that was imported: what is known of it, what asks it, and how, in words and
-    plans."""
+    plans; `again` imports it anew."""
 
     about: About
     ask: Ask
     words: str
     plans: list[Fed]
+    again: Callable[[], Any]
 
 
 def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
@@ -70,7 +71,12 @@ def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
             about, functions, told = _load_toolbox(evaluator)
     ask, words, plans = ask_functions(functions, about.evaluator, rank, settings)
     fed = f"{words}; the arrays as they are, label -1 included{told}"
-    return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans)
+
+    def again() -> ImportedEvaluator:
+        if isinstance(evaluator, str):
+            sys.modules.pop(evaluator.partition(":")[0], None)
+        return load_evaluator(evaluator, rank, settings)
+    return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans, again)
 
 
 def check_spec(spec: str) -> None:

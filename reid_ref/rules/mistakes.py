@@ -35,7 +35,9 @@ MISTAKES = (
     Mistake("interpolated", "precision", "interpolated AP: the best precision at this recall or "
             "beyond"),
     Mistake("reciprocal", "precision", "AP is 1 over the place of the first hit"),
+    Mistake("hit before", "precision", "trapezoids begin at the precision of the hit before"),
     Mistake("from place 0", "mINP", "INP counts places from 0"),
+    Mistake("places too", "mINP", "ignored images keep their places in INP"),
     Mistake("all good", "recall", "AP divides by all images of the identity, the ignored ones "
             "among them"),
     Mistake("one more", "recall", "AP divides by one more than the good images"),
@@ -48,6 +50,8 @@ MISTAKES = (
     Mistake("places", "CMC", "ignored images keep their places in CMC"),
     Mistake("shifted", "CMC", "CMC is one rank late: its first number is that of Rank-2"),
     Mistake("behind", "CMC", "CMC is one rank behind: its second number is that of Rank-1"),
+    Mistake("next", "CMC", "beyond Rank-1 each number of CMC is that of the rank after it"),
+    Mistake("ends", "CMC", "CMC falls where the list of a query ends"),
     Mistake("uncut", "CMC", "CMC is that of the whole list"),
     Mistake("filled", "CMC", "CMC is cut to the fewest images that a query keeps and filled with "
             "zeros"),
@@ -63,15 +67,16 @@ MISTAKES = (
             "2^24 merge", "renumber them, e.g. with numpy.unique"),
     Mistake("absolute", "identity", "identities lose their sign"),
     Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
+    Mistake("not reset", "mean", "a query without a good image has the AP of the query before it"),
     Mistake("by identity", "mean", "the mean is over identities, of the mean of each"),
+    Mistake("by identity, mAP", "mean", "mAP is the mean over identities, of the mean of each"),
     Mistake("by match", "mean", "queries are weighted by how many matches they have"),
-    *(Mistake(f"batch {k}", "mean", f"the mean is over the means of batches of {k} queries")
-      for k in (16, 32, 64, 100, 128, 256)),
     *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
               "divided by the hits found there") for k in _CUTS))
-#: For a curve, or mINP, that no mistake explains, beside AP that a rule gives.
+#: For one number that no mistake explains, beside others that a rule gives.
 OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
 OTHER_INP = Mistake("other mINP", "mINP", "mINP follows no rule that was tried")
+OTHER_MEAN = Mistake("other mAP", "mAP", "mAP follows no rule that was tried")
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,22 @@ class Walked:
     def of_query(self, measure: str) -> Doubles:
         """Return the AP of each query; NaN where it does not count."""
         return self.ap
+
+
+def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake]:
+    """Return what is made of APs of queries that count, if the mean is of the first ones alone or
+    of batches."""
+    sizes, found = np.arange(1, len(ap)), list[Mistake]()
+    first = np.cumsum(ap)[:-1] / sizes
+    of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, len(ap), k)) / np.minimum(
+        k, len(ap) - np.arange(0, len(ap), k))) for k in sizes]
+    for key, words, means in (
+            ("first", "only the first {} queries count", first),
+            ("batch", "the mean is over the means of batches of {} queries", of_batches)):
+        fits = sizes[np.abs(np.subtract(means, mean)) <= tolerance]
+        found += [Mistake(f"{key} {k}{of}", "mean", words.format(f"{k:,}") + of)
+                  for k in fits[-3:].tolist() for of in ("", " in mAP")]
+    return found
 
 
 def mistaken_numbers(arrays: Arrays, convention: Convention,
@@ -112,12 +133,18 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
         n_good[k], n_kept[k] = len(good), kept.sum()
         if first is not None:
             hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
+            hits[k, n_kept[k] if "ends" in keys else len(gallery) + 1:] = 0
+        if "not reset" in keys and not ap[k] > 0:
+            ap[k], n_good[k] = ap[k - 1] if k else 0, 1
     every = "counts 1" in keys or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
     counted = n_good > 0 if not every else n_good >= 0
     weight = _weights(query.identity, counted, n_good, keys)
     cmc = np.full(hits.shape[1], np.nan)
     if counted.any():
-        cmc = np.average(hits[counted], axis=0, weights=weight)
+        cmc = np.average(hits[counted], axis=0, weights=None if any(
+            key.endswith("mAP") for key in keys) else weight)
+    if "next" in keys:
+        cmc[1:-1] = cmc[2:].copy()
     if "one missed" in keys and len(cmc) and counted.any():
         cmc[0] -= hits[counted][0, 0] / counted.sum()
     if "filled" in keys and counted.any():
@@ -135,10 +162,13 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
 
 def _weights(identity: Any, counted: Any, n_good: Any, keys: set[str]) -> Any:
     """Return the weight of each query that counts, or None for equal ones."""
-    batch = next((int(key[6:]) for key in keys if key.startswith("batch ")), 0)
+    batch, first = (next((int(key.split()[1]) for key in keys if key.startswith(of)), 0)
+                    for of in ("batch ", "first "))
+    if first:
+        return (np.arange(counted.sum()) < first).astype(np.float64)
     if "by match" in keys:
         return n_good[counted].astype(np.float64)
-    if not batch and "by identity" not in keys:
+    if not batch and keys.isdisjoint(("by identity", "by identity, mAP")):
         return None
     group = identity[counted] if not batch else np.arange(counted.sum()) // batch
     _, place, size = np.unique(group, return_inverse=True, return_counts=True)
@@ -177,6 +207,8 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention
     """Return AP, INP and the place of the first match, from 0."""
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
+    matches = is_good if convention.junk_match != "never" else is_good & kept
+    is_good = is_good & kept
     if "junk good" in keys:
         is_good |= same & ~kept
     if "junk hits" in keys:
@@ -191,15 +223,20 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention
     if convention.recall.startswith("min") and convention.top_k:
         n = min(n, convention.top_k)
     n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys)
+    matched = np.flatnonzero((matches | is_good)[order])
+    before_it = order[:matched[0]] if len(matched) else order
+    first = None if not len(matched) else len(before_it) if "places" in keys else int(
+        stays[before_it].sum())
     if not len(places):
-        return np.nan, np.nan, None
-    first: int | None = int(np.argmax(is_good[order]) if "places" in keys else places[0])
+        none = 0.0 if len(good) else np.nan  # all of them ignored as well
+        return none, none if convention.unmatched == "zero" else np.nan, first
     if convention.top_k and "uncut" not in keys and not hit.any():
         first = None
     ap = _area(hit, n, convention, keys) if n and hit.any() else 0.0
     if "reciprocal" in keys:
         ap = 1 / (places[0] + 1)
-    return ap, len(places) / (int(places[-1]) + ("from place 0" not in keys) or 1), first
+    last = np.flatnonzero(is_good[order])[-1] if "places too" in keys else places[-1]
+    return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
 
 
 def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
@@ -210,6 +247,8 @@ def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
         precision = np.maximum.accumulate(precision[::-1])[::-1]
     steps = "step" in keys or "trapezoid" not in keys and AP[convention.ap].has_steps
     before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
+    if "hit before" in keys:
+        before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
     if steps and "from 0" not in keys:
         return float(precision[hit].sum() / n)
     return float(((precision + before) / 2)[hit].sum() / n)

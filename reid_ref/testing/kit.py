@@ -10,6 +10,7 @@ from reid_ref.conventions import Convention
 from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.changed import unlike
 from reid_ref.rules.numbers import SINGLE
+from reid_ref.rules.search import answered, nearest_rule
 from reid_ref.testing.checks import CHECKS, checks_of
 from reid_ref.testing.judging import NOT_ASKED, judge
 from reid_ref.testing.one_check import Rules, check_one
@@ -181,8 +182,9 @@ def claimed_or_found(tested: Subject, claims: bool,
         return tested, Rules(tested, tested.convention, junk), junk
     junk = True if junk is None else junk
     rules = Rules(tested, None, junk)
-    if found := rules.of_all:
-        tested = in_single_precision(replace(tested, convention=found.convention), found.tolerance)
+    found = rules.of_all
+    way = found.convention if found else nearest_rule(answered(rules.pairs), tested.tolerance)
+    tested = in_single_precision(replace(tested, convention=way), found.tolerance if found else 0)
     return tested, rules, junk
 
 

@@ -1,7 +1,7 @@
 """What comes of one check: the rule that is followed, and the smallest problem that shows it."""
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
@@ -17,8 +17,11 @@ from reid_ref.testing.report import AS_ABOVE, CheckResult
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import Subject
 
-#: Largest smallest problem that is printed: images of the gallery.
+#: Largest smallest problem that is printed: images of the gallery, or queries.
 _PRINTED = 12
+#: What is told of a failure that no new copy of the evaluator shows.
+KEEPS = ("a new copy of it that is asked nothing else gives the rule's numbers: it keeps "
+         "something between calls")
 
 
 class Rules:
@@ -77,50 +80,63 @@ def _why(tested: Subject, check: Check, verdict: Verdict, rules: Rules) -> list[
     """Return what is wrong, the rule that it follows, and the problem that shows it once."""
     wrong = [verdict.text or str(verdict.difference)] + (
         [str(verdict.difference)] if verdict.text and verdict.difference else [])
-    if verdict.arrays is None or verdict.text or (
-            verdict.difference is not None and verdict.difference.is_percent):
-        return [*wrong, *_shown(tested, check, verdict)]
-    rule = rules.of_all
-    lead = "it follows"
-    if rule is not None and not all(rule.gives(*pair) for pair in verdict.answers):
+    rule, lead = rules.of_all, "it follows"
+    if rule is None and KEEPS in rules.told:
+        return [*wrong, f"{AS_ABOVE}: {KEEPS}"]
+    if verdict.text or verdict.difference is not None and verdict.difference.is_percent:
+        told = ""
+    elif rule is not None and not all(rule.gives(*pair) for pair in verdict.answers):
         deviation = mistake_of([*answered(rules.pairs), *verdict.answers], rule)
-        rule, lead = deviation or rule, lead if deviation else "elsewhere it follows"
-    told = f"{lead} {rule}"
-    if rule is None or rule.name == tested.convention.name and lead == "it follows":
-        told = ("it follows no convention that was tried, nor one with one or two other choices "
-                "or mistakes")
+        lead = lead if deviation else "elsewhere it follows"
+        told = f"{lead} {deviation or rule}"
+    elif rule is None or rule.name == tested.convention.name:
+        told = "no rule, choice or mistake that was tried gives these numbers"
+    else:
+        told = f"{lead} {rule}"
     if told in rules.told and lead == "it follows":
         return [*wrong, f"{AS_ABOVE}: {told}"]
-    rules.told.add(told)
-    return [*wrong, *_shown(tested, check, verdict), told]
+    shown = _shown(tested, check, verdict)
+    shown += [told] * (bool(told) and shown != [KEEPS])
+    rules.told.update(shown[-1:])
+    return [*wrong, *shown]
 
 
 def _shown(tested: Subject, check: Check, verdict: Verdict) -> list[str]:
-    """Return the smallest problem that shows a failure, and what the rule makes of it."""
-    if verdict.arrays is None or verdict.text and verdict.difference is None or (
-            verdict.error.startswith(NO_ANSWER)):
+    """Return the smallest problem that shows a failure, and what the rule makes of it.
+
+    It shows it in a new copy of the evaluator, as it does where it is pasted.
+    """
+    if verdict.arrays is None or verdict.error.startswith(NO_ANSWER):
         return []
-    arrays, is_least = smallest(verdict.arrays, _fails(tested, check, verdict), tested.square)
-    if len(arrays.gallery) > _PRINTED:
-        sizes = f"a gallery of {len(arrays.gallery)} images, and {len(arrays.query)} queries"
-        return [f"it takes {sizes} to show it" if is_least else f"not made smaller: {sizes}"]
+    shows = _shows(check, verdict)
+    arrays, is_least = smallest(verdict.arrays, partial(shows, tested), tested.square)
+    if not shows(tested.afresh(), arrays):
+        if not shows(tested.afresh(), verdict.arrays):
+            return [KEEPS]
+        arrays, is_least = smallest(
+            verdict.arrays, lambda made: shows(tested.afresh(), made), tested.square)
+    if max(len(arrays.gallery), len(arrays.query)) > _PRINTED:
+        sizes = f"a gallery of {len(arrays.gallery):,} images and {len(arrays.query):,} query"
+        sizes = f"{sizes[:-1]}ies" if len(arrays.query) > 1 else sizes
+        return [f"it takes {sizes} to show it" if is_least else f"not made smaller than {sizes}"]
     lines = ["the smallest problem that shows it:",
-             *(f"    {line}" for line in as_code(arrays, tested.convention))]
-    answer, (result,) = tested.answer(arrays), result_of(arrays, tested.convention)
+             *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form))]
+    answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
         return lines
     return [*lines, *(f"there {each}" for each in tested.wrong(answer, result)[:2]),
             f"by hand, {tested.convention.name}:", *by_hand(arrays, tested.convention)]
 
 
-def _fails(tested: Subject, check: Check, verdict: Verdict) -> Callable[[Arrays], bool]:
+def _shows(check: Check, verdict: Verdict) -> Callable[[Subject, Arrays], bool]:
     """Return what tells whether a problem shows the same error, or the same difference."""
     def kind(verdict: Verdict) -> tuple[str, bool]:
         name = verdict.difference.name if verdict.difference else ""
-        return (re.split(r"[:\d]", verdict.error)[0] or re.split("[ -]", name)[0],
+        return (re.split(r"[:\d]", verdict.error)[0] or re.split("[ -]", name)[0]
+                or re.split(r"\d", verdict.text)[0],
                 bool(verdict.difference and np.isnan(verdict.difference.ours)))
 
-    def fails(arrays: Arrays) -> bool:
+    def shows(tested: Subject, arrays: Arrays) -> bool:
         again = JUDGES[check.judge](tested, [arrays])
         return not again.passed and kind(again) == kind(verdict)
-    return fails
+    return shows

@@ -114,13 +114,17 @@ def _verdict(report: Report) -> str:
         return "it ends in an error on every problem"
     if report.rule is None and report.checks[0] in errors:
         return "it gives no numbers that could be compared"
-    if report.rule is None and report.checks[0] in failed:
-        return f"its numbers are not those of {report.convention}, and no rule gives them"
+    passed, of = len(report.checks) - len(errors) - len(failed), len(report.checks)
     name = report.rule or report.convention
     if name in rules_of_protocols():
         name = f"{name}, which is {in_choices(rules_of_protocols()[name][0])}"
     where = "wherever it answers, " * bool(errors and not failed)
     words = f"{where}its numbers are those of {name}"
+    if report.rule is None and report.checks[0] in failed:
+        if 2 * passed < of:
+            return (f"no rule gives its numbers; the nearest is {name}" if report.unlike else
+                    f"its numbers are not those of {name}, and no rule gives them")
+        words = f"it passes {passed} of {of} checks by {name}"
     if report.rule not in (None, report.convention):
         if not name.startswith(f"{report.convention}, "):
             words = f"its numbers are not those of {report.convention} but those of {name}"

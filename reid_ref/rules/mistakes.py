@@ -25,13 +25,10 @@ class Mistake(NamedTuple):
     advice: str = ""
 
 
-_CUTS = (10, 20, 50, 100, 200, 500, 1000)
 MISTAKES = (
     Mistake("late", "precision", "precision is hits over place + 1: the place is off by one"),
     Mistake("early", "precision", "precision is (hits - 1) over place: the hits are off by one"),
     Mistake("from 0", "precision", "trapezoids start at precision 0 instead of 1"),
-    Mistake("trapezoid", "precision", "trapezoids instead of steps"),
-    Mistake("step", "precision", "steps instead of trapezoids"),
     Mistake("interpolated", "precision", "interpolated AP: the best precision at this recall or "
             "beyond"),
     Mistake("reciprocal", "precision", "AP is 1 over the place of the first hit"),
@@ -70,9 +67,7 @@ MISTAKES = (
     Mistake("not reset", "mean", "a query without a good image has the AP of the query before it"),
     Mistake("by identity", "mean", "the mean is over identities, of the mean of each"),
     Mistake("by identity, mAP", "mean", "mAP is the mean over identities, of the mean of each"),
-    Mistake("by match", "mean", "queries are weighted by how many matches they have"),
-    *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
-              "divided by the hits found there") for k in _CUTS))
+    Mistake("by match", "mean", "queries are weighted by how many matches they have"))
 #: For one number that no mistake explains, beside others that a rule gives.
 OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
 OTHER_INP = Mistake("other mINP", "mINP", "mINP follows no rule that was tried")
@@ -214,8 +209,7 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention
     if "junk hits" in keys:
         is_good |= junk
     stays = kept | is_good | ("stay" in keys)
-    before = convention.top_k if convention.cut == "before-ignoring" else None
-    cut = next((int(key[7:]) for key in keys if key.startswith("before ")), before)
+    cut = convention.top_k if convention.cut == "before-ignoring" else None
     listed = order[:cut][stays[order[:cut]]]
     hit = is_good[listed] if cut is not None else is_good[listed][:convention.top_k]
     places = np.flatnonzero(is_good[order[stays[order]]])
@@ -245,10 +239,9 @@ def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
     precision = (hits - ("early" in keys)) / (place + ("late" in keys))
     if "interpolated" in keys:
         precision = np.maximum.accumulate(precision[::-1])[::-1]
-    steps = "step" in keys or "trapezoid" not in keys and AP[convention.ap].has_steps
     before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
     if "hit before" in keys:
         before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
-    if steps and "from 0" not in keys:
+    if AP[convention.ap].has_steps and "from 0" not in keys:
         return float(precision[hit].sum() / n)
     return float(((precision + before) / 2)[hit].sum() / n)

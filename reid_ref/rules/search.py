@@ -304,7 +304,7 @@ def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
     for count in range(1, most + 1):
         for chosen in itertools.combinations(among, count):
             kinds = {mistake.of for mistake in chosen}
-            if len(kinds) < count or count > 1 and "cut" in kinds:
+            if len(kinds) < count:
                 continue
             level = 0
             for arrays, answer in pairs:

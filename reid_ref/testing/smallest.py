@@ -10,7 +10,7 @@ import numpy as np
 from reid_ref.conventions import Convention
 from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.labels import JUNK, Labels
+from reid_ref.labels import Labels
 from reid_ref.ranking.roles import columns_of, query_roles
 from reid_ref.rules.numbers import result_of
 
@@ -74,19 +74,14 @@ def _simplified(arrays: Arrays, square: bool) -> Iterator[Arrays]:
         arrays = replace(arrays, distances=(ranks.reshape(arrays.distances.shape) + 1) / 10,
                          features=None)
         yield arrays
-    sides = [arrays.query, arrays.query if square else arrays.gallery]
-    made = [dict(labels.columns()) for labels in sides]
-    for column in ("identity", "camera"):
-        if column in made[0] and column in made[1]:
-            both = np.concatenate([made[0][column], made[1][column]])
-            fixed = [JUNK, 0] if column == "identity" else []
-            order_of = dict.fromkeys(fixed) | dict.fromkeys(
-                value for value in both.tolist() if value not in fixed)
-            named = {value: value if value in fixed else place + 1 - len(fixed)
-                     for place, value in enumerate(order_of)}
-            for side in made:
-                side[column] = np.array([named[value] for value in side[column].tolist()])
-    query, gallery = Labels(**made[0]), Labels(**made[1])
+    sides = [dict(labels.columns()) for labels in (arrays.query, arrays.gallery)]
+    for column in {"identity", "camera"} & {*sides[0]} & {*sides[1]}:
+        both = np.concatenate([side[column] for side in sides])
+        small = np.unique(both[both > 0])
+        for side in sides:
+            values = side[column]
+            side[column] = np.where(values > 0, np.searchsorted(small, values) + 1, values)
+    query, gallery = (Labels(**side) for side in sides)
     yield replace(arrays, query=query, gallery=query if square else gallery)
 
 

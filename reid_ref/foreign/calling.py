@@ -1,5 +1,7 @@
 """An evaluator as one function from arrays to an answer: called, read and put together."""
 import random
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -87,6 +89,33 @@ def _how_far(error: BaseException) -> tuple[bool, int, int]:
     """Return how far a call came before an error: past the call itself, its line, its depth."""
     lines = [frame.lineno or 0 for frame in their_frames(error)]
     return isinstance(error, InputError), lines[0] if lines else 0, len(lines)
+
+
+#: How the message of a call begins that takes too long.
+NO_ANSWER = "it gave no answer"
+
+
+class TimeIsUp(BaseException):
+    """No `Exception`, which foreign code may catch."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeIsUp` in what runs longer; only in the main thread, and not on Windows."""
+    if not hasattr(signal, "setitimer") or (
+            threading.current_thread() is not threading.main_thread()):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise TimeIsUp(f"{NO_ANSWER} within {seconds:g} seconds")
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @contextmanager

@@ -32,6 +32,8 @@ MISTAKES = (
     Mistake("interpolated", "precision", "interpolated AP: the best precision at this recall or "
             "beyond"),
     Mistake("reciprocal", "precision", "AP is 1 over the place of the first hit"),
+    Mistake("lost first", "precision", "the first hit adds no area"),
+    Mistake("hits uint8", "precision", "hits are counted in 8 bits"),
     Mistake("hit before", "precision", "trapezoids begin at the precision of the hit before"),
     Mistake("from place 0", "mINP", "INP counts places from 0"),
     Mistake("places too", "mINP", "ignored images keep their places in INP"),
@@ -39,6 +41,8 @@ MISTAKES = (
             "among them"),
     Mistake("one more", "recall", "AP divides by one more than the good images"),
     Mistake("stay", "ignored", "images to ignore stay in the list as wrong answers"),
+    Mistake("unordered", "ignored", "cameras are not put in the order of the list"),
+    Mistake("below 1", "ignored", "images labelled 0 or less are ignored"),
     Mistake("junk good", "ignored", "images of the query's identity to ignore count as hits"),
     Mistake("junk hits", "ignored", "images labelled -1 count as hits"),
     Mistake("junk stays", "ignored", "images labelled -1 stay in the list as wrong answers"),
@@ -60,10 +64,13 @@ MISTAKES = (
             "similarities", "give it the negative of these distances"),
     Mistake("good first", "ties", "of equally far images the good ones come first"),
     Mistake("good last", "ties", "of equally far images the good ones come last"),
-    Mistake("identity float32", "identity", "identities pass through float32, so that those above "
-            "2^24 merge", "renumber them, e.g. with numpy.unique"),
+    *(Mistake(f"{column} {dtype}", column, f"{words} pass through {dtype}, so that some merge",
+              "renumber them, e.g. with numpy.unique")
+      for column, words in (("identity", "identities"), ("camera", "cameras"))
+      for dtype in ("float32", "uint8", "int8", "uint16", "int16", "int32")),
     Mistake("absolute", "identity", "identities lose their sign"),
     Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
+    Mistake("known", "mean", "a query whose images are all ignored counts as AP 0"),
     Mistake("not reset", "mean", "a query without a good image has the AP of the query before it"),
     Mistake("by identity", "mean", "the mean is over identities, of the mean of each"),
     Mistake("by identity, mAP", "mean", "mAP is the mean over identities, of the mean of each"),
@@ -121,19 +128,26 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     hits, n_kept = np.zeros((len(query), len(gallery) + 1)), np.zeros(len(query), np.int64)
     for k in range(len(query)):
         good, kept = roles(k)
+        kept = kept & ((gallery.identity > 0) | ("below 1" not in keys))
         same = gallery.identity == query.identity[k]
         order = _order(distances[k], convention, good, keys)
-        ap[k], inp[k], first = _of_query(order, good, kept, same, gallery.identity == JUNK,
+        near = same if gallery.camera is None else gallery.camera == query.camera_of(k)
+        ap[k], inp[k], first = _of_query(order, good, kept, same, near, gallery.identity == JUNK,
                                          convention, keys)
         n_good[k], n_kept[k] = len(good), kept.sum()
+        if "unordered" in keys:
+            n_good[k] = first is not None
         if first is not None:
             hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
             hits[k, n_kept[k] if "ends" in keys else len(gallery) + 1:] = 0
+        if "known" in keys and not n_good[k] and same.any():
+            ap[k], n_good[k] = 0, 1
         if "not reset" in keys and not ap[k] > 0:
             ap[k], n_good[k] = ap[k - 1] if k else 0, 1
     every = "counts 1" in keys or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
     counted = n_good > 0 if not every else n_good >= 0
     weight = _weights(query.identity, counted, n_good, keys)
+    weight = None if weight is None or not weight.any() else weight
     cmc = np.full(hits.shape[1], np.nan)
     if counted.any():
         cmc = np.average(hits[counted], axis=0, weights=None if any(
@@ -172,8 +186,8 @@ def _weights(identity: Any, counted: Any, n_good: Any, keys: set[str]) -> Any:
 
 def _renamed(labels: Any, keys: set[str]) -> Any:
     columns = dict(labels.columns())
-    if "identity float32" in keys:
-        columns["identity"] = columns["identity"].astype(np.float32).astype(np.int64)
+    for column, dtype in (key.split() for key in keys if key.startswith(("identity ", "camera "))):
+        columns[column] = columns[column].astype(dtype).astype(np.int64)
     if "absolute" in keys:
         columns["identity"] = np.abs(columns["identity"])
     return type(labels)(**columns)
@@ -197,13 +211,16 @@ def _order(row: npt.NDArray[Any], convention: Convention, good: Any,
     return order
 
 
-def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention: Convention,
-              keys: set[str]) -> tuple[float, float, int | None]:
+def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
+              convention: Convention, keys: set[str]) -> tuple[float, float, int | None]:
     """Return AP, INP and the place of the first match, from 0."""
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
     matches = is_good if convention.junk_match != "never" else is_good & kept
     is_good = is_good & kept
+    if "unordered" in keys:  # as far as the camera of this place in the gallery tells
+        order = order[~(same[order] & near[:len(order)])]
+        is_good, matches, kept = same, same, kept | same
     if "junk good" in keys:
         is_good |= same & ~kept
     if "junk hits" in keys:
@@ -236,6 +253,7 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention
 def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
     """Return AP by the rule's areas: steps or trapezoids."""
     place, hits = np.arange(1, len(hit) + 1), np.cumsum(hit)
+    hits = hits % 256 if "hits uint8" in keys else hits
     precision = (hits - ("early" in keys)) / (place + ("late" in keys))
     if "interpolated" in keys:
         precision = np.maximum.accumulate(precision[::-1])[::-1]
@@ -243,5 +261,6 @@ def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
     if "hit before" in keys:
         before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
     if AP[convention.ap].has_steps and "from 0" not in keys:
-        return float(precision[hit].sum() / n)
-    return float(((precision + before) / 2)[hit].sum() / n)
+        before = precision
+    areas = ((precision + before) / 2)[hit] / n
+    return float(areas["lost first" in keys:].sum())

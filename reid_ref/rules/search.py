@@ -64,8 +64,9 @@ def without(answer: Answer, *numbers: str) -> Answer:
 
 
 def answered(asked: Asked) -> Pairs:
-    """Return the problems that an evaluator answered."""
-    return [(arrays, answer) for arrays, answer in asked if isinstance(answer, Answer)]
+    """Return the problems that an evaluator answered with a number."""
+    return [(arrays, answer) for arrays, answer in asked if isinstance(answer, Answer)
+            and any(part is not None for part in (answer.mAP, answer.cmc, answer.mINP, answer.ap))]
 
 
 def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
@@ -98,13 +99,13 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             or _named(_but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
             or _but_for_one_number(near, pairs, tolerance)
-            or _mistake(pairs, [*claimed, nearest_rule(pairs, tolerance)][0], tolerance)
-            or _but_for_its_mean([*claimed, nearest_rule(pairs, tolerance)][0], pairs, tolerance))
+            or _mistaken([*claimed, nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
 
 
 def nearest_rule(pairs: Pairs, tolerance: float) -> Convention:
     """Return the rule that gives the most numbers of the answers, or else the nearest mAP."""
-    ways = [way for way in named_rules(pairs) if not is_drawn(way) and way.loads == "all images"]
+    ways = [way for way in named_rules(pairs) if not is_drawn(way) and way.loads == "all images"
+            and way.name == way.base]
     equal, near = np.zeros(len(ways)), np.zeros(len(ways))
     for arrays, answer in pairs:
         for k, result in enumerate(result_of(arrays, *ways)):
@@ -183,6 +184,13 @@ def _but_for_one_number(near: list[Convention], pairs: Pairs,
             return rule or _but_for(other, way, tolerance)
     both = [each for each in MISTAKES if each.of in ("CMC", "mINP")]
     return _mistake(pairs, way, tolerance, both)
+
+
+def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
+    """Return the first of the rules with a mistake or two, another one with a mistake, or the
+    first without its mAP, if that is seldom right."""
+    found = (_mistake(pairs, way, tolerance, most=1 + (way is ways[0])) for way in ways)
+    return next(filter(None, found), None) or _but_for_its_mean(ways[0], pairs, tolerance)
 
 
 def _but_for_its_mean(way: Convention, pairs: Pairs, tolerance: float) -> FoundRule | None:

@@ -83,6 +83,12 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
         answer = tested.answer(arrays)
         if isinstance(answer, str):
             return Verdict(error=answer, arrays=arrays)
+        ours, sorts = result_of(arrays, tested.convention, tested.convention.replace(ties="numpy"))
+        found, untied = tested.wrong(answer, ours), _untied(arrays)
+        other = tested.answer(untied) if found else None
+        if isinstance(other, Answer) and tested.wrong(other, result_of(
+                untied, tested.convention)[0]):  # whatever the order of equal distances
+            return Verdict(difference=found[0], arrays=arrays, answers=((arrays, answer),))
         least, most = bounds = _bounds(arrays, tested.convention)
         for low, high in zip(*(compared(answer, each, tested.tolerance) for each in bounds)):
             theirs = low.theirs
@@ -92,8 +98,6 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
                 return Verdict(f"{low.names[k]} is {float(theirs[k])!r}; the orders of equal "
                                f"distances allow {float(low.ours[k])!r} to "
                                f"{float(high.ours[k])!r}", arrays=arrays)
-        ours, sorts = result_of(arrays, tested.convention, tested.convention.replace(ties="numpy"))
-        found = tested.wrong(answer, ours)
         for bound, words in ((most, "right"), (least, "wrong")):
             if found and not tested.wrong(answer, bound):
                 return Verdict(f"of equally far images the {words} ones come first", arrays=arrays)
@@ -104,6 +108,12 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
             return Verdict(f"equal distances are not in gallery order{order}", difference=found[0],
                            arrays=arrays)
     return Verdict()
+
+
+def _untied(arrays: Arrays) -> Arrays:
+    """Return it with distances that differ, in gallery order where they were equal."""
+    order = np.argsort(arrays.distances, axis=1, kind="stable")
+    return replace(arrays, distances=np.argsort(order, axis=1) / 256)
 
 
 def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:

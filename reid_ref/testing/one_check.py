@@ -8,7 +8,7 @@ import numpy as np
 
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.timeout import NO_ANSWER
+from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.rules.numbers import NEARNESS, result_of
 from reid_ref.rules.search import Asked, FoundRule, answered, mistake_of, rule_of
 from reid_ref.testing.checks import Check, checks_of

@@ -122,8 +122,10 @@ def _verdict(report: Report) -> str:
     words = f"{where}its numbers are those of {name}"
     if report.rule is None and report.checks[0] in failed:
         if 2 * passed < of:
-            return (f"no rule gives its numbers; the nearest is {name}" if report.unlike else
-                    f"its numbers are not those of {name}, and no rule gives them")
+            words = (f"no rule gives its numbers; the nearest is {name}" if report.unlike else
+                     f"its numbers are not those of {name}, and no rule gives them")
+            return "; ".join([words, *(check.first_line for check in failed
+                                       if check.name == "inputs unchanged")])
         words = f"it passes {passed} of {of} checks by {name}"
     if report.rule not in (None, report.convention):
         if not name.startswith(f"{report.convention}, "):
@@ -133,7 +135,8 @@ def _verdict(report: Report) -> str:
     wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
         _names("wrong", failed))
     texts = [words, report.unlike, _names(" and ".join(kinds), errors), wrong,
-             "no rule gives these numbers" * bool(failed and report.rule is None)]
+             "no rule gives these numbers" * bool(failed and report.rule is None),
+             *(check.first_line for check in failed if check.name == "inputs unchanged")]
     return "; ".join(filter(None, texts))
 
 

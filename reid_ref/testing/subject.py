@@ -15,9 +15,8 @@ from reid_ref.conventions import Convention
 from reid_ref.foreign.answers import Answer, decimals_of
 from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.calling import Ask, with_draws
+from reid_ref.foreign.calling import Ask, TimeIsUp, time_limit, with_draws
 from reid_ref.foreign.importing import ImportedEvaluator, load_evaluator
-from reid_ref.foreign.timeout import TimeIsUp, time_limit
 from reid_ref.foreign.words import describe
 from reid_ref.result import Result
 from reid_ref.rules.candidates import find_rules

@@ -11,8 +11,7 @@ from reid_ref.conventions import Convention
 from reid_ref.foreign.answers import Answer
 from reid_ref.foreign.arguments import FORMS, Form, part_of
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.calling import seeded
-from reid_ref.foreign.old_numpy import needs
+from reid_ref.foreign.calling import needs, seeded
 from reid_ref.foreign.words import text_of
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result

@@ -104,7 +104,7 @@ def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake
     of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, len(ap), k)) / np.minimum(
         k, len(ap) - np.arange(0, len(ap), k))) for k in sizes]
     for key, words, means in (
-            ("first", "only the first {} queries count", first),
+            ("first", f"only the first {{}} of {len(ap):,} queries count", first),
             ("batch", "the mean is over the means of batches of {} queries", of_batches)):
         fits = sizes[np.abs(np.subtract(means, mean)) <= tolerance]
         found += [Mistake(f"{key} {k}{of}", "mean", words.format(f"{k:,}") + of)

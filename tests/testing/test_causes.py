@@ -75,7 +75,8 @@ CAUSES = {
     "the mean of batches, in mAP alone": (
         by_mean(batches), "the mean is over the means of batches of 60 queries in mAP"),
     "the first queries": (
-        by_mean(lambda ap, pids: ap[:1700].mean()), "only the first 1,700 of 2,111 queries count in mAP"),
+        by_mean(lambda ap, pids: ap[:1700].mean()),
+        "only the first 1,700 of 2,111 queries count in mAP"),
     "the mean over identities": (
         by_mean(lambda ap, pids: np.mean([ap[pids == pid].mean() for pid in np.unique(pids)])),
         "mAP is the mean over identities, of the mean of each"),

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles, InputError, Integers
 from reid_ref.arrays.value import Value
-from reid_ref.foreign.named import first_of, named_parts
-from reid_ref.foreign.unnamed import by_values, refuse_part
+from reid_ref.foreign.meaning import by_values, first_of, named_parts, refuse_part
 from reid_ref.foreign.words import as_numbers, describe, short
 
 #: How far above 1, or below 0, rounding may take a number: a few sums in float32.

@@ -50,23 +50,29 @@ ROLES = (*PLACES, "similarity", "places", "ranked", "nothing", *(
 _RANKING = frozenset(("distances", "similarity", "q_features", "ranked", "places", "features"))
 
 
+#: Forms of labels and, by columns, of the matrix: how each is made, as an expression of Python.
+FORMS = {"lists": "{}.tolist()", "int16": "{}.astype(np.int16)",
+         "tensors": "torch.from_numpy({})", "a matrix by columns": "np.asfortranarray({})"}
+
+
 class Form(NamedTuple):
     """The form in which arrays are handed over; all that was, with what it is, if asked for."""
 
     tensors: bool = False
-    labels: str = ""
+    name: str = ""
     handed: list[tuple[str, Any]] | None = None
+
+    def expression(self, part: str) -> str:
+        """Return how an array is handed over, as an expression of it."""
+        is_label = part not in ("distances", "similarity", "places") and "features" not in part
+        form = self.name if is_label == (self.name != "a matrix by columns") else ""
+        return FORMS.get("tensors" if self.tensors else form, "{}")
 
     def make(self, part: str, array: Any) -> Any:
         """Return an array as it is handed over."""
-        is_label = part not in ("distances", "similarity", "places") and "features" not in part
-        if self.labels == "lists" and is_label:
-            return array.tolist()
-        if self.labels == "int16" and is_label:
-            return array.astype(np.int16)
-        if self.tensors or self.labels == "tensors" and is_label:
-            return importlib.import_module("torch").from_numpy(np.ascontiguousarray(array))
-        return array
+        expression = self.expression(part)
+        torch = importlib.import_module("torch") if "torch" in expression else None
+        return eval(expression.format("array"), {"np": np, "torch": torch, "array": array})
 
 
 class Fed(NamedTuple):
@@ -132,7 +138,7 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     if part == "rank":
         return MAX_RANK if rank is None else rank
     if part in ("distances", "similarity"):
-        return np.array(arrays.distances if part == "distances" else -arrays.distances)
+        return np.array(arrays.distances if part == "distances" else -arrays.distances, order="C")
     if part in ("ranked", "places"):
         order = np.argsort(arrays.distances, axis=1, kind="stable")
         return order if part == "places" else arrays.gallery.identity[order]
@@ -145,7 +151,7 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     if values is None:
         raise InputError("", got=f"it takes {column}, and the labels have no {column}"
                          if column != "features" else "it takes features, and there are none")
-    return np.array(values)
+    return np.array(values, order="C")
 
 
 def wants_tensors(function: Any) -> list[bool]:

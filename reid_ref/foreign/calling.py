@@ -1,10 +1,13 @@
 """An evaluator as one function from arrays to an answer: called, read and put together."""
 import random
+import re
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,7 +15,6 @@ from reid_ref.arrays import Doubles, InputError
 from reid_ref.foreign.answers import Answer, merged, read_answer
 from reid_ref.foreign.arguments import PLACES, Fed, Form, fed, wants_tensors
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.old_numpy import needs, with_old_names
 from reid_ref.foreign.words import describe, text_of, their_frames
 
 #: What asks an evaluator. It may raise anything: what it calls is not ours.
@@ -89,6 +91,33 @@ def _how_far(error: BaseException) -> tuple[bool, int, int]:
     return isinstance(error, InputError), lines[0] if lines else 0, len(lines)
 
 
+#: How the message of a call begins that takes too long.
+NO_ANSWER = "it gave no answer"
+
+
+class TimeIsUp(BaseException):
+    """No `Exception`, which foreign code may catch."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeIsUp` in what runs longer; only in the main thread, and not on Windows."""
+    if not hasattr(signal, "setitimer") or (
+            threading.current_thread() is not threading.main_thread()):
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise TimeIsUp(f"{NO_ANSWER} within {seconds:g} seconds")
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Let code that draws begin with a seed; the generators are as before afterwards."""
@@ -130,3 +159,40 @@ def with_draws(ask: Ask) -> Ask:
 def name_of(function: Any) -> str:
     """Return the name of a function."""
     return text_of(getattr(function, "__name__", "the evaluator"))
+
+
+# ------------------------------------------------------------------ names that numpy had
+#: What numpy had before, and what it is today.
+_GONE: Mapping[str, Any] = MappingProxyType({
+    "in1d": np.isin, "str": str, "int": int, "float": float, "bool": bool, "object": object,
+    "product": np.prod, "alltrue": np.all, "sometrue": np.any, "row_stack": np.vstack,
+    "Inf": np.inf, "NaN": np.nan, "float_": np.float64, "int0": np.intp})
+
+#: What numpy tells of names that it had.
+_TOLD = r"module 'numpy' has no attribute '(\w+)'|`np\.(\w+)` was removed"
+
+_T = TypeVar("_T")
+
+
+def needs(name: str) -> str:
+    """Return what is told of a name that was put back."""
+    return f"it needs np.{name}, which numpy {np.__version__} no longer has: put back here"
+
+
+def with_old_names(work: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
+    """Return what some work gives, and the names that it needs; they leave numpy afterwards."""
+    names: list[str] = []
+    try:
+        while True:
+            try:
+                return work(), tuple(names)
+            except AttributeError as error:
+                told = re.match(_TOLD, str(error))
+                name = told[1] or told[2] if told else ""
+                if name not in _GONE:
+                    raise
+                setattr(np, name, _GONE[name])
+                names.append(name)
+    finally:
+        for name in names:
+            delattr(np, name)

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.foreign.arguments import Fed
 from reid_ref.foreign.arrays import MAX_RANK
-from reid_ref.foreign.calling import Ask, ask_functions, name_of
-from reid_ref.foreign.old_numpy import needs, with_old_names
+from reid_ref.foreign.calling import Ask, ask_functions, name_of, needs, with_old_names
 from reid_ref.foreign.source import from_source
 from reid_ref.foreign.words import describe
 
@@ -38,12 +37,13 @@ class About(NamedTuple):
 # ------------------------------------------------------------------ importing
 class ImportedEvaluator(NamedTuple):
     """An evaluator that was imported: what is known of it, what asks it, and how, in words and
-    plans."""
+    plans; `again` imports it anew."""
 
     about: About
     ask: Ask
     words: str
     plans: list[Fed]
+    again: Callable[[], Any]
 
 
 def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
@@ -70,7 +70,12 @@ def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
             about, functions, told = _load_toolbox(evaluator)
     ask, words, plans = ask_functions(functions, about.evaluator, rank, settings)
     fed = f"{words}; the arrays as they are, label -1 included{told}"
-    return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans)
+
+    def again() -> ImportedEvaluator:
+        if isinstance(evaluator, str):
+            sys.modules.pop(evaluator.partition(":")[0], None)
+        return load_evaluator(evaluator, rank, settings)
+    return ImportedEvaluator(about._replace(fed=fed), ask, words + told, plans, again)
 
 
 def check_spec(spec: str) -> None:

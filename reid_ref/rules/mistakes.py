@@ -25,21 +25,24 @@ class Mistake(NamedTuple):
     advice: str = ""
 
 
-_CUTS = (10, 20, 50, 100, 200, 500, 1000)
 MISTAKES = (
     Mistake("late", "precision", "precision is hits over place + 1: the place is off by one"),
     Mistake("early", "precision", "precision is (hits - 1) over place: the hits are off by one"),
     Mistake("from 0", "precision", "trapezoids start at precision 0 instead of 1"),
-    Mistake("trapezoid", "precision", "trapezoids instead of steps"),
-    Mistake("step", "precision", "steps instead of trapezoids"),
     Mistake("interpolated", "precision", "interpolated AP: the best precision at this recall or "
             "beyond"),
     Mistake("reciprocal", "precision", "AP is 1 over the place of the first hit"),
+    Mistake("lost first", "precision", "the first hit adds no area"),
+    Mistake("hits uint8", "precision", "hits are counted in 8 bits"),
+    Mistake("hit before", "precision", "trapezoids begin at the precision of the hit before"),
     Mistake("from place 0", "mINP", "INP counts places from 0"),
+    Mistake("places too", "mINP", "ignored images keep their places in INP"),
     Mistake("all good", "recall", "AP divides by all images of the identity, the ignored ones "
             "among them"),
     Mistake("one more", "recall", "AP divides by one more than the good images"),
     Mistake("stay", "ignored", "images to ignore stay in the list as wrong answers"),
+    Mistake("unordered", "ignored", "cameras are not put in the order of the list"),
+    Mistake("below 1", "ignored", "images labelled 0 or less are ignored"),
     Mistake("junk good", "ignored", "images of the query's identity to ignore count as hits"),
     Mistake("junk hits", "ignored", "images labelled -1 count as hits"),
     Mistake("junk stays", "ignored", "images labelled -1 stay in the list as wrong answers"),
@@ -48,6 +51,8 @@ MISTAKES = (
     Mistake("places", "CMC", "ignored images keep their places in CMC"),
     Mistake("shifted", "CMC", "CMC is one rank late: its first number is that of Rank-2"),
     Mistake("behind", "CMC", "CMC is one rank behind: its second number is that of Rank-1"),
+    Mistake("next", "CMC", "beyond Rank-1 each number of CMC is that of the rank after it"),
+    Mistake("ends", "CMC", "CMC falls where the list of a query ends"),
     Mistake("uncut", "CMC", "CMC is that of the whole list"),
     Mistake("filled", "CMC", "CMC is cut to the fewest images that a query keeps and filled with "
             "zeros"),
@@ -59,19 +64,21 @@ MISTAKES = (
             "similarities", "give it the negative of these distances"),
     Mistake("good first", "ties", "of equally far images the good ones come first"),
     Mistake("good last", "ties", "of equally far images the good ones come last"),
-    Mistake("identity float32", "identity", "identities pass through float32, so that those above "
-            "2^24 merge", "renumber them, e.g. with numpy.unique"),
+    *(Mistake(f"{column} {dtype}", column, f"{words} pass through {dtype}, so that some merge",
+              "renumber them, e.g. with numpy.unique")
+      for column, words in (("identity", "identities"), ("camera", "cameras"))
+      for dtype in ("float32", "uint8", "int8", "uint16", "int16", "int32")),
     Mistake("absolute", "identity", "identities lose their sign"),
     Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
+    Mistake("known", "mean", "a query whose images are all ignored counts as AP 0"),
+    Mistake("not reset", "mean", "a query without a good image has the AP of the query before it"),
     Mistake("by identity", "mean", "the mean is over identities, of the mean of each"),
-    Mistake("by match", "mean", "queries are weighted by how many matches they have"),
-    *(Mistake(f"batch {k}", "mean", f"the mean is over the means of batches of {k} queries")
-      for k in (16, 32, 64, 100, 128, 256)),
-    *(Mistake(f"before {k}", "cut", f"AP counts the first {k} places before ignored images leave, "
-              "divided by the hits found there") for k in _CUTS))
-#: For a curve, or mINP, that no mistake explains, beside AP that a rule gives.
+    Mistake("by identity, mAP", "mean", "mAP is the mean over identities, of the mean of each"),
+    Mistake("by match", "mean", "queries are weighted by how many matches they have"))
+#: For one number that no mistake explains, beside others that a rule gives.
 OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
 OTHER_INP = Mistake("other mINP", "mINP", "mINP follows no rule that was tried")
+OTHER_MEAN = Mistake("other mAP", "mAP", "mAP follows no rule that was tried")
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,22 @@ class Walked:
     def of_query(self, measure: str) -> Doubles:
         """Return the AP of each query; NaN where it does not count."""
         return self.ap
+
+
+def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake]:
+    """Return what is made of APs of queries that count, if the mean is of the first ones alone or
+    of batches."""
+    sizes, found = np.arange(1, len(ap)), list[Mistake]()
+    first = np.cumsum(ap)[:-1] / sizes
+    of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, len(ap), k)) / np.minimum(
+        k, len(ap) - np.arange(0, len(ap), k))) for k in sizes]
+    for key, words, means in (
+            ("first", f"only the first {{}} of {len(ap):,} queries count", first),
+            ("batch", "the mean is over the means of batches of {} queries", of_batches)):
+        fits = sizes[np.abs(np.subtract(means, mean)) <= tolerance]
+        found += [Mistake(f"{key} {k}{of}", "mean", words.format(f"{k:,}") + of)
+                  for k in fits[-3:].tolist() for of in ("", " in mAP")]
+    return found
 
 
 def mistaken_numbers(arrays: Arrays, convention: Convention,
@@ -105,19 +128,32 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     hits, n_kept = np.zeros((len(query), len(gallery) + 1)), np.zeros(len(query), np.int64)
     for k in range(len(query)):
         good, kept = roles(k)
+        kept = kept & ((gallery.identity > 0) | ("below 1" not in keys))
         same = gallery.identity == query.identity[k]
         order = _order(distances[k], convention, good, keys)
-        ap[k], inp[k], first = _of_query(order, good, kept, same, gallery.identity == JUNK,
+        near = same if gallery.camera is None else gallery.camera == query.camera_of(k)
+        ap[k], inp[k], first = _of_query(order, good, kept, same, near, gallery.identity == JUNK,
                                          convention, keys)
         n_good[k], n_kept[k] = len(good), kept.sum()
+        if "unordered" in keys:
+            n_good[k] = first is not None
         if first is not None:
             hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
+            hits[k, n_kept[k] if "ends" in keys else len(gallery) + 1:] = 0
+        if "known" in keys and not n_good[k] and same.any():
+            ap[k], n_good[k] = 0, 1
+        if "not reset" in keys and not ap[k] > 0:
+            ap[k], n_good[k] = ap[k - 1] if k else 0, 1
     every = "counts 1" in keys or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
     counted = n_good > 0 if not every else n_good >= 0
     weight = _weights(query.identity, counted, n_good, keys)
+    weight = None if weight is None or not weight.any() else weight
     cmc = np.full(hits.shape[1], np.nan)
     if counted.any():
-        cmc = np.average(hits[counted], axis=0, weights=weight)
+        cmc = np.average(hits[counted], axis=0, weights=None if any(
+            key.endswith("mAP") for key in keys) else weight)
+    if "next" in keys:
+        cmc[1:-1] = cmc[2:].copy()
     if "one missed" in keys and len(cmc) and counted.any():
         cmc[0] -= hits[counted][0, 0] / counted.sum()
     if "filled" in keys and counted.any():
@@ -135,10 +171,13 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
 
 def _weights(identity: Any, counted: Any, n_good: Any, keys: set[str]) -> Any:
     """Return the weight of each query that counts, or None for equal ones."""
-    batch = next((int(key[6:]) for key in keys if key.startswith("batch ")), 0)
+    batch, first = (next((int(key.split()[1]) for key in keys if key.startswith(of)), 0)
+                    for of in ("batch ", "first "))
+    if first:
+        return (np.arange(counted.sum()) < first).astype(np.float64)
     if "by match" in keys:
         return n_good[counted].astype(np.float64)
-    if not batch and "by identity" not in keys:
+    if not batch and keys.isdisjoint(("by identity", "by identity, mAP")):
         return None
     group = identity[counted] if not batch else np.arange(counted.sum()) // batch
     _, place, size = np.unique(group, return_inverse=True, return_counts=True)
@@ -147,8 +186,8 @@ def _weights(identity: Any, counted: Any, n_good: Any, keys: set[str]) -> Any:
 
 def _renamed(labels: Any, keys: set[str]) -> Any:
     columns = dict(labels.columns())
-    if "identity float32" in keys:
-        columns["identity"] = columns["identity"].astype(np.float32).astype(np.int64)
+    for column, dtype in (key.split() for key in keys if key.startswith(("identity ", "camera "))):
+        columns[column] = columns[column].astype(dtype).astype(np.int64)
     if "absolute" in keys:
         columns["identity"] = np.abs(columns["identity"])
     return type(labels)(**columns)
@@ -172,18 +211,22 @@ def _order(row: npt.NDArray[Any], convention: Convention, good: Any,
     return order
 
 
-def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention: Convention,
-              keys: set[str]) -> tuple[float, float, int | None]:
+def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
+              convention: Convention, keys: set[str]) -> tuple[float, float, int | None]:
     """Return AP, INP and the place of the first match, from 0."""
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
+    matches = is_good if convention.junk_match != "never" else is_good & kept
+    is_good = is_good & kept
+    if "unordered" in keys:  # as far as the camera of this place in the gallery tells
+        order = order[~(same[order] & near[:len(order)])]
+        is_good, matches, kept = same, same, kept | same
     if "junk good" in keys:
         is_good |= same & ~kept
     if "junk hits" in keys:
         is_good |= junk
     stays = kept | is_good | ("stay" in keys)
-    before = convention.top_k if convention.cut == "before-ignoring" else None
-    cut = next((int(key[7:]) for key in keys if key.startswith("before ")), before)
+    cut = convention.top_k if convention.cut == "before-ignoring" else None
     listed = order[:cut][stays[order[:cut]]]
     hit = is_good[listed] if cut is not None else is_good[listed][:convention.top_k]
     places = np.flatnonzero(is_good[order[stays[order]]])
@@ -191,25 +234,33 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, junk: Any, convention
     if convention.recall.startswith("min") and convention.top_k:
         n = min(n, convention.top_k)
     n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys)
+    matched = np.flatnonzero((matches | is_good)[order])
+    before_it = order[:matched[0]] if len(matched) else order
+    first = None if not len(matched) else len(before_it) if "places" in keys else int(
+        stays[before_it].sum())
     if not len(places):
-        return np.nan, np.nan, None
-    first: int | None = int(np.argmax(is_good[order]) if "places" in keys else places[0])
+        none = 0.0 if len(good) else np.nan  # all of them ignored as well
+        return none, none if convention.unmatched == "zero" else np.nan, first
     if convention.top_k and "uncut" not in keys and not hit.any():
         first = None
     ap = _area(hit, n, convention, keys) if n and hit.any() else 0.0
     if "reciprocal" in keys:
         ap = 1 / (places[0] + 1)
-    return ap, len(places) / (int(places[-1]) + ("from place 0" not in keys) or 1), first
+    last = np.flatnonzero(is_good[order])[-1] if "places too" in keys else places[-1]
+    return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
 
 
 def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
     """Return AP by the rule's areas: steps or trapezoids."""
     place, hits = np.arange(1, len(hit) + 1), np.cumsum(hit)
+    hits = hits % 256 if "hits uint8" in keys else hits
     precision = (hits - ("early" in keys)) / (place + ("late" in keys))
     if "interpolated" in keys:
         precision = np.maximum.accumulate(precision[::-1])[::-1]
-    steps = "step" in keys or "trapezoid" not in keys and AP[convention.ap].has_steps
     before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
-    if steps and "from 0" not in keys:
-        return float(precision[hit].sum() / n)
-    return float(((precision + before) / 2)[hit].sum() / n)
+    if "hit before" in keys:
+        before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
+    if AP[convention.ap].has_steps and "from 0" not in keys:
+        before = precision
+    areas = ((precision + before) / 2)[hit] / n
+    return float(areas["lost first" in keys:].sum())

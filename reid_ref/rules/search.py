@@ -20,8 +20,9 @@ from reid_ref.rules.changed import (
     BASES, LONG_CUTS, OTHER_TIES, changes_of_ap, changes_of_cut, combined, each_value,
     fewest_changes, in_one_step, with_or_without_junk, words_of_choices)
 from reid_ref.rules.mistakes import (
-    MISTAKES, OTHER_CURVE, OTHER_INP, Mistake, mistaken_numbers)
-from reid_ref.rules.numbers import NEARNESS, SINGLE, is_drawn, mismatches, result_of
+    MISTAKES, OTHER_CURVE, OTHER_INP, OTHER_MEAN, Mistake, mistaken_numbers, mistakes_of_mean)
+from reid_ref.rules.numbers import (
+    NEARNESS, SINGLE, compared, is_drawn, mismatches, result_of)
 
 Pairs = list[tuple[Arrays, Answer]]
 #: With what an evaluator raised.
@@ -51,20 +52,21 @@ class FoundRule(NamedTuple):
 
     def __str__(self) -> str:
         words = f": {self.words}" if self.mistakes else f" ({self.words})" * bool(self.words)
-        return f"{self.name}{words}, {NEARNESS[self.level]}"
+        near = f", {NEARNESS[self.level]}" * ({*self.mistakes}.isdisjoint(_OTHER))
+        return f"{self.name}{words}{near}"
 
 
 def without(answer: Answer, *numbers: str) -> Answer:
-    """Return an answer without CMC, or mINP."""
-    for number in numbers:
-        answer = replace(answer, cmc=None, ranks=None) if number == "CMC" else replace(
-            answer, mINP=None)
-    return answer
+    """Return an answer without CMC, mINP or mAP."""
+    fields = {"CMC": ("cmc", "ranks"), "mINP": ("mINP",), "mAP": ("mAP", "ap")}
+    gone: dict[str, Any] = {field: None for number in numbers for field in fields[number]}
+    return replace(answer, **gone)
 
 
 def answered(asked: Asked) -> Pairs:
-    """Return the problems that an evaluator answered."""
-    return [(arrays, answer) for arrays, answer in asked if isinstance(answer, Answer)]
+    """Return the problems that an evaluator answered with a number."""
+    return [(arrays, answer) for arrays, answer in asked if isinstance(answer, Answer)
+            and any(part is not None for part in (answer.mAP, answer.cmc, answer.mINP, answer.ap))]
 
 
 def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
@@ -97,7 +99,21 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
             or _named(_but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
             or _but_for_one_number(near, pairs, tolerance)
-            or _mistake(pairs, (claimed or [CONVENTIONS["torchreid-function"]])[0], tolerance))
+            or _mistaken([*claimed, nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
+
+
+def nearest_rule(pairs: Pairs, tolerance: float) -> Convention:
+    """Return the rule that gives the most numbers of the answers, or else the nearest mAP."""
+    ways = [way for way in named_rules(pairs) if not is_drawn(way) and way.loads == "all images"
+            and way.name == way.base]
+    equal, near = np.zeros(len(ways)), np.zeros(len(ways))
+    for arrays, answer in pairs:
+        for k, result in enumerate(result_of(arrays, *ways)):
+            parts = [*compared(answer, result, tolerance)]
+            equal[k] += sum(part.level != "differs" for part in parts)
+            near[k] -= sum(min(1, part.away.max(initial=0)) for part in parts[:1])
+    return ways[np.argmax(equal if equal.any() else near)] if ways else (
+        CONVENTIONS["torchreid-function"])
 
 
 def named_rules(pairs: Pairs) -> list[Convention]:
@@ -150,7 +166,7 @@ def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
 
 
 #: Numbers that may follow no rule beside others that do.
-_OTHER = (OTHER_INP, OTHER_CURVE)
+_OTHER = (OTHER_INP, OTHER_CURVE, OTHER_MEAN)
 
 
 def _but_for_one_number(near: list[Convention], pairs: Pairs,
@@ -159,17 +175,35 @@ def _but_for_one_number(near: list[Convention], pairs: Pairs,
     if not near:
         return None
     way = in_one_step(near[0])
-    for other in _OTHER:
+    for other in _OTHER[:2]:
         rest = [(arrays, without(answer, other.of)) for arrays, answer in pairs]
         if found := _changed(near, 2, rest, tolerance):
             way = in_one_step(found[0])
             rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES
                                                     if each.of == other.of])
-            return rule or FoundRule(f"{way.name}, but for its {other.of}",
-                                     "which follows no rule that was tried", 0, way, (other,),
-                                     tolerance)
+            return rule or _but_for(other, way, tolerance)
     both = [each for each in MISTAKES if each.of in ("CMC", "mINP")]
     return _mistake(pairs, way, tolerance, both)
+
+
+def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
+    """Return the first of the rules with a mistake or two, another one with a mistake, or the
+    first without its mAP, if that is seldom right."""
+    found = (_mistake(pairs, way, tolerance, most=1 + (way is ways[0])) for way in ways)
+    return next(filter(None, found), None) or _but_for_its_mean(ways[0], pairs, tolerance)
+
+
+def _but_for_its_mean(way: Convention, pairs: Pairs, tolerance: float) -> FoundRule | None:
+    """Return the rule if it gives every number but mAP, which it seldom gives."""
+    found = _but_for(OTHER_MEAN, way, tolerance)
+    right = sum(found._replace(mistakes=()).gives(*pair) for pair in pairs)
+    return found if 2 * right < len(pairs) and all(
+        found.gives(arrays, answer) and len(answer.curve) for arrays, answer in pairs) else None
+
+
+def _but_for(other: Mistake, way: Convention, tolerance: float) -> FoundRule:
+    return FoundRule(f"{way.name}, but for its {other.of}", "which follows no rule that was tried",
+                     0, way, (other,), tolerance)
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
@@ -271,10 +305,14 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
              among: Sequence[Mistake] = MISTAKES, most: int = 2) -> FoundRule | None:
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
+    arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
+    if among is MISTAKES and answer.mAP is not None:
+        ap = result_of(arrays, convention)[0].of_query("mAP")
+        among = [*among, *mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, tolerance)]
     for count in range(1, most + 1):
         for chosen in itertools.combinations(among, count):
             kinds = {mistake.of for mistake in chosen}
-            if len(kinds) < count or count > 1 and "cut" in kinds:
+            if len(kinds) < count:
                 continue
             level = 0
             for arrays, answer in pairs:

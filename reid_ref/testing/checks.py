@@ -67,7 +67,7 @@ CHECKS = {check.name: check for check in (
           "queries as images.", problems.many_queries, takes_sides=True),
     Check("many matches", "An identity may have 400 images.", problems.many_matches,
           takes_sides=True),
-    Check("very long gallery", "All of a list of 40,000 images counts, or as much of it as the "
+    Check("very long gallery", "All of a list of 70,000 images counts, or as much of it as the "
           "rule counts.", problems.very_long, takes_sides=True),
     Check("any cameras", "Cameras may be -1, 0 or any number.", problems.cameras,
           takes_sides=True),
@@ -90,6 +90,8 @@ CHECKS = {check.name: check for check in (
     Check("inputs unchanged", "It does not change its arguments.", problems.plain, "unchanged"),
     Check("the same answer twice", "The same arrays give the same numbers, ties included.",
           problems.ties, "twice"),
+    Check("memory order", "The matrix may lie in memory column by column, or end in an exception.",
+          problems.plain, "a matrix by columns"),
     Check("labels of 16 bits", "Labels in 16 bits give the same numbers, or an exception.",
           _UNSORTED, "int16"),
     Check("labels as lists", "Labels in lists give the same numbers, or an exception.",

@@ -9,10 +9,9 @@ import numpy as np
 
 from reid_ref.conventions import Convention
 from reid_ref.foreign.answers import Answer
-from reid_ref.foreign.arguments import Form, part_of
+from reid_ref.foreign.arguments import FORMS, Form, part_of
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.calling import seeded
-from reid_ref.foreign.old_numpy import needs
+from reid_ref.foreign.calling import needs, seeded
 from reid_ref.foreign.words import text_of
 from reid_ref.ranking.roles import query_roles
 from reid_ref.result import Result
@@ -40,6 +39,7 @@ class Verdict(NamedTuple):
     arrays: Arrays | None = None
     answers: tuple[tuple[Arrays, Answer], ...] = ()
     remark: str = ""
+    form: Form = Form()
 
     @property
     def passed(self) -> bool:
@@ -66,11 +66,11 @@ def judge_numbers(tested: Subject, problems: list[Arrays], form: Form = Form()) 
         if isinstance(answer, str):
             if np.isnan(result.mAP):
                 continue
-            return Verdict(error=answer, arrays=arrays)
+            return Verdict(error=answer, arrays=arrays, form=form)
         answers.append((arrays, answer))
         found, near = mismatches(answer, result, tested.tolerance)
         if found:
-            return Verdict(difference=found[0], arrays=arrays, answers=tuple(answers))
+            return Verdict(difference=found[0], arrays=arrays, answers=tuple(answers), form=form)
         level = max(level, near)
     return Verdict(level=level, answers=tuple(answers))
 
@@ -82,6 +82,12 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
         answer = tested.answer(arrays)
         if isinstance(answer, str):
             return Verdict(error=answer, arrays=arrays)
+        ours, sorts = result_of(arrays, tested.convention, tested.convention.replace(ties="numpy"))
+        found, untied = tested.wrong(answer, ours), _untied(arrays)
+        other = tested.answer(untied) if found else None
+        if isinstance(other, Answer) and tested.wrong(other, result_of(
+                untied, tested.convention)[0]):  # whatever the order of equal distances
+            return Verdict(difference=found[0], arrays=arrays, answers=((arrays, answer),))
         least, most = bounds = _bounds(arrays, tested.convention)
         for low, high in zip(*(compared(answer, each, tested.tolerance) for each in bounds)):
             theirs = low.theirs
@@ -91,11 +97,9 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
                 return Verdict(f"{low.names[k]} is {float(theirs[k])!r}; the orders of equal "
                                f"distances allow {float(low.ours[k])!r} to "
                                f"{float(high.ours[k])!r}", arrays=arrays)
-        ours, sorts = result_of(arrays, tested.convention, tested.convention.replace(ties="numpy"))
-        found = tested.wrong(answer, ours)
         for bound, words in ((most, "right"), (least, "wrong")):
             if found and not tested.wrong(answer, bound):
-                return Verdict(f"of equally far images the {words} ones come first")
+                return Verdict(f"of equally far images the {words} ones come first", arrays=arrays)
         if found and tested.convention.ties == "gallery-order" and not any(
                 "numpy's default" in oddity for oddity in tested.convention.oddities):
             order = " (they are in numpy's default order, which is not stable)" * (
@@ -103,6 +107,12 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
             return Verdict(f"equal distances are not in gallery order{order}", difference=found[0],
                            arrays=arrays)
     return Verdict()
+
+
+def _untied(arrays: Arrays) -> Arrays:
+    """Return it with distances that differ, in gallery order where they were equal."""
+    order = np.argsort(arrays.distances, axis=1, kind="stable")
+    return replace(arrays, distances=np.argsort(order, axis=1) / 256)
 
 
 def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
@@ -128,7 +138,8 @@ def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:
         last, first = (result_of(each, tested.convention)[0] for each in (arrays, nearest))
         if isinstance(answer, Answer) and tested.wrong(answer, last):
             if not tested.wrong(answer, first):
-                return Verdict("an image whose distance is NaN counts as the nearest")
+                return Verdict("an image whose distance is NaN counts as the nearest",
+                               arrays=arrays)
             return Verdict(remark="how it orders NaN is not known")
     return Verdict()
 
@@ -172,7 +183,7 @@ def judge_twice(tested: Subject, problems: list[Arrays]) -> Verdict:
             same = same and np.array_equal(first.curve, second.curve, equal_nan=True)
         if not same:
             return Verdict(f"the same arrays give mAP {first.mAP!r}, Rank-1 {_first(first)!r} and "
-                           f"then mAP {second.mAP!r}, Rank-1 {_first(second)!r}", arrays=arrays)
+                           f"then mAP {second.mAP!r}, Rank-1 {_first(second)!r}")
     return Verdict()
 
 
@@ -182,7 +193,7 @@ def _first(answer: Answer) -> float | None:
 
 def judge_form(tested: Subject, problems: list[Arrays], form: str) -> Verdict:
     """Judge labels in another form: the same numbers, or an exception."""
-    verdict = judge_numbers(tested, problems[:1], Form(labels=form))
+    verdict = judge_numbers(tested, problems[:1], Form(name=form))
     return Verdict(remark=f"it takes no {form}") if verdict.error else verdict
 
 
@@ -190,4 +201,4 @@ JUDGES: dict[str, Callable[..., Verdict]] = {
     "numbers": judge_numbers, "ties": judge_ties, "nan": judge_nan, "numpy": judge_numpy,
     "unchanged": judge_unchanged, "twice": judge_twice, **{
         form: partial(judge_form, form=form)
-        for form in ("int16", "lists", "tensors", "infinite distances")}}
+        for form in (*FORMS, "infinite distances")}}

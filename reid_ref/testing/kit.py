@@ -1,19 +1,31 @@
 """The kit: all checks of an evaluator, and the rule that it follows."""
+from __future__ import annotations
+
+import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from reid_ref.arrays import check_choice
-from reid_ref.conventions import Convention
+from reid_ref.conventions import CONVENTIONS, Convention
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.foreign.calling import NO_ANSWER
+from reid_ref.foreign.child import Child
 from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.changed import unlike
-from reid_ref.rules.numbers import SINGLE
-from reid_ref.testing.checks import CHECKS, checks_of
-from reid_ref.testing.judging import NOT_ASKED, judge
-from reid_ref.testing.one_check import Rules, check_one
-from reid_ref.testing.report import CheckResult, Report, without_numbers
+from reid_ref.rules.numbers import NEARNESS, SINGLE, result_of
+from reid_ref.rules.search import (
+    Asked, FoundRule, answered, mistake_of, nearest_rule, rule_of)
+from reid_ref.testing.checks import CHECKS, Check, checks_of
+from reid_ref.testing.judging import JUDGES, NOT_ASKED, Verdict, judge
+from reid_ref.testing.report import AS_ABOVE, CheckResult, Report, without_numbers
+from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import DEFAULT, Subject, subject
 
 
@@ -145,6 +157,51 @@ def report_of(name: str, run: Callable[[str], Any],
     return Report(name, convention, rule, how, against, passed, without_numbers(results))
 
 
+def crosscheck_made(evaluator: str, *, convention: str | Convention | None = None,
+                    timeout: float = 600,
+                    max_rank: int | None = None, tolerance: float | None = None,
+                    settings: Mapping[str, Any] = MappingProxyType({}),
+                    progress: Callable[[float], object] = lambda _: None) -> Report:
+    """Test an evaluator by made problems, each with one thing that evaluators differ in.
+
+    A crash or a hang ends its process, and counts as the error of one check.
+
+    Parameters
+    ----------
+    evaluator : str
+        "module:function" or "file.py:function"; two functions are "module:mean_ap,cmc".
+    convention : str or Convention, optional
+        The rule that it claims. Default: the one that its answers follow.
+    timeout : float
+        Seconds that importing it, or any one check, may take.
+    max_rank, tolerance, settings
+        As for `reid_ref.testing.check_evaluator`; settings by name.
+    progress : callable, optional
+        Called with 1 after each check.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InputError
+        It cannot be imported, or the rule is not known.
+    """
+    if convention is not None:
+        find_rules(convention)
+    with TemporaryDirectory(prefix="reid-ref-", ignore_cleanup_errors=True) as folder, \
+            closing(Child(evaluator, timeout, folder, max_rank, settings, session, {
+                "convention": convention, "timeout": timeout, "tolerance": tolerance})) as child:
+        child.load()
+
+        def run(task: str) -> Any:
+            # It is several calls, which are interrupted there as far as they can be.
+            outcome = child.request(60 + 20 * timeout, task)
+            return outcome.failure if outcome.value is None else outcome.value
+        return report_of(evaluator, run, progress)
+
+
 def checkers(convention: str | Convention, *, junk: bool | None, except_: Mapping[str, str],
              **options: Any) -> dict[str, Callable[..., None]]:
     """Return what a test calls with an evaluator, by check: it raises `AssertionError` on failure.
@@ -181,8 +238,9 @@ def claimed_or_found(tested: Subject, claims: bool,
         return tested, Rules(tested, tested.convention, junk), junk
     junk = True if junk is None else junk
     rules = Rules(tested, None, junk)
-    if found := rules.of_all:
-        tested = in_single_precision(replace(tested, convention=found.convention), found.tolerance)
+    found = rules.of_all
+    way = found.convention if found else nearest_rule(answered(rules.pairs), tested.tolerance)
+    tested = in_single_precision(replace(tested, convention=way), found.tolerance if found else 0)
     return tested, rules, junk
 
 
@@ -214,3 +272,129 @@ def how_called(tested: Subject) -> str:
         ("mINP", answer.mINP is not None), ("AP of each query", answer.ap is not None)) if has]
     told = [*answer.told, *["its numbers are percent"] * answer.percent]
     return "; ".join([tested.words, f"it gives {', '.join(given)}", *told])
+
+
+# ------------------------------------------------------------------ one check
+#: Largest smallest problem that is printed: images of the gallery, or queries.
+_PRINTED = 12
+#: What is told of a failure that no new copy of the evaluator shows.
+KEEPS = ("a new copy of it that is asked nothing else gives the rule's numbers: it keeps "
+         "something between calls")
+
+
+class Rules:
+    """The answers that tell rules apart, and what gives them, which is looked for once.
+
+    `told`: the rules that were told of already.
+    """
+
+    def __init__(self, tested: Subject, claimed: Convention | None, junk: bool | None) -> None:
+        self._tested, self._claimed, self._junk = tested, claimed, junk
+        self.told: set[str] = set()
+
+    @cached_property
+    def pairs(self) -> Asked:
+        """The problems that tell rules apart, with the answers, or what was raised."""
+        return self._asked(self._tested.convention)
+
+    @cached_property
+    def of_all(self) -> FoundRule | None:
+        """The rule that is followed, on cameras of any kind or on those of SYSU-MM01."""
+        return rule_of(
+            self.pairs, [self._claimed] if self._claimed else [], self._tested.tolerance,
+            lambda: [] if self._tested.square else answered(
+                self._asked(CONVENTIONS["sysu-mm01"])))
+
+    def _asked(self, convention: Convention) -> Asked:
+        square = self._tested.square
+        checks = checks_of(convention, self._junk)
+        return [(arrays, self._tested.answer(arrays)) for check in checks
+                if check.of_rule and not (square and check.takes_sides)
+                for arrays in check.problems(convention, square)]
+
+
+def check_one(tested: Subject, check: Check, rules: Rules,
+              except_: Mapping[str, str] = MappingProxyType({})) -> CheckResult:
+    """Return what came of one check, with the least problem that shows a failure.
+
+    `except_`: known deviations, with reasons.
+    """
+    verdict = judge(tested, check)
+    if check.name in except_:
+        if verdict.passed:
+            return CheckResult(check.name, "failed", "it does not deviate any more: take it out "
+                               f"of except_ ({except_[check.name]})")
+        return CheckResult(check.name, "passed", f"deviates, as is known: {except_[check.name]}")
+    if verdict.passed:
+        return CheckResult(check.name, "passed", verdict.remark or NEARNESS[verdict.level])
+    if verdict.error:
+        shown = [AS_ABOVE] if verdict.error in rules.told else _shown(tested, check, verdict)
+        rules.told.add(verdict.error)
+        return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
+    return CheckResult(check.name, "failed", "\n".join(_why(tested, check, verdict, rules)))
+
+
+def _why(tested: Subject, check: Check, verdict: Verdict, rules: Rules) -> list[str]:
+    """Return what is wrong, the rule that it follows, and the problem that shows it once."""
+    wrong = [verdict.text or str(verdict.difference)] + (
+        [str(verdict.difference)] if verdict.text and verdict.difference else [])
+    rule, lead = rules.of_all, "it follows"
+    if rule is None and KEEPS in rules.told:
+        return [*wrong, f"{AS_ABOVE}: {KEEPS}"]
+    if verdict.text or verdict.difference is not None and verdict.difference.is_percent:
+        told = ""
+    elif rule is not None and not all(rule.gives(*pair) for pair in verdict.answers):
+        deviation = mistake_of([*answered(rules.pairs), *verdict.answers], rule)
+        lead = lead if deviation else "elsewhere it follows"
+        told = f"{lead} {deviation or rule}"
+    elif rule is None or rule.name == tested.convention.name:
+        told = "no rule, choice or mistake that was tried gives these numbers"
+    else:
+        told = f"{lead} {rule}"
+    if told in rules.told and lead == "it follows":
+        return [*wrong, f"{AS_ABOVE}: {told}"]
+    shown = _shown(tested, check, verdict)
+    shown += [told] * (bool(told) and shown != [KEEPS])
+    rules.told.update(shown[-1:])
+    return [*wrong, *shown]
+
+
+def _shown(tested: Subject, check: Check, verdict: Verdict) -> list[str]:
+    """Return the smallest problem that shows a failure, and what the rule makes of it.
+
+    It shows it in a new copy of the evaluator, as it does where it is pasted.
+    """
+    if verdict.arrays is None or verdict.error.startswith(NO_ANSWER):
+        return []
+    shows = _shows(check, verdict)
+    arrays, is_least = smallest(verdict.arrays, partial(shows, tested), tested.square)
+    if not shows(tested.afresh(), arrays):
+        if not shows(tested.afresh(), verdict.arrays):
+            return [KEEPS]
+        arrays, is_least = smallest(
+            verdict.arrays, lambda made: shows(tested.afresh(), made), tested.square)
+    if max(len(arrays.gallery), len(arrays.query)) > _PRINTED:
+        sizes = f"a gallery of {len(arrays.gallery):,} images and {len(arrays.query):,} query"
+        sizes = f"{sizes[:-1]}ies" if len(arrays.query) > 1 else sizes
+        return [f"it takes {sizes} to show it" if is_least else f"not made smaller than {sizes}"]
+    lines = ["the smallest problem that shows it:",
+             *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form))]
+    answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
+    if isinstance(answer, str):
+        return lines
+    return [*lines, *(f"there {each}" for each in tested.wrong(answer, result)[:2]),
+            f"by hand, {tested.convention.name}:", *by_hand(arrays, tested.convention)]
+
+
+def _shows(check: Check, verdict: Verdict) -> Callable[[Subject, Arrays], bool]:
+    """Return what tells whether a problem shows the same error, or the same difference."""
+    def kind(verdict: Verdict) -> tuple[str, bool]:
+        name = verdict.difference.name if verdict.difference else ""
+        return (re.split(r"[:\d]", verdict.error)[0] or re.split("[ -]", name)[0]
+                or re.split(r"\d", verdict.text)[0],
+                bool(verdict.difference and np.isnan(verdict.difference.ours)))
+
+    def shows(tested: Subject, arrays: Arrays) -> bool:
+        again = JUDGES[check.judge](tested, [arrays])
+        return not again.passed and kind(again) == kind(verdict)
+    return shows

@@ -187,9 +187,9 @@ def _turned(arrays: Arrays) -> Arrays:
 # ------------------------------------------------------------------ large, asked once
 def very_long(convention: Convention, square: bool = False) -> list[Arrays]:
     """More images than 16 bits count, few of them good, from the first place to the last."""
-    made = _turned(problem(4, convention, 2, 40_000))
+    made = _turned(problem(4, convention, 2, 70_000))
     random = np.random.RandomState(5)
-    others = np.where(random.rand(40_000) < .999, 100 + np.arange(40_000) % 900, 0)
+    others = np.where(random.rand(70_000) < .999, 100 + np.arange(70_000) % 900, 0)
     identity = np.where(others, others, made.gallery.identity)
     return [relabelled(made, "gallery", slice(None), identity=identity)]
 

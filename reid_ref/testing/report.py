@@ -114,13 +114,19 @@ def _verdict(report: Report) -> str:
         return "it ends in an error on every problem"
     if report.rule is None and report.checks[0] in errors:
         return "it gives no numbers that could be compared"
-    if report.rule is None and report.checks[0] in failed:
-        return f"its numbers are not those of {report.convention}, and no rule gives them"
+    passed, of = len(report.checks) - len(errors) - len(failed), len(report.checks)
     name = report.rule or report.convention
     if name in rules_of_protocols():
         name = f"{name}, which is {in_choices(rules_of_protocols()[name][0])}"
     where = "wherever it answers, " * bool(errors and not failed)
     words = f"{where}its numbers are those of {name}"
+    changed = [check.first_line for check in failed if check.name == "inputs unchanged"]
+    if report.rule is None and report.checks[0] in failed:
+        words = f"it passes {passed} of {of} checks by {name}"
+        if 2 * passed < of:
+            words = (f"no rule gives its numbers; the nearest is {name}" if report.unlike else
+                     f"its numbers are not those of {name}, and no rule gives them")
+            return "; ".join([words, *changed])
     if report.rule not in (None, report.convention):
         if not name.startswith(f"{report.convention}, "):
             words = f"its numbers are not those of {report.convention} but those of {name}"
@@ -129,7 +135,7 @@ def _verdict(report: Report) -> str:
     wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
         _names("wrong", failed))
     texts = [words, report.unlike, _names(" and ".join(kinds), errors), wrong,
-             "no rule gives these numbers" * bool(failed and report.rule is None)]
+             "no rule gives these numbers" * bool(failed and report.rule is None), *changed]
     return "; ".join(filter(None, texts))
 
 

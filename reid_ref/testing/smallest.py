@@ -1,4 +1,5 @@
 """The smallest problem that shows a failure: rows are left out as long as it is still there."""
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic
@@ -7,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from reid_ref.conventions import Convention
+from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.labels import JUNK, Labels
+from reid_ref.labels import Labels
 from reid_ref.ranking.roles import columns_of, query_roles
 from reid_ref.rules.numbers import result_of
 
 #: Seconds that looking for a smaller problem may take.
-_SECONDS = 2.0
+_SECONDS = 3.0
 
 
 def smallest(whole: Arrays, fails: Callable[[Arrays], bool],
@@ -25,30 +27,36 @@ def smallest(whole: Arrays, fails: Callable[[Arrays], bool],
     `fails`: whether a problem shows it. One set (`square`) loses the same rows of both sides.
     """
     arrays, end = whole, monotonic() + _SECONDS
-
-    def still(made: Arrays) -> bool:
-        return monotonic() < end and fails(made)
+    if len(arrays.query) == len(arrays.gallery):
+        arrays = _reduced(
+            arrays, len(arrays.query), lambda a, kept: a.take(kept, kept), fails, end)
     if not square:
-        for k in range(len(arrays.query)):
-            if still(arrays.take(slice(k, k + 1))):
+        for k in range(min(len(arrays.query), 20)):
+            if monotonic() < end and fails(arrays.take(slice(k, k + 1))):
                 arrays = arrays.take(slice(k, k + 1))
                 break
-        arrays = _reduced(arrays, len(arrays.query), lambda a, kept: a.take(kept), still)
-    arrays = _reduced(arrays, len(arrays.gallery), lambda a, kept: (
-        a.take(kept, kept) if square else a.take(slice(None), kept)), still)
+        arrays = _reduced(arrays, len(arrays.query), lambda a, kept: a.take(kept), fails, end)
+        arrays = _reduced(arrays, len(arrays.gallery), lambda a, kept: a.take(slice(None), kept),
+                          fails, end)
     for made in _simplified(arrays, square):
-        if still(made):
+        if monotonic() < end and fails(made):
             arrays = made
     return arrays, arrays is not whole and monotonic() < end
 
 
 def _reduced(arrays: Arrays, n: int, take: Callable[[Arrays, Any], Arrays],
-             fails: Callable[[Arrays], bool]) -> Arrays:
-    """Leave out ever smaller parts of the rows."""
-    kept, size = np.arange(n), max(n // 2, 1)
+             fails: Callable[[Arrays], bool], end: float) -> Arrays:
+    """Take as few of the first rows as will do, then leave out ever smaller parts of them."""
+    most, few = n, 0
+    while most - few > 1 and monotonic() < end:
+        middle = (few + most) // 2
+        few, most = (few, middle) if fails(take(arrays, np.arange(middle))) else (middle, most)
+    kept, size = np.arange(most), max(most // 2, 1)
     while len(kept) > 1:
         before = len(kept)
         for start in range(0, len(kept), size):
+            if monotonic() > end:
+                return take(arrays, kept)
             fewer = np.delete(kept, slice(start, start + size))
             if len(fewer) and len(fewer) < len(kept) and fails(take(arrays, fewer)):
                 kept = fewer
@@ -66,37 +74,34 @@ def _simplified(arrays: Arrays, square: bool) -> Iterator[Arrays]:
         arrays = replace(arrays, distances=(ranks.reshape(arrays.distances.shape) + 1) / 10,
                          features=None)
         yield arrays
-    sides = [arrays.query, arrays.query if square else arrays.gallery]
-    made = [dict(labels.columns()) for labels in sides]
-    for column in ("identity", "camera"):
-        if column in made[0] and column in made[1]:
-            both = np.concatenate([made[0][column], made[1][column]])
-            fixed = [JUNK, 0] if column == "identity" else []
-            order_of = dict.fromkeys(fixed) | dict.fromkeys(
-                value for value in both.tolist() if value not in fixed)
-            named = {value: value if value in fixed else place + 1 - len(fixed)
-                     for place, value in enumerate(order_of)}
-            for side in made:
-                side[column] = np.array([named[value] for value in side[column].tolist()])
-    query, gallery = Labels(**made[0]), Labels(**made[1])
+    sides = [dict(labels.columns()) for labels in (arrays.query, arrays.gallery)]
+    for column in {"identity", "camera"} & {*sides[0]} & {*sides[1]}:
+        both = np.concatenate([side[column] for side in sides])
+        small = np.unique(both[both > 0])
+        for side in sides:
+            values = side[column]
+            side[column] = np.where(values > 0, np.searchsorted(small, values) + 1, values)
+    query, gallery = (Labels(**side) for side in sides)
     yield replace(arrays, query=query, gallery=query if square else gallery)
 
 
 # ------------------------------------------------------------------ as text
-def as_code(arrays: Arrays, convention: Convention) -> list[str]:
-    """Return a problem as lines of Python to paste."""
+def as_code(arrays: Arrays, convention: Convention, form: Form = Form()) -> list[str]:
+    """Return a problem as lines of Python to paste, in the form that it is handed over."""
     columns = ["identity", *sorted((columns_of(convention.not_ranked) | {"camera"}) - {
         "identity", "name"})]
     names = {"identity": "pids", "camera": "camids"}
     dtype = arrays.distances.dtype
     dtype_text = f", np.{dtype}" if dtype not in (np.float64, np.int64) else ""
-    lines = [f"distmat = np.array({arrays.distances.tolist()}{dtype_text})"]
+    values = re.sub("inf|nan", r"np.\g<0>", f"{arrays.distances.tolist()}")
+    matrix = form.expression("distances").format(f"np.array({values}{dtype_text})")
+    lines = [f"distmat = {matrix}"]
     for column in dict.fromkeys(columns):
         sides = [getattr(labels, column) for labels in (arrays.query, arrays.gallery)]
         if all(values is not None for values in sides):
             name = names.get(column, column)
-            lines.append(f"q_{name}, g_{name} = np.array({sides[0].tolist()}), "
-                         f"np.array({sides[1].tolist()})")
+            lines.append(f"q_{name}, g_{name} = " + ", ".join(
+                form.expression("q").format(f"np.array({side.tolist()})") for side in sides))
     return lines
 
 

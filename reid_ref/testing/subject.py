@@ -1,5 +1,7 @@
 """An evaluator under test, and the rule that it claims."""
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -13,9 +15,8 @@ from reid_ref.conventions import Convention
 from reid_ref.foreign.answers import Answer, decimals_of
 from reid_ref.foreign.arguments import Form
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.foreign.calling import Ask, with_draws
+from reid_ref.foreign.calling import Ask, TimeIsUp, time_limit, with_draws
 from reid_ref.foreign.importing import ImportedEvaluator, load_evaluator
-from reid_ref.foreign.timeout import TimeIsUp, time_limit
 from reid_ref.foreign.words import describe
 from reid_ref.result import Result
 from reid_ref.rules.candidates import find_rules
@@ -38,6 +39,8 @@ class Subject:
     timeout: float
     square: bool
     takes_features: bool
+    again: Callable[[], Any]
+    percent: bool = False
 
     @property
     def problem(self) -> Arrays:
@@ -50,13 +53,23 @@ class Subject:
         try:
             with np.errstate(all="ignore"), redirect_stdout(printed), redirect_stderr(printed), \
                     time_limit(self.timeout):
-                return self.ask(arrays, form)
+                answer = self.ask(arrays, form)
+                return answer.of_percent() if self.percent else answer
         except KeyboardInterrupt:
             raise
         except (InputError, TimeIsUp) as error:
             return str(error)
         except BaseException as error:  # SystemExit is an answer, too
             return f"it ends in {describe(error)}"
+
+    def afresh(self) -> Subject:
+        """Return it imported anew, so that it keeps nothing of earlier calls; itself if it cannot.
+        """
+        try:
+            ask = with_draws(self.again().ask)
+        except Exception:
+            return self
+        return replace(self, ask=ask)
 
     def wrong(self, answer: Answer, result: Result) -> list[Mismatch]:
         """Return which numbers of an answer are not those of a result."""
@@ -80,7 +93,7 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
                      1e-12 if tolerance is None else tolerance, timeout,
                      any(plan.is_square for plan in loaded.plans),
                      any("features" in part for plan in loaded.plans
-                         for part in plan.names.values()))
+                         for part in plan.names.values()), loaded.again)
     return _in_unit(tested, tolerance is not None)
 
 
@@ -89,9 +102,7 @@ def _in_unit(tested: Subject, has_tolerance: bool) -> Subject:
     answer = tested.answer(tested.problem)
     if isinstance(answer, str):
         return tested
-    if answer.percent:
-        ask = tested.ask
-        tested = replace(tested, ask=lambda *given: ask(*given).of_percent())
+    tested = replace(tested, percent=answer.percent)
     decimals = decimals_of(answer)
     if decimals is None or has_tolerance:
         return tested

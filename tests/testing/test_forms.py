@@ -12,7 +12,7 @@ from reid_ref.foreign.arguments import fed
 from reid_ref.foreign.importing import load_functions
 from reid_ref.rules.candidates import find_rules
 from reid_ref.testing.checks import CHECKS
-from reid_ref.testing.one_check import Rules
+from reid_ref.testing.kit import Rules
 from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.testing.wrong import evaluator

@@ -258,6 +258,11 @@ def small_keys(distmat, q_pids, g_pids, q_camids, g_camids):
     return means(distmat, keys_of(key), own, keys_of(g_pids * g_pids.dtype.type(1000)))
 
 
+def by_memory(distmat, q_pids, g_pids, q_camids, g_camids):
+    """The matrix is read in the order of its memory."""
+    return LOOP(distmat.ravel("K").reshape(distmat.shape), q_pids, g_pids, q_camids, g_camids)
+
+
 def keys_of(keys):
     return keys // 1000
 
@@ -319,6 +324,7 @@ ONLY = {
     "numpy": [asks_old_numpy],
     "inputs unchanged": [evaluator(change="labels", junk="kept")],
     "the same answer twice": [evaluator(noise=1e-14, junk="kept")],
+    "memory order": [by_memory],
     "labels of 16 bits": [small_keys],
     "labels as lists": [as_they_come],
     "labels as tensors": [hashed],

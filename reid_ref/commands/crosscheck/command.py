@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from reid_ref.analysis.crosscheck import CrossCheck, crosscheck
-from reid_ref.analysis.crosscheck.made import crosscheck_made
 from reid_ref.arrays import InputError
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
@@ -18,6 +17,7 @@ from reid_ref.measures import RANKS
 from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.numbers import LEVELS
 from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.kit import crosscheck_made
 from reid_ref.testing.report import Report, summary
 from reid_ref.text import named_rows
 from reid_ref.text.numbers import real, whole

@@ -1,4 +1,5 @@
 """The doctor on values: numbers of the two sides apart, rows again, features made in two ways."""
+import json
 import os
 from dataclasses import replace
 
@@ -7,7 +8,7 @@ import pytest
 
 import reid_ref
 from reid_ref import Labels
-from reid_ref.analysis.doctor import doctor, findings_of_conventions
+from reid_ref.analysis.doctor import CHECKS, doctor, findings_of_conventions
 from reid_ref.analysis.doctor.sample import draw_sample
 from reid_ref.analysis.doctor.shifts import camera_traces
 from reid_ref.analysis.doctor.sides import share_separated
@@ -307,9 +308,12 @@ def test_nothing_on_real_labels(name):
 # ---------------------------------------------------------------- what a file lacks
 
 @pytest.mark.parametrize(("file", "lacking"), [
-    ("special_values.mat", ["no names", "distances, not features"]),
-    ("named.npz", []), ("labels.npz", ["no names", "labels alone"])])
-def test_skipped_checks_are_named_with_verbose_alone(file, lacking, tmp_path):
+    ("special_values.mat", {"image names": "the file has no names",
+                            "constant columns": "the file has distances, not features"}),
+    ("named.npz", {}),
+    ("labels.npz", {"image names": "the file has no names", "NaN": "labels alone"})])
+def test_what_was_looked_at(file, lacking, tmp_path):
+    """How many checks ran; which did not, and why; and the same in JSON."""
     data = traced()
     arrays = {f"{side}_{name}": getattr(getattr(data, side), column)
               for side in ("query", "gallery")
@@ -321,8 +325,13 @@ def test_skipped_checks_are_named_with_verbose_alone(file, lacking, tmp_path):
                      zip(arrays[f"{side}_label"], arrays[f"{side}_cam"]))]
                  for side in ("query", "gallery")})
     path = tmp_path / file if (tmp_path / file).exists() else FIXTURES / file
-    quiet, told = (table("doctor", path, *words) for words in ([], ["--verbose"]))
-    rest = " ".join(told.removeprefix(quiet.rstrip()).split())
-    assert told.startswith(quiet.rstrip()) and rest.startswith("skipped ") == bool(lacking)
-    assert all(text in rest for text in lacking)
-    assert rest.count("; ") == max(0, len(lacking) - 1)
+    answer = json.loads(table("doctor", path, "--json"))
+    ran, skipped = answer["checks"], answer["skipped"]
+    assert lacking.items() <= skipped.items() and bool(skipped) == bool(lacking)
+    assert sorted([*ran, *skipped]) == sorted(CHECKS)
+    text = " ".join(table("doctor", path).split())
+    found = len({one["key"] for one in answer["findings"]})
+    assert f"checks {len(ran)} of {len(CHECKS)} ran, and {'1 found some' if found else 'found no'}" \
+        in text
+    assert "no known mistake" not in text
+    assert all(f"{reason}" in text.partition(" ran, and ")[2] for reason in skipped.values())

@@ -44,8 +44,6 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Finding]]] = MappingProxyType(
     "norms": norms,
     "sides made alike": sides.sides_apart,
     "columns that hold labels": leaks.telling_columns,
-    "shift of identities": shifts.identity_shift,
-    "shift of cameras": shifts.camera_shift,
     "cameras of both sides": shifts.cameras_that_do_not_fit,
     "good against wrong images": values.separation,
     "numbering of identities": numbered_apart,

@@ -109,9 +109,21 @@ def copied_rows(subject: Subject) -> Iterator[Finding]:
         zero.append(np.flatnonzero(is_zero))
         repeated.append(_repeated(codes, labels))
         shared.append(_shared(codes, labels))
-    yield from _zero_rows(zero, n)
-    yield from _repeated_rows(repeated, n)
-    yield from _shared_features(shared, n)
+    yield from _of_rows("zero-features", zero, n, 1,
+                        "The features of {} are all zero: they have no direction to normalise.",
+                        "Extract these rows again: an image was not read, or a buffer was not "
+                        "filled.")
+    yield from _of_rows("repeated-images", repeated, n, REPEATED,
+                        "{} have the feature and the identity of an earlier row: the same images "
+                        "again.",
+                        "Drop the rows that a distributed sampler padded, or a file joined twice: "
+                        "keep the first of each, as numpy.unique(features, axis=0, "
+                        "return_index=True) does.")
+    yield from _of_rows("shared-features", shared, n, SHARED,
+                        "{} have the feature of another identity, bit for bit, which no two "
+                        "images have.",
+                        "Extract these rows again: a batch was written twice, or a buffer was not "
+                        "filled.")
 
 
 def _repeated(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
@@ -133,48 +145,19 @@ def _shared(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
     return shared
 
 
-def _counts(rows: list[Integers], n: dict[str, int]) -> tuple[str, dict[str, int | float]]:
-    """Return how many rows of each side, and which first, in words and as evidence."""
+def _of_rows(name: str, rows: list[Integers], n: dict[str, int], least: int, sentence: str,
+             remedy: str) -> Iterator[Finding]:
+    """Report rows of each side, if they are at least so many: how many, and which first."""
     texts, evidence = [], dict[str, int | float]()
     for side, of_side in zip(n, rows):
-        if len(of_side):
+        if len(of_side) >= least:
             what = "queries" if side == "query" else "gallery images"
             texts.append(f"{len(of_side):,} of {n[side]:,} {what} (first: row {of_side[0]})")
             evidence |= {side: len(of_side), f"{side}_images": n[side],
                          f"{side}_first": int(of_side[0])}
-    return " and ".join(texts), evidence
-
-
-def _zero_rows(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
-    text, evidence = _counts(rows, n)
-    if text:
-        yield Finding(
-            "doctor:zero-features", "warning",
-            f"The features of {text} are all zero: they have no direction to normalise.", evidence,
-            "Extract these rows again: an image was not read, or a buffer was not filled.")
-
-
-def _repeated_rows(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
-    rows = [of_side if len(of_side) >= REPEATED else of_side[:0] for of_side in rows]
-    text, evidence = _counts(rows, n)
-    if text:
-        yield Finding(
-            "doctor:repeated-images", "warning",
-            f"{text} have the feature and the identity of an earlier row: the same "
-            "images again.", evidence,
-            "Drop the rows that a distributed sampler padded, or a file joined twice: keep the "
-            "first of each, as numpy.unique(features, axis=0, return_index=True) does.")
-
-
-def _shared_features(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
-    rows = [of_side if len(of_side) >= SHARED else of_side[:0] for of_side in rows]
-    text, evidence = _counts(rows, n)
-    if text:
-        yield Finding(
-            "doctor:shared-features", "warning",
-            f"{text} have the feature of another identity, bit for bit, which no two images have.",
-            evidence, "Extract these rows again: a batch was written twice, or a buffer was not "
-            "filled.")
+    if texts:
+        yield Finding(f"doctor:{name}", "warning", sentence.format(" and ".join(texts)), evidence,
+                      remedy)
 
 
 def identical_distances(subject: Subject) -> Iterator[Finding]:

@@ -27,6 +27,8 @@ Array = npt.NDArray[Any]
 ERRORS, SERVED, ASKED = 2.2, 5, 8
 #: Own images are nearer than others less often than this.
 NEARER = 0.75
+#: Share of the identities that are moved by one constant, from which all are.
+ONE_OFFSET = 0.8
 #: Identities of the gallery that are tried for one of the queries; identities at a time.
 CANDIDATES, IDENTITIES = 5, 128
 
@@ -159,6 +161,19 @@ def _map_of_all(subject: Subject) -> dict[int, int]:
     return dict(sorted(mapped.items()))
 
 
+def _constant(mapped: dict[int, int]) -> tuple[dict[int, int], int | None]:
+    """Return the map, and the constant that most of what it moves is moved by, if there is one."""
+    offsets, n = np.unique([other - own for own, other in mapped.items() if own != other],
+                           return_counts=True)
+    if n.max() < ONE_OFFSET * n.sum():
+        return mapped, None
+    offset = int(offsets[n.argmax()])
+    same = {own: other for own, other in mapped.items() if own == other}
+    whole = len(same) < (1 - ONE_OFFSET) * len(mapped)
+    return {own: own + offset if whole or own != other else other
+            for own, other in mapped.items()}, offset
+
+
 def numbered_apart(subject: Subject) -> Iterator[Finding]:
     """Report identities that are numbered for each side apart, with the map and its number."""
     if subject.has_found("reversed", "equal-within-identity", "repeated-images"):
@@ -169,7 +184,7 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
         raise NotChecked(f"fewer than {ASKED} identities can be asked")
     if not found.is_apart or subject.data is None:
         return
-    mapped = _map_of_all(subject)
+    mapped, offset = _constant(_map_of_all(subject))
     convention = subject.how.conventions[0]
     how = subject.data.input.among(replace(subject.how, conventions=(
         convention if subject.has_cameras else convention.without_cameras(),)))
@@ -181,7 +196,7 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
     moved = {own: other for own, other in mapped.items() if own != other}
     pairs = [f"query {own} is gallery {other}" for own, other in list(moved.items())[:5]]
     yield Finding(
-        "doctor:numbered-apart", "error",
+        "doctor:numbered-apart" if offset is None else "doctor:identity-offset", "error",
         "The identities of the two sides seem to be numbered apart: one renumbering serves the "
         f"queries better than their labels do ({', '.join(pairs)}"
         + f" and {len(moved) - 5:,} more" * (len(moved) > 5)
@@ -192,7 +207,9 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
         {"asked": found.asked, "by_map": found.by_map, "by_label": found.by_label,
          "standard_errors": round(found.errors, 2), "nearer": round(found.nearer, 4),
          "mAP": round(before, 6), "mAP_renumbered": round(after, 6),
+         **({} if offset is None else {"offset": offset}),
          **{f"identity_{own}": other for own, other in mapped.items()}},
-        "Number the identities of both sides together, from their names: numpy.unique("
-        "numpy.concatenate([query_names, gallery_names]), return_inverse=True)[1]. If they are, "
-        "check that rows are in the order of labels, and that both sides have the same columns.")
+        ("" if offset is None else f"Number them in one go: query_identity {offset:+d}; or from "
+         "their names: ") + "numpy.unique(numpy.concatenate([query_names, gallery_names]), "
+        "return_inverse=True)[1] numbers both sides together. If they are, check that rows are in "
+        "the order of labels, and that both sides have the same columns.")

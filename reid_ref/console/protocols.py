@@ -92,7 +92,7 @@ def selected(request: Request, protocol: Protocol,
              data: ResultFile) -> tuple[ResultFile, Convention]:
     """Return what one part of a protocol ranks in its first trial, and how it is evaluated."""
     if protocol.boxes is not None:
-        request.check(BOXES, "another protocol", f"{protocol.name}, of person search")
+        raise InputError("--protocol", "a protocol of images", f"{protocol.name}, of boxes")
     shots = request.shots or protocol.shots[0]
     trials = request.trials and read_trials(request.trials, data.gallery, shots)
     part = protocol.part(request.part) if request.part else protocol.parts[0]

@@ -13,7 +13,7 @@ from reid_ref.analysis.doctor.norms import norms
 from reid_ref.analysis.doctor.numbering import numbered_apart
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import InputError
-from reid_ref.evaluation.how import How
+from reid_ref.evaluation.how import How, labels_to_rank
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 
 #: With an evaluation, which is quick, the sample is smaller.
@@ -36,6 +36,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Finding]]] = MappingProxyType(
     "overflow of identities": labels.wrapped_identities,
     "one good image": labels.one_good_image,
     "NaN": values.not_a_number,
+    "matrix of distances": copies.whole_matrix,
     "distances of 0": copies.identical_distances,
     "constant columns": values.constant_columns,
     "equal features": copies.copies,
@@ -119,7 +120,9 @@ def checked(data: ResultFile, how: How | None = None, *, seed: int = 12345) -> S
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise InputError("seed", "a whole number from 0", repr(seed))
     data.input.check_sizes(data.query, data.gallery)
-    return Subject(data.query, data.gallery, data, how or How(), seed, named=how is not None)
+    judged = how or How()
+    return Subject(*labels_to_rank(data.query, data.gallery, judged.conventions), data, judged,
+                   seed, named=how is not None)
 
 
 def most_serious_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -131,6 +134,6 @@ def findings_of_conventions(data: ResultFile, how: How,
                             max_memory: int | None = None) -> list[Finding]:
     """Return warnings and errors that concern one of its conventions, from a small sample."""
     # Arrays that are computed or unpacked block by block would be read a second time.
-    subject = Subject(data.query, data.gallery, data, how, size=SMALL_SAMPLE,
-                      max_memory=max_memory, stored=False, named=True)
+    subject = Subject(*labels_to_rank(data.query, data.gallery, how.conventions), data, how,
+                      size=SMALL_SAMPLE, max_memory=max_memory, stored=False, named=True)
     return [finding for finding in diagnose(subject).findings if finding.severity != "note"]

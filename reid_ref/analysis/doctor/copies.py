@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.order import MIN_QUERIES
-from reid_ref.analysis.doctor.subject import Subject
+from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Integers
 from reid_ref.labels import DISTRACTOR, Labels
 
@@ -163,13 +163,15 @@ def _of_rows(name: str, rows: list[Integers], n: dict[str, int], least: int, sen
 def identical_distances(subject: Subject) -> Iterator[Finding]:
     """Good images at distance 0, but for rounding."""
     sample = subject.sample
+    if subject.has_found("scaled-distances"):
+        raise NotChecked("distances were scaled so that some are 0")
     for distances in subject.values.given:
         values = abs(distances)
         if not (distances.real >= 0).all():
             return  # similarities, or squares less a constant: 0 means nothing
         near = values <= 1e-6 * np.median(values)
         # Where more wrong images are at 0, distances are so coarse that 0 means nothing.
-        if near[sample.wrong].sum() < COARSE * sample.wrong.sum():
+        if near[sample.wrong].sum() < min(COARSE * sample.wrong.sum(), near[sample.good].sum()):
             yield from _query_in_gallery(subject, (near & sample.good).any(axis=1))
 
 
@@ -185,3 +187,28 @@ def _query_in_gallery(subject: Subject, has_copy: npt.NDArray[np.bool_]) -> Iter
             + ("give them their own camera there" if by_camera else
                "let each query ignore itself: --set ignored=itself")
             + "; of videos, leave out neighbouring frames.")
+
+
+def whole_matrix(subject: Subject) -> Iterator[Finding]:
+    """Report a diagonal of zeros, and rows or columns that were scaled each for itself."""
+    if subject.data is None or subject.data.distances is None or subject.data.input.is_stored:
+        raise NotChecked("the file has no distances in memory")
+    matrix = np.asarray(subject.data.distances).real
+    n = min(matrix.shape)
+    apart = subject.query.identity[:n] != subject.gallery.identity[:n]
+    if n >= REPEATED and not matrix.diagonal().any() and apart.sum() > n / 2:
+        yield Finding(
+            "doctor:zero-diagonal", "warning",
+            f"All {n:,} distances of query k and gallery image k are 0, and {apart.sum():,} of "
+            "these pairs have different identities: the diagonal was set to 0, or images were "
+            "compared with themselves.", {"pairs": n, "different": int(apart.sum())},
+            "Measure the distances of queries to gallery images anew, the diagonal as well.")
+    for axis, name, severity in ((0, "gallery image", "warning"), (1, "query", "note")):
+        least, most = matrix.min(axis=axis), matrix.max(axis=axis)
+        if len(least) >= REPEATED and least[0] < most[0] and (least == least[0]).all() and (
+                abs(most - most[0]) <= 1e-6 * abs(most[0])).all():
+            yield Finding(
+                "doctor:scaled-distances", severity,
+                f"The distances of each {name} lie between {least[0]:.4g} and {most[0]:.4g}: they "
+                f"were scaled for each {name} apart.", {"images": len(least)},
+                "Scale all distances alike, or not at all.")

@@ -101,12 +101,13 @@ def find_numbering(distances: Array, sample: Sample, query: Labels, gallery: Lab
         values[alone, 1 - half::2] = np.inf
         values[~asks] = np.inf
         values[np.isnan(values)] = np.inf
+        usable_half = np.isfinite(values)
         least.append(values.min(axis=1))
         nearest.append(of_image[values.argmin(axis=1)])
     votes, asked = (np.isfinite(values) for values in least)
     mapped = one_to_one(group[votes], nearest[0][votes], least[0][votes])
     target = np.array([mapped.get(k, JUNK) for k in range(len(names))], np.int64)
-    asked &= target[group] != JUNK
+    asked &= (usable_half & (of_image == target[group][:, np.newaxis])).any(axis=1)
     served = [np.bincount(group[asked], nearest[1][asked] == value[asked], len(names))
               for value in (target[group], own)]
     moved = (target != names) & (np.bincount(group[asked], minlength=len(names)) > 0)

@@ -60,9 +60,14 @@ class Subject:
         return self.query.camera is not None and self.gallery.camera is not None
 
     @cached_property
+    def _judged(self) -> How:
+        """How it is ranked, among the candidates of each query where there are some."""
+        return self.how if self.data is None else self.data.input.among(self.how)
+
+    @cached_property
     def ignored(self) -> tuple[str, ...]:
         """What the first convention ignores; without cameras, what it can."""
-        convention = self.how.conventions[0]
+        convention = self._judged.conventions[0]
         return (convention if self.has_cameras else convention.without_cameras()).not_ranked
 
     @property
@@ -88,16 +93,11 @@ class Subject:
         return cameras_of(self.query, "checks"), cameras_of(self.gallery, "checks")
 
     @cached_property
-    def lists(self) -> Any:
-        """The candidates of each query, if there are some."""
-        return None if self.data is None else self.data.input.among(self.how).lists
-
-    @cached_property
     def matches(self) -> Matches:
         """Which queries have a good image, and a wrong one."""
         if "listed as junk" in self.ignored:
             raise NotChecked("index lists say which images are good")
-        return find_matches(self.query, self.gallery, self.ignored, self.lists)
+        return find_matches(self.query, self.gallery, self.ignored, self._judged.lists)
 
     def _drawn(self, whole: bool) -> Sample:
         if "listed as junk" in self.ignored:
@@ -111,8 +111,8 @@ class Subject:
         if not (self.matches.good > 0).any():
             raise NotChecked("no query has a match")
         size = (self.size[0], 2 * self.size[1]) if whole else self.size
-        sample = draw_sample(self.query, self.gallery, self.seed, size, self.ignored, self.lists,
-                             rows, whole)
+        sample = draw_sample(self.query, self.gallery, self.seed, size, self.ignored,
+                             self._judged.lists, rows, whole)
         if self.max_memory is not None and self.data.input.sample_bytes(
                 len(sample.query), len(sample.image)) > self.max_memory:
             raise NotChecked("a sample does not fit the memory")

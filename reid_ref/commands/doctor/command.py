@@ -26,7 +26,7 @@ LABELS = "labels, without features or distances"
 
 
 @dataclass(frozen=True)
-class Answer(OfFiles):
+class Diagnosed(OfFiles):
     """What the doctor finds, as JSON has it; without a known benchmark, nothing is expected."""
 
     dataset: Dataset | None
@@ -40,12 +40,12 @@ class Answer(OfFiles):
 
 
 def as_answer(files: list[str], layout: str, labels: tuple[Labels, Labels],
-              benchmark: Recognised | None, diagnosis: Diagnosis) -> Answer:
+              benchmark: Recognised | None, diagnosis: Diagnosis) -> Diagnosed:
     """Return the benchmark, the counts and the findings for JSON."""
     expected, source = (benchmark.fingerprint.counts, benchmark.fingerprint.source) if (
         benchmark) else (None, None)
-    return Answer(files, layout, dataset_of(benchmark), protocols_of(*labels), count(*labels),
-                  expected, source, diagnosis.findings, diagnosis.ran, diagnosis.skipped)
+    return Diagnosed(files, layout, dataset_of(benchmark), protocols_of(*labels), count(*labels),
+                     expected, source, diagnosis.findings, diagnosis.ran, diagnosis.skipped)
 
 
 def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],

@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 ERRORS, SERVED, ASKED = 2.2, 5, 8
 #: Own images are nearer than others less often than this.
 NEARER = 0.75
-#: Share of the identities that are moved by one constant, from which all are.
+#: Share of the identities that one constant moves, from which it moves all.
 ONE_OFFSET = 0.8
 #: Identities of the gallery that are tried for one of the queries; identities at a time.
 CANDIDATES, IDENTITIES = 5, 128
@@ -163,16 +163,12 @@ def _map_of_all(subject: Subject) -> dict[int, int]:
 
 
 def _constant(mapped: dict[int, int]) -> tuple[dict[int, int], int | None]:
-    """Return the map, and the constant that most of what it moves is moved by, if there is one."""
-    offsets, n = np.unique([other - own for own, other in mapped.items() if own != other],
-                           return_counts=True)
-    if n.max() < ONE_OFFSET * n.sum():
-        return mapped, None
+    """Return the map, and the constant by which it moves most identities, if there is one."""
+    offsets, n = np.unique([other - own for own, other in mapped.items()], return_counts=True)
     offset = int(offsets[n.argmax()])
-    same = {own: other for own, other in mapped.items() if own == other}
-    whole = len(same) < (1 - ONE_OFFSET) * len(mapped)
-    return {own: own + offset if whole or own != other else other
-            for own, other in mapped.items()}, offset
+    if not offset or n.max() < ONE_OFFSET * n.sum():
+        return mapped, None
+    return {own: own + offset for own in mapped}, offset
 
 
 def numbered_apart(subject: Subject) -> Iterator[Finding]:

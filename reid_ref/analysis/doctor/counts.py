@@ -3,22 +3,33 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.datasets.fingerprints import Recognised, SetCounts, count
+from reid_ref.analysis.doctor.subject import Subject
+from reid_ref.datasets.fingerprints import Recognised, SetCounts, count, recognise
 from reid_ref.labels import Labels
 
 
-def counts_differ(query: Labels, gallery: Labels,
-                  benchmark: Recognised | None) -> Iterator[Finding]:
-    """Report what differs from the benchmark; a note if that is custom."""
-    if benchmark is None or not benchmark.off:
-        return
+def counts_differ(subject: Subject) -> Iterator[Finding]:
+    """Report what differs from the benchmark, a note if that is custom; and exchanged sides."""
+    benchmark, query, gallery = subject.benchmark, subject.query, subject.gallery
+    if (benchmark is None or benchmark.off) and (
+            exchanged := recognise(gallery, query)) and not exchanged.off:
+        yield Finding(
+            "doctor:sides-exchanged", "warning",
+            f"The queries have the counts of the gallery of {exchanged.fingerprint.name}, and the "
+            "gallery those of its queries.", {"queries": len(query), "gallery": len(gallery)},
+            "Exchange the two sides.")
+    elif benchmark is not None and benchmark.off:
+        yield _counts_differ(query, gallery, benchmark)
+
+
+def _counts_differ(query: Labels, gallery: Labels, benchmark: Recognised) -> Finding:
     name, known = benchmark.fingerprint.name, benchmark.fingerprint.counts
     a_selection = len(benchmark.off) == 1 and len(query) < known.query / 2
     remedy = (f"Take the labels from {name}'s own files; `reid-ref doctor FILE` shows every count."
               if not a_selection else "A selection of the queries has numbers of its own.")
     if benchmark.only_lacks_junk:
         remedy = "Load them where the code that you compare with does."
-    yield Finding(
+    return Finding(
         "doctor:benchmark-counts",
         "note" if a_selection or benchmark.only_lacks_junk else "warning",
         f"The labels look like those of {name}, but {'; '.join(benchmark.off)}.",

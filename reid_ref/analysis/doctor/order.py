@@ -6,11 +6,17 @@ import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.sample import Sample, share_nearer
-from reid_ref.arrays import Array, Doubles, Integers
+from reid_ref.analysis.doctor.subject import NotChecked, Subject
+from reid_ref.arrays import Array, Integers
 
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
 #: benchmarks have some wrong labels, too.
 MIN_PAIRS, MISLABELLED = 300, 0.05
+#: Far pairs for one that is farther still: mistakes lie anywhere, and of a weak model fewer and
+#: fewer lie farther off.
+FLAT = 1.5
+#: In fewer columns, some good pairs of a sound network lie anywhere as well.
+MIN_COLUMNS = 64
 #: Fewer queries than these are no evidence about a model.
 MIN_QUERIES = 100
 #: The gallery is looked at in so many parts of its rows; in each, so many identities at least.
@@ -61,12 +67,15 @@ def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
     return parts
 
 
-def part_at_chance(distances: Array, scores: Doubles, sample: Sample, identity: Integers,
-                   n_gallery: int) -> Iterator[Finding]:
+def part_at_chance(subject: Subject) -> Iterator[Finding]:
     """Report parts of the gallery that are ranked by chance, if the others are not."""
+    sample, scores, n_gallery = subject.sample, subject.scores, len(subject.gallery)
     if not len(scores) or scores.mean() > NO_PART:
         return
-    parts = parts_of_gallery(distances, sample, identity, n_gallery)
+    parts = parts_of_gallery(subject.values.distances, sample,
+                             subject.query.identity[sample.query], n_gallery)
+    if len(parts) < 2:
+        raise NotChecked(f"fewer than {MIN_IDENTITIES} identities in each part")
     wrong, sound = ([part for part in parts if part.at_chance],
                     [part for part in parts if part.share >= SOUND])
     if not wrong or not sound or len(wrong) + len(sound) < len(parts) - 1:
@@ -97,23 +106,28 @@ def _rows(parts: list[RowRange]) -> Iterator[str]:
             start = after.start if after else 0
 
 
-def two_modes(distances: Array, sample: Sample) -> Iterator[Finding]:
+def two_modes(subject: Subject) -> Iterator[Finding]:
     """Good pairs that lie among the wrong ones as wrong ones do, beside many that do not.
 
     Of each good image, the share of wrong images that are nearer: of a pair of one identity it is
     near 0, and of a pair by mistake anything from 0 to 1. A weak model has few pairs near 0, and
     fewer and fewer towards 1; images of two kinds have a peak between.
     """
+    sample = subject.sample
+    if subject.has_found("part-at-chance"):
+        raise NotChecked("a part of the gallery is at chance")
+    if any(rows.shape[1] < MIN_COLUMNS for rows, _ in subject.values.features):
+        raise NotChecked(f"fewer than {MIN_COLUMNS} columns")
     places = [np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
-              for row, good, wrong in zip(distances.real, sample.good, sample.wrong)
-              if wrong.any()]
+              for row, good, wrong in zip(
+                  subject.values.distances.real, sample.good, sample.wrong) if wrong.any()]
     place = np.concatenate(places) if places else np.zeros(0)
     if len(places) < MIN_QUERIES or len(place) < MIN_PAIRS:
-        return
+        raise NotChecked(f"fewer than {MIN_QUERIES} queries or {MIN_PAIRS} good pairs")
     near = float((place <= 0.02).mean())
     far, _ = np.histogram(place, 4, (0.5, 1))
     share = 4 * float((place > 0.75).mean())
-    if near > 0.3 and share > MISLABELLED and far.max() <= 2.5 * far.min():
+    if near > 0.3 and share > MISLABELLED and far[:2].sum() <= FLAT * far[2:].sum():
         yield Finding(
             "doctor:two-modes", "warning",
             f"About {100 * share:.0f} % of the good pairs are as far apart as images of different "

@@ -5,6 +5,7 @@ import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.sample import Sample
+from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Doubles
 from reid_ref.evaluation.norms import is_unit
 from reid_ref.evaluation.ranked import lengths
@@ -20,8 +21,10 @@ SEPARATED = 0.9
 MIN_IDENTITIES, MIN_IMAGES = 10, 20
 
 
-def softmax_outputs(query: Array, gallery: Array) -> Iterator[Finding]:
+def softmax_outputs(subject: Subject) -> Iterator[Finding]:
     """Rows that are non-negative, of sum 1, and not mostly 0, as a histogram is."""
+    query, gallery = subject.features_of(subject.values)
+    subject.check_unequal()
     rows = np.concatenate([query, gallery]).astype(np.float64)
     tolerance = 1e-2 if query.dtype == np.float16 else 1e-3
     if (rows.shape[1] > 1 and rows.min() >= 0 and abs(rows.sum(axis=1) - 1).max() <= tolerance
@@ -107,11 +110,14 @@ def _share_ordered(sides: list[tuple[Array, Array, Array]], fitted: list[Array],
     return right / pairs if min(seen) >= MIN_IMAGES else None
 
 
-def sides_apart(query: Array, gallery: Array, sample: Sample, of_query: Labels,
-                of_gallery: Labels) -> Iterator[Finding]:
+def sides_apart(subject: Subject) -> Iterator[Finding]:
     """Report sides that one direction separates though they share cameras and identities."""
-    share = share_separated(query, gallery, sample, of_query, of_gallery)
-    if share is not None and share >= SEPARATED:
+    query, gallery = subject.features_of(subject.values)
+    subject.check_unequal()
+    share = share_separated(query, gallery, subject.sample, subject.query, subject.gallery)
+    if share is None:
+        raise NotChecked("too few images of both sides share a camera")
+    if share >= SEPARATED:
         yield Finding(
             "doctor:sides-apart", "warning",
             f"One direction separates the features of queries and gallery images of the same "

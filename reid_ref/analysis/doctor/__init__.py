@@ -40,15 +40,16 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Finding]]] = MappingProxyType(
     "equal features": copies.copies,
     "copies among all rows": copies.copied_rows,
     "class probabilities": sides.softmax_outputs,
-    "norms": norms,
-    "sides made alike": sides.sides_apart,
     "columns that hold labels": leaks.telling_columns,
-    "cameras of both sides": shifts.cameras_that_do_not_fit,
-    "good against wrong images": values.separation,
     "numbering of identities": numbered_apart,
-    "first match against chance": values.below_chance,
+    "sides made alike": sides.sides_apart,
     "parts of the gallery": order.part_at_chance,
+    "each side and both": sides.sides_misfit,
+    "good against wrong images": values.separation,
+    "first match against chance": values.below_chance,
     "mixed labels": order.two_modes,
+    "norms": norms,
+    "cameras of both sides": shifts.cameras_that_do_not_fit,
     "averages over identities": leaks.averaged})
 
 

@@ -84,9 +84,8 @@ def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
 
 
 def copied_rows(subject: Subject) -> Iterator[Finding]:
-    """Yield what all rows of both sides show, if they are in memory and are no codes."""
+    """Yield what all rows of both sides show, if they are in memory; of codes, zeros."""
     data = subject.file()
-    subject.check_no_codes()
     subject.check_unequal()
     zero, repeated, shared = [], [], []
     n = {"query": len(data.query), "gallery": len(data.gallery)}
@@ -109,6 +108,7 @@ def copied_rows(subject: Subject) -> Iterator[Finding]:
                         "The features of {} are all zero: they have no direction to normalise.",
                         "Extract these rows again: an image was not read, or a buffer was not "
                         "filled.")
+    subject.check_no_codes()
     yield from _of_rows("repeated-images", repeated, n, REPEATED,
                         "{} have the feature and the identity of an earlier row: the same images "
                         "again.",
@@ -159,8 +159,8 @@ def _of_rows(name: str, rows: list[Integers], n: dict[str, int], least: int, sen
 def identical_distances(subject: Subject) -> Iterator[Finding]:
     """Good images at distance 0, but for rounding."""
     sample = subject.sample
-    if subject.has_found("scaled-distances"):
-        raise NotChecked("distances were scaled so that some are 0")
+    if subject.has_found("scaled-distances", "unfilled-distances"):
+        raise NotChecked("distances of 0 do not mean equal images here")
     for distances in subject.values.given:
         values = abs(distances)
         if not (distances.real >= 0).all():
@@ -186,25 +186,31 @@ def _query_in_gallery(subject: Subject, has_copy: npt.NDArray[np.bool_]) -> Iter
 
 
 def whole_matrix(subject: Subject) -> Iterator[Finding]:
-    """Report a diagonal of zeros, and rows or columns that were scaled each for itself."""
+    """Report a diagonal of zeros, rows or columns of one number, and columns scaled apart."""
     if subject.data is None or subject.data.distances is None or subject.data.input.is_stored:
         raise NotChecked("the file has no distances in memory")
     matrix = np.asarray(subject.data.distances).real
     n = min(matrix.shape)
     apart = subject.query.identity[:n] != subject.gallery.identity[:n]
-    if n >= REPEATED and not matrix.diagonal().any() and apart.sum() > n / 2:
+    least, most = matrix.min(axis=0), matrix.max(axis=0)
+    constant = int((least == most).sum() + (matrix.min(axis=1) == matrix.max(axis=1)).sum())
+    if constant and n >= REPEATED and least.min() < most.max():
+        yield Finding(
+            "doctor:unfilled-distances", "warning",
+            f"{constant:,} rows or columns of the distances hold one number each: they tell "
+            "nothing of their images.", {"constant": constant},
+            "Fill every block of the distances, the last one as well, and look for images whose "
+            "features are zero or NaN.")
+    elif n >= REPEATED and not matrix.diagonal().any() and apart.sum() > n / 2:
         yield Finding(
             "doctor:zero-diagonal", "warning",
             f"All {n:,} distances of query k and gallery image k are 0, and {apart.sum():,} of "
-            "these pairs have different identities: the diagonal was set to 0, or images were "
-            "compared with themselves.", {"pairs": n, "different": int(apart.sum())},
-            "Measure the distances of queries to gallery images anew, the diagonal as well.")
-    for axis, name, severity in ((0, "gallery image", "warning"), (1, "query", "note")):
-        least, most = matrix.min(axis=axis), matrix.max(axis=axis)
-        if len(least) >= REPEATED and least[0] < most[0] and (least == least[0]).all() and (
-                abs(most - most[0]) <= 1e-6 * abs(most[0])).all():
-            yield Finding(
-                "doctor:scaled-distances", severity,
-                f"The distances of each {name} lie between {least[0]:.4g} and {most[0]:.4g}: they "
-                f"were scaled for each {name} apart.", {"images": len(least)},
-                "Scale all distances alike, or not at all.")
+            "these pairs have different identities.", {"pairs": n, "different": int(apart.sum())},
+            "Measure the distances anew, those of the diagonal as well.")
+    elif n >= REPEATED and least[0] < most[0] and np.ptp(least) == 0 and (
+            np.ptp(most) <= 1e-6 * abs(most[0])):
+        yield Finding(
+            "doctor:scaled-distances", "warning",
+            f"The distances of each gallery image lie between {least[0]:.4g} and {most[0]:.4g}: "
+            "they were scaled for each one apart.", {"images": len(least)},
+            "Scale all distances alike, or not at all.")

@@ -122,11 +122,15 @@ def _no_match(query: Labels, gallery: Labels,
             "Number the identities of query and gallery in one go.")
     elif 2 * evidence["identity_absent"] >= evidence["unmatched"]:
         of_query, of_gallery = (_range(side.texts("identity")) for side in (query, gallery))
+        is_swapped = query.camera is not None and gallery.camera is not None and all(
+            np.isin(one, other).mean() > 0.5 for one, other in (
+                (query.identity, gallery.camera), (query.camera, gallery.identity)))
         yield Finding(
-            "doctor:identities-differ", severity,
+            "doctor:labels-swapped" if is_swapped else "doctor:identities-differ", severity,
             f"{counts}, {evidence['identity_absent']:,} of them because their identity is not in "
             f"the gallery (queries have {of_query}, the gallery {of_gallery}).", evidence,
-            "Check that identities are numbered alike on both sides, and that query and gallery "
+            "The cameras of one side are identities of the other: exchange identity and camera of "
+            "one of them." if is_swapped else "Check that identities are numbered alike on both sides, and that query and gallery "
             "are of the same split.")
     else:
         yield Finding(

@@ -1,10 +1,9 @@
-"""Identities numbered for each side apart: a one-to-one map serves the queries, the labels do not.
+"""Identities numbered for each side apart, or stored under two numbers.
 
-Half of an identity's queries vote for the identity of their nearest images; the other half is
-asked. Persons who look alike are mistaken for one another as persistently, but their own images
-are near; under a wrong numbering, those of the label are anywhere.
+The identities of the two sides are compared by the mean distance of their images. One half of the
+pairs makes a map, one to one, the nearest first; the other half judges it. Persons who look alike
+are mistaken for one another as persistently, but their own images are near.
 """
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,197 +11,162 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.sample import OF_ONE, Sample, share_nearer
+from reid_ref.analysis.doctor.sample import place_within, shares_of_rows
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
-from reid_ref.arrays import Array, Doubles, Integers, blocks_of
+from reid_ref.arrays import Array, Doubles, Integers
 from reid_ref.evaluation.engine import summaries
-from reid_ref.labels import JUNK, Labels, cells
+from reid_ref.labels import JUNK
 from reid_ref.text import percent
 
-#: Standard errors of a fair coin, identities that the map serves better, identities asked.
-ERRORS, SERVED, ASKED = 2.2, 5, 8
-#: Own images are nearer than others less often than this.
-NEARER = 0.75
-#: Share of the identities that one constant moves, from which it moves all.
+#: Identities to ask, and of those that the map moves.
+ASKED, MOVED = 8, 5
+#: How often an image is nearer than others: of the label, at most; of the map, at least, with
+#: distances alone, with features, and less than within a side.
+OWN, ALONE, RENUMBERED, WITHIN = 0.75, 0.92, 0.85, 0.03
+#: Share of the moved identities that one constant moves, from which it moves all.
 ONE_OFFSET = 0.8
-#: Identities of the gallery that are tried for one of the queries; identities at a time.
-CANDIDATES, IDENTITIES = 5, 128
+#: Share of the identities that have a second number; how near it is, and how far the next one, as
+#: shares of the way to the middle of all.
+TWICE, ALIKE, APART = 0.4, 0.25, 0.25
+#: Identities of the gallery that are tried for one of the queries.
+CANDIDATES = 5
 
 
 class Numbering(NamedTuple):
-    """What the map and the labels serve.
+    """What a map of identities serves, held out.
 
     Parameters
     ----------
+    identity : int64, shape (n,)
+        By the map, of each query; -1 where it has none.
+    before, after : float64, shape (n,)
+        How often an image of the label, and of the map, is nearer than others; NaN without any.
+    second : int64, shape (k,)
+        Queries' identities that another identity of the gallery serves as well, and no third.
     asked : int
-        Identities.
-    by_map, by_label : int
-        Of those that the map moves, how many it serves better, and how many the label does.
-    nearer : float
-        How often an image of the label is nearer than others, of those the map serves better.
+        Identities that may have one.
     """
 
+    identity: Integers
+    before: Doubles
+    after: Doubles
+    second: Integers
     asked: int
-    by_map: int
-    by_label: int
-    nearer: float
-
-    @property
-    def errors(self) -> float:
-        """The difference of the two, in standard errors of a fair coin."""
-        return (self.by_map - self.by_label) / math.sqrt(max(self.by_map + self.by_label, 1))
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether identities are numbered apart."""
-        return (self.errors >= ERRORS and self.by_map >= SERVED and self.asked >= ASKED
-                and self.nearer < NEARER)
 
 
-def one_to_one(group: Integers, nearest: Integers, distance: Doubles) -> dict[int, int]:
-    """Return group to identity: the pairs of most votes first, then of the nearest image."""
-    pairs, place = np.unique(np.stack([group, nearest]), axis=1, return_inverse=True)
-    least = np.full(pairs.shape[1], np.inf)
-    np.fmin.at(least, place.reshape(-1), distance)
-    mapped: dict[int, int] = {}
-    taken: set[int] = set()
-    for k in np.lexsort((least, -np.bincount(place.reshape(-1)))):
-        of_group, identity = pairs[:, k].tolist()
-        if of_group not in mapped and identity not in taken:
-            mapped[of_group] = identity
-            taken.add(identity)
+def mean_distances(distances: Array, usable: Array, rows: Integers, columns: Integers) -> Doubles:
+    """Return the mean of the usable pairs of each group of rows and of columns; inf without any."""
+    shape = int(rows.max()) + 1, int(columns.max()) + 1
+    place = (rows[:, np.newaxis] * shape[1] + columns)[usable]
+    number = np.bincount(place, minlength=shape[0] * shape[1])
+    total = np.bincount(place, distances[usable], shape[0] * shape[1])
+    means: Doubles = np.where(number, total / np.maximum(number, 1), np.inf).reshape(shape)
+    return means
+
+
+def one_to_one(means: Doubles) -> Integers:
+    """Return a column for each row, the nearest pairs first; -1 where none is left."""
+    tried = np.argsort(means, axis=1)[:, :CANDIDATES]
+    values, mapped = np.take_along_axis(means, tried, axis=1), np.full(len(means), -1)
+    for place in np.argsort(values, axis=None, kind="stable"):
+        row, candidate = np.unravel_index(place, values.shape)
+        column = tried[row, candidate]
+        if mapped[row] < 0 and np.isfinite(values[row, candidate]) and column not in mapped:
+            mapped[row] = column
     return mapped
 
 
-def find_numbering(distances: Array, sample: Sample, query: Labels, gallery: Labels) -> Numbering:
-    """Return what a map of one half serves of the other half.
-
-    Of identities with one query, the images are halved. Images on the query's own camera, near
-    copies of it, do not vote.
-    """
-    own, of_image = query.identity[sample.query], gallery.identity[sample.image]
-    usable = sample.good | sample.wrong
-    if query.camera is not None and gallery.camera is not None and len(
-            np.unique(gallery.camera)) > 1:
-        usable &= query.camera[sample.query, np.newaxis] != gallery.camera[sample.image]
-    names, group, n = np.unique(own, return_inverse=True, return_counts=True)
-    order = np.argsort(group, kind="stable")
-    place = np.empty(len(own), np.int64)
-    place[order] = np.arange(len(own)) - (np.cumsum(n) - n)[group[order]]
-    alone = n[group] == 1
-    nearest, least = [], []
-    for half in (0, 1):
-        asks = alone | (place % 2 == half)
-        values = np.where(usable, distances.real, np.inf)
-        values[alone, 1 - half::2] = np.inf
-        values[~asks] = np.inf
-        values[np.isnan(values)] = np.inf
-        usable_half = np.isfinite(values)
-        least.append(values.min(axis=1))
-        nearest.append(of_image[values.argmin(axis=1)])
-    votes, asked = (np.isfinite(values) for values in least)
-    mapped = one_to_one(group[votes], nearest[0][votes], least[0][votes])
-    target = np.array([mapped.get(k, JUNK) for k in range(len(names))], np.int64)
-    asked &= (usable_half & (of_image == target[group][:, np.newaxis])).any(axis=1)
-    served = [np.bincount(group[asked], nearest[1][asked] == value[asked], len(names))
-              for value in (target[group], own)]
-    moved = (target != names) & (np.bincount(group[asked], minlength=len(names)) > 0)
-    by_map, by_label = moved & (served[0] > served[1]), moved & (served[1] > served[0])
-    return Numbering(len(np.unique(group[asked])), int(by_map.sum()), int(by_label.sum()),
-                     _nearer(distances.real, usable, np.flatnonzero(by_map[group]), own,
-                             target[group], of_image))
-
-
-def _nearer(distances: Array, usable: Array, rows: Integers, own: Integers, target: Integers,
-            of_image: Integers) -> float:
-    """Return how often an image of the label is nearer than others, but for the map's; half where
-    there is none.
-    """
-    shares = []
-    for k in rows:
-        of_label = usable[k] & (of_image == own[k])
-        others = usable[k] & ~of_label & (of_image != target[k])
-        if of_label.any() and others.any():
-            shares.append(share_nearer(distances[k, of_label], distances[k, others]))
-    return float(np.mean(shares)) if shares else 0.5
-
-
-def _map_of_all(subject: Subject) -> dict[int, int]:
-    """Return identity of the queries to identity of the gallery, the nearest first by the mean
-    distance of all their images.
-    """
-    assert subject.data is not None
-    images = np.flatnonzero(subject.gallery.identity != JUNK)
-    identity = subject.gallery.identity[images]
-    order = np.argsort(identity, kind="stable")
-    names, first, n = np.unique(identity[order], return_index=True, return_counts=True)
-    asking = [rows[:OF_ONE] for (own,), rows in cells(subject.query, "identity").items()
-              if own != JUNK]
-    pairs: list[tuple[float, int, int]] = []
-    for block in blocks_of(len(asking), IDENTITIES):
-        rows = np.concatenate(asking[block])
-        order_of_rows = np.argsort(rows)
-        values = np.empty((len(rows), len(images)))
-        values[order_of_rows] = subject.data.input.sample(
-            rows[order_of_rows], images).distances.real
-        means = np.add.reduceat(values[:, order], first, axis=1) / n
-        starts = np.cumsum([0, *map(len, asking[block])])[:-1]
-        for own, of_own in zip(subject.query.identity[rows[starts]].tolist(),
-                               np.add.reduceat(means, starts, axis=0) / np.array(
-                                   [[len(each)] for each in asking[block]])):
-            pairs += [(of_own[k], own, int(names[k])) for k in np.argsort(of_own)[:CANDIDATES]]
-    mapped: dict[int, int] = {}
-    for _, own, other in sorted(pairs):
-        if own not in mapped and other not in mapped.values():
-            mapped[own] = other
-    return dict(sorted(mapped.items()))
-
-
-def _constant(mapped: dict[int, int]) -> tuple[dict[int, int], int | None]:
-    """Return the map, and the constant by which it moves most identities, if there is one."""
-    offsets, n = np.unique([other - own for own, other in mapped.items()], return_counts=True)
-    offset = int(offsets[n.argmax()])
-    if not offset or n.max() < ONE_OFFSET * n.sum():
-        return mapped, None
-    return {own: own + offset for own in mapped}, offset
+def find_numbering(subject: Subject) -> Numbering:
+    """Make the map, and judge it."""
+    sample, distances = subject.of_identities, subject.values_of_identities.distances.real
+    own = subject.query.identity[sample.query]
+    of_image = subject.gallery.identity[sample.image]
+    usable = (sample.good | sample.wrong) & np.isfinite(distances)
+    if subject.has_cameras and len(np.unique(subject.cameras[1])) > 1:
+        usable &= subject.cameras[0][sample.query, np.newaxis] != subject.cameras[1][sample.image]
+    names, rows = np.unique(own, return_inverse=True)
+    theirs, columns = np.unique(of_image, return_inverse=True)
+    half = (place_within(rows)[:, np.newaxis] + place_within(columns)) % 2 == 0
+    means = mean_distances(distances, usable & half, rows, columns)
+    mapped = one_to_one(means)
+    identity = np.where(mapped < 0, JUNK, theirs[mapped])[rows]
+    before, after = (shares_of_rows(distances, usable & ~half & is_own, usable & ~half & ~is_own)
+                     for is_own in (label[:, np.newaxis] == of_image for label in (own, identity)))
+    # A second number: as near as the label, held out, and far nearer than the third.
+    held = mean_distances(distances, usable & ~half, rows, columns)
+    label = np.minimum(np.searchsorted(theirs, names), len(theirs) - 1)
+    every = np.arange(len(names))
+    means[every, label] = np.inf
+    second, third = np.argsort(means, axis=1)[:, :2].T if len(theirs) > 2 else (label, label)
+    near = np.stack([held[every, column] for column in (label, second, third)])
+    known = np.isfinite(near).all(axis=0) & (theirs[label] == names)
+    near, middle = near[:, known], np.array([
+        np.median(row[np.isfinite(row)]) for row in held[known]])
+    twice = (abs(near[0] - near[1]) < ALIKE * (middle - near[:2].min(axis=0))) & (
+        near[2] - near[1] > APART * (middle - near[1]))
+    twice &= (near[0] < near[1])[twice].mean() < OWN if twice.any() else False
+    return Numbering(identity, before, after, names[known][twice], int(known.sum()))
 
 
 def numbered_apart(subject: Subject) -> Iterator[Finding]:
     """Report identities that are numbered for each side apart, with the map and its number."""
-    if subject.has_found("reversed", "equal-within-identity", "repeated-images"):
-        raise NotChecked("the ranking is reversed, or queries are equal")
-    sample, values = subject.of_identities, subject.values_of_identities
-    found = find_numbering(values.distances, sample, subject.query, subject.gallery)
-    if found.asked < ASKED:
+    if subject.has_found("equal-within-identity", "repeated-images"):
+        raise NotChecked("images are equal")
+    found = find_numbering(subject)
+    own = subject.query.identity[subject.of_identities.query]
+    asked = len(np.unique(own[np.isfinite(found.after)]))
+    if asked < ASKED:
         raise NotChecked(f"fewer than {ASKED} identities can be asked")
-    if not found.is_apart or subject.data is None:
-        return
-    mapped, offset = _constant(_map_of_all(subject))
+    if found.asked >= ASKED and len(found.second) > TWICE * found.asked:
+        yield Finding(
+            "doctor:identities-split", "warning",
+            f"{len(found.second):,} of {found.asked:,} identities of the sample are as near to "
+            "one other identity of the gallery as to their own, and far from the next (first: "
+            f"identity {found.second[0]}), as if images of one person had two numbers.",
+            {"asked": found.asked, "twice": len(found.second)},
+            "Check what numbers the identities: a tracker that lost and found a person gives a "
+            "new number. Twins of one make look alike.")
+    moved = (found.identity != own) & (found.identity != JUNK)
+    least = ALONE if not subject.values_of_identities.features else max(
+        RENUMBERED, *(subject.within(side) - WITHIN for side in ("query", "gallery")))
+    of_label = found.before[moved & np.isfinite(found.before)]
+    nearer = float(of_label.mean()) if len(of_label) else 0.5
+    of_map = found.after[moved & np.isfinite(found.after)]
+    after = float(of_map.mean()) if len(of_map) else 0.0
+    if len(np.unique(own[moved])) >= MOVED and nearer < OWN and after >= least:
+        yield _numbered_apart(subject, found, own, moved, nearer, after)
+
+
+def _numbered_apart(subject: Subject, found: Numbering, own: Integers, moved: Array,
+                    nearer: float, after: float) -> Finding:
+    assert subject.data is not None
+    offsets, n = np.unique((found.identity - own)[moved], return_counts=True)
+    is_offset = n.max() >= ONE_OFFSET * n.sum() and "identity" not in subject.query.words
+    offset = int(offsets[n.argmax()]) if is_offset else None
     convention = subject.how.conventions[0]
-    how = subject.data.input.among(replace(subject.how, conventions=(
+    asking = subject.query[subject.of_identities.query]
+    ranked = subject.data.input.between("query", subject.of_identities.query, "gallery",
+                                        np.arange(len(subject.gallery)))
+    how = ranked.among(replace(subject.how, lists=None, conventions=(
         convention if subject.has_cameras else convention.without_cameras(),)))
     free = int(max(subject.query.identity.max(), subject.gallery.identity.max())) + 1
-    anew = replace(subject.query, identity=np.array(
-        [mapped.get(k, free) for k in subject.query.identity.tolist()], np.int64))
-    before, after = (summaries(subject.data.input.ranks(query, subject.gallery, how), query,
-                               subject.gallery, how)[0].mAP for query in (subject.query, anew))
-    moved = {own: other for own, other in mapped.items() if own != other}
-    pairs = [f"query {own} is gallery {other}" for own, other in list(moved.items())[:5]]
-    yield Finding(
+    anew = np.where(found.identity == JUNK, free, found.identity)
+    values = [summaries(ranked.ranks(side, subject.gallery, how), side, subject.gallery,
+                        how)[0].mAP for side in (asking, replace(asking, identity=anew))]
+    mapped = {label: other for label, other in zip(own.tolist(), found.identity.tolist())
+              if other != JUNK}
+    pairs = [f"query {label} is gallery {other}" for label, other in mapped.items()
+             if label != other]
+    return Finding(
         "doctor:numbered-apart" if offset is None else "doctor:identity-offset", "error",
-        "The identities of the two sides seem to be numbered apart: one renumbering serves the "
-        f"queries better than their labels do ({', '.join(pairs)}"
-        + f" and {len(moved) - 5:,} more" * (len(moved) > 5)
-        + f"). Of {found.by_map + found.by_label:,} identities of the sample that one of the two "
-        f"numberings serves better, this one serves {found.by_map:,}, and images of the label are "
-        f"nearer than others in {100 * found.nearer:.0f} % of the pairs, as by chance; so "
-        f"renumbered, mAP is {percent(after)} for {percent(before)}.",
-        {"asked": found.asked, "by_map": found.by_map, "by_label": found.by_label,
-         "standard_errors": round(found.errors, 2), "nearer": round(found.nearer, 4),
-         "mAP": round(before, 6), "mAP_renumbered": round(after, 6),
-         **({} if offset is None else {"offset": offset}),
-         **{f"identity_{own}": other for own, other in mapped.items()}},
+        "The identities of the two sides are numbered apart: "
+        f"{', '.join(pairs[:5])}" + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5)
+        + f". Images of the label are nearer than others in {100 * nearer:.0f} % of the pairs, "
+        f"those of the map in {100 * after:.0f} %; so renumbered, mAP of "
+        f"{len(asking):,} queries is {percent(values[1])} for {percent(values[0])}.",
+        {"nearer": round(nearer, 4), "renumbered": round(after, 4), "mAP": round(values[0], 6),
+         "mAP_renumbered": round(values[1], 6), **({} if offset is None else {"offset": offset}),
+         **{f"identity_{label}": other for label, other in mapped.items()}},
         ("" if offset is None else f"Number them in one go: query_identity {offset:+d}; or from "
          "their names: ") + "numpy.unique(numpy.concatenate([query_names, gallery_names]), "
-        "return_inverse=True)[1] numbers both sides together. If they are, check that rows are in "
-        "the order of labels, and that both sides have the same columns.")
+        "return_inverse=True)[1] numbers both sides together.")

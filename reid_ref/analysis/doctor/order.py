@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.sample import Sample, share_nearer
+from reid_ref.analysis.doctor.sample import Sample, shares_of_rows
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Integers
 
@@ -15,6 +15,11 @@ MIN_PAIRS, MISLABELLED = 300, 0.05
 #: Far pairs for one that is farther still: mistakes lie anywhere, and of a weak model fewer and
 #: fewer lie farther off.
 FLAT = 1.5
+#: Or so many, if images of an identity are so much nearer within the queries than in the gallery.
+LESS_FLAT, WORSE = 2.2, 0.06
+#: Places of far and of near pairs; and the share of far ones near another query, from which several
+#: persons have one number.
+FAR, NEAR, MERGED = 0.3, 0.05, 0.6
 #: In fewer columns, some good pairs of a sound network lie anywhere as well.
 MIN_COLUMNS = 64
 #: Fewer queries than these are no evidence about a model.
@@ -55,13 +60,12 @@ def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
     parts = []
     for start, stop in zip(edges, edges[1:]):
         chosen = slice(*np.searchsorted(sample.image, [start, stop]))
-        good, wrong = sample.good[:, chosen], sample.wrong[:, chosen]
-        rows = np.flatnonzero(good.any(axis=1) & wrong.any(axis=1))
-        of_query = np.array([share_nearer(row[good[k]], row[wrong[k]]) for k, row in zip(
-            rows, distances.real[rows, chosen])])
+        of_query = shares_of_rows(distances[:, chosen], sample.good[:, chosen],
+                                  sample.wrong[:, chosen])
+        rows = np.flatnonzero(~np.isnan(of_query))
         group, n = np.unique(identity[rows], return_inverse=True, return_counts=True)[1:]
         if len(n) >= MIN_IDENTITIES:
-            shares = np.bincount(group, of_query) / n
+            shares = np.bincount(group, of_query[rows]) / n
             parts.append(RowRange(start, stop, float(shares.mean()), float(
                 shares.std(ddof=1) / np.sqrt(len(n))), len(n)))
     return parts
@@ -114,25 +118,46 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
     fewer and fewer towards 1; images of two kinds have a peak between.
     """
     sample = subject.sample
-    if subject.has_found("part-at-chance"):
-        raise NotChecked("a part of the gallery is at chance")
+    if subject.has_found("part-at-chance", "zero-features", "sides-misfit"):
+        raise NotChecked("a part of the gallery is at chance or zero, or the sides do not fit")
     if any(rows.shape[1] < MIN_COLUMNS for rows, _ in subject.values.features):
         raise NotChecked(f"fewer than {MIN_COLUMNS} columns")
-    places = [np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
-              for row, good, wrong in zip(
-                  subject.values.distances.real, sample.good, sample.wrong) if wrong.any()]
-    place = np.concatenate(places) if places else np.zeros(0)
-    if len(places) < MIN_QUERIES or len(place) < MIN_PAIRS:
+    distances = subject.values.distances.real
+    places = np.full(distances.shape, np.nan)
+    for row, good, wrong, to in zip(distances, sample.good, sample.wrong, places):
+        if wrong.any():
+            to[good] = np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
+    place = places[~np.isnan(places)]
+    if (~np.isnan(places)).any(axis=1).sum() < MIN_QUERIES or len(place) < MIN_PAIRS:
         raise NotChecked(f"fewer than {MIN_QUERIES} queries or {MIN_PAIRS} good pairs")
     near = float((place <= 0.02).mean())
     far, _ = np.histogram(place, 4, (0.5, 1))
     share = 4 * float((place > 0.75).mean())
-    if near > 0.3 and share > MISLABELLED and far[:2].sum() <= FLAT * far[2:].sum():
-        yield Finding(
-            "doctor:two-modes", "warning",
-            f"About {100 * share:.0f} % of the good pairs are as far apart as images of different "
-            f"identities, and {100 * near:.0f} % are nearer than nearly all of those, as if "
-            "labels or images were mixed up.",
-            {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
-            "Check that labels and images are in the same order in every part of the gallery, and "
-            "that every image was read.")
+    flat = far[:2].sum() / max(far[2:].sum(), 1)
+    if near <= 0.3 or share <= MISLABELLED or flat > LESS_FLAT or flat > FLAT and not (
+            subject.values.features and
+            subject.within("query") - subject.within("gallery") > WORSE):
+        return
+    merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
+    yield Finding(
+        "doctor:identities-merged" if merged else "doctor:two-modes", "warning",
+        f"About {100 * share:.0f} % of the good pairs are as far apart as images of different "
+        f"identities, and {100 * near:.0f} % are nearer than nearly all of those, "
+        + ("and most images that are far from one query of their identity are near another: as "
+           "if several persons had one number." if merged else
+           "as if labels or images were mixed up."),
+        {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
+        "Check that identities were not cut or overflowed (8 bits, the first digits), nor numbered "
+        "from 1 by each camera or each of two data sets." if merged else
+        "Check that labels and images are in the same order in every part of the gallery, and "
+        "that every image was read.")
+
+
+def _near_another(places: Array, identity: Integers) -> float:
+    """Return the share of far good pairs whose image is near another query of the identity."""
+    near = []
+    for row, column in np.argwhere(places > FAR):
+        others = places[identity == identity[row], column]
+        if np.count_nonzero(~np.isnan(others)) > 1:
+            near.append(np.nanmin(others) < NEAR)
+    return float(np.mean(near)) if near else 0.0

@@ -75,9 +75,8 @@ def draw_sample(query: Labels, gallery: Labels, seed: int, size: tuple[int, int]
     if whole:
         _, first, group = np.unique(query.identity[order], return_index=True, return_inverse=True)
         by_identity = np.argsort(first[group], kind="stable")
-        place = np.arange(len(order)) - np.searchsorted(first[group][by_identity],
-                                                        first[group][by_identity])
-        order = order[by_identity[place < OF_ONE]]
+        order = order[by_identity]
+        order = order[place_within(query.identity[order]) < OF_ONE]
     chosen = np.sort(order[:size[0]])
     images = np.flatnonzero(gallery.identity != JUNK)
     own = images[np.isin(gallery.identity[images], query.identity[chosen])]
@@ -98,10 +97,25 @@ def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp
     return np.argsort(generator.random_raw(n), kind="stable")[:most]
 
 
+def place_within(labels: Integers) -> Integers:
+    """Return how many of the same label come before each."""
+    order = np.argsort(labels, kind="stable")
+    place = np.empty(len(labels), np.int64)
+    place[order] = np.arange(len(labels)) - np.searchsorted(labels[order], labels[order])
+    return place
+
+
 def shares_nearer(distances: Array, sample: Sample) -> Doubles:
     """Return `share_nearer` of each query that has a wrong image."""
-    return np.array([share_nearer(row[good], row[wrong]) for row, good, wrong in zip(
-        distances.real, sample.good, sample.wrong) if wrong.any()])
+    shares = shares_of_rows(distances, sample.good, sample.wrong)
+    return shares[~np.isnan(shares)]
+
+
+def shares_of_rows(distances: Array, good: Array, wrong: Array) -> Doubles:
+    """Return `share_nearer` of each row; NaN without a good or without a wrong image."""
+    return np.array([share_nearer(row[is_good], row[is_wrong])
+                     if is_good.any() and is_wrong.any() else np.nan
+                     for row, is_good, is_wrong in zip(distances.real, good, wrong)])
 
 
 def share_nearer(good: Array, wrong: Array) -> float:

@@ -10,17 +10,17 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.leaks import unit_rows
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Doubles, Integers
 
-#: Shifts that are tried.
-SHIFTS = (-2, -1, 1, 2)
+#: Shifts that are tried; the share of the clearest trace from which one is a shift.
+SHIFTS, SHIFTED = (-2, -1, 1, 2), 0.7
 #: Standard errors of a trace, the share of it that may be left from one side to the other, and
 #: the standard errors between the two: healthy files keep 0.7 and more.
 TRACE, LEFT, APART = 6, 0.35, 4
-#: Gallery images that are looked at, and identities below which they show nothing.
-MOST_IMAGES, MIN_IDENTITIES = 800, 10
+#: Identities, and cameras with such a share of each side, below which it shows nothing: the means
+#: of columns, which are taken off, hold the camera of queries that have one or two.
+MIN_IDENTITIES, MIN_CAMERAS, COMMON = 10, 3, 0.05
 
 
 class Trace(NamedTuple):
@@ -65,34 +65,41 @@ def camera_traces(subject: Subject) -> list[Trace]:
     across as the cameras are.
     """
     sample, values = subject.of_identities, subject.values_of_identities
-    some = np.arange(0, len(sample.image), -(-len(sample.image) // MOST_IMAGES))
-    rows = (sample.query, sample.image[some])
-    identities = (subject.query.identity[rows[0]], subject.gallery.identity[rows[1]])
-    cameras = (subject.cameras[0][rows[0]], subject.cameras[1][rows[1]])
-    traces = []
-    for query, gallery in values.features:
-        for side, features in enumerate((unit_rows(query), unit_rows(gallery[some]))):
-            traces.append(camera_trace(-(features @ features.T), (identities[side],) * 2,
-                                       (cameras[side],) * 2))
-    distances = values.distances.real[:, some]
-    traces += [camera_trace(distances, identities, cameras, shift) for shift in (*SHIFTS, 0)]
+    identities = (subject.query.identity[sample.query], subject.gallery.identity[sample.image])
+    cameras = (subject.cameras[0][sample.query], subject.cameras[1][sample.image])
+    across, traces = values.distances.real, []
+    if values.features:
+        joined = subject.joined
+        query, gallery = joined.sides
+        identities, cameras = ((labels[query], labels[gallery]) for labels in (
+            joined.identity, joined.camera))
+        across = joined.distances[query, gallery]
+        traces = [camera_trace(joined.distances[side, side], (joined.identity[side],) * 2,
+                               (joined.camera[side],) * 2) for side in joined.sides]
+    shifts = [0] if "camera" in subject.query.words else [*SHIFTS, 0]
+    traces += [camera_trace(across, identities, cameras, shift) for shift in shifts]
     return [trace for trace in traces if trace is not None]
 
 
 def cameras_that_do_not_fit(subject: Subject) -> Iterator[Finding]:
     """Report cameras whose trace is within a side, or at a shift, and not across as they are."""
+    shares = [np.unique(cameras, return_counts=True)[1] / len(cameras)
+              for cameras in subject.cameras]
+    if min(np.count_nonzero(share >= COMMON) for share in shares) < MIN_CAMERAS:
+        raise NotChecked(f"fewer than {MIN_CAMERAS} cameras have a good part of a side")
+    if subject.has_found("sides-apart", "two-modes", "part-at-chance", "reversed", "chance-level",
+                         "below-chance", "query-in-gallery", "identities-merged", "sides-misfit",
+                         "numbered-apart", "identity-offset"):
+        raise NotChecked("the sides do not fit each other, or hold the same images")
     *traces, across = camera_traces(subject) or [Trace(0, 0)]
     if not traces or across.shift != 0:
         raise NotChecked(f"fewer than {MIN_IDENTITIES} identities with images on one camera")
-    if subject.has_found("sides-apart") or (
-            subject.values.features and "sides made alike" not in subject.ran):
-        raise NotChecked("the sides were not made alike, or that is not known")
     clearest = min(traces, key=lambda trace: trace.mean)
     if (clearest.errors > -TRACE or across.mean < LEFT * clearest.mean
             or across.mean - clearest.mean < APART * math.hypot(across.error, clearest.error)):
         return
     shifted = min(traces, key=lambda trace: trace.mean if trace.shift else 0)
-    shift = shifted.shift if shifted.mean < clearest.mean / 2 else None
+    shift = shifted.shift if shifted.mean < SHIFTED * clearest.mean else None
     place = f"once {shift:+d} is added to those of the queries" if shift else "within a side"
     yield Finding(
         "doctor:camera-offset" if shift else "doctor:camera-trace", "warning",

@@ -17,6 +17,11 @@ NOT_UNIT = 0.05
 TIMES = 1.5
 #: Share of held-out pairs that one direction orders: healthy files have 0.3 to 0.7.
 SEPARATED = 0.9
+#: How much less often a good image is nearer across the sides than within the worse one, from
+#: which the sides do not fit: healthy files have up to 0.01. Rows that are asked of each side.
+MISFIT, MIN_ROWS = 0.03, 50
+#: A side is out of order below the first share, or if it is by the second worse than the other.
+ORDERED, WORSE = 0.85, 0.05
 #: Identities of each half, and images of each side, below which it shows nothing.
 MIN_IDENTITIES, MIN_IMAGES = 10, 20
 
@@ -127,3 +132,35 @@ def sides_apart(subject: Subject) -> Iterator[Finding]:
             "Make both sides by the same network and the same preprocessing (channel order, mean "
             "and deviation, size). Right if the sides are of different kinds, such as visible and "
             "infrared.")
+
+
+def sides_misfit(subject: Subject) -> Iterator[Finding]:
+    """Report sides that each fit their labels, but not each other."""
+    if subject.has_found("numbered-apart", "identity-offset", "sides-apart", "part-at-chance"):
+        raise NotChecked("a finding says already that the sides do not fit")
+    joined = subject.joined
+    query, gallery = joined.sides
+    if subject.has_cameras and len(np.intersect1d(joined.camera[query],
+                                                  joined.camera[gallery])) < 2:
+        raise NotChecked("the sides share fewer than 2 cameras")
+    shares = [joined.shares(first, second) for second in joined.sides for first in joined.sides]
+    if min(map(len, shares)) < MIN_ROWS:
+        raise NotChecked(f"fewer than {MIN_ROWS} images have a good and a wrong one on each side")
+    of_query, back, across, of_gallery = (float(each.mean()) for each in shares)
+    if max(across, back) > min(of_query, of_gallery) - MISFIT:
+        return
+    best = max(of_query, of_gallery, ORDERED + WORSE)
+    worse = [side for side, share in (("queries", of_query), ("gallery", of_gallery))
+             if share < best - WORSE]
+    cause = (f"rows of the {' and of the '.join(worse)} are in another order than their labels"
+             if worse else "a side, or a part of it, was made in another way")
+    yield Finding(
+        "doctor:sides-misfit", "warning",
+        f"A good image is nearer than a wrong one in {100 * of_query:.0f} % of the pairs within "
+        f"the queries and in {100 * of_gallery:.0f} % within the gallery, but from one side to "
+        f"the other in {100 * max(across, back):.0f} %, as if {cause}.",
+        {"query": round(of_query, 4), "gallery": round(of_gallery, 4),
+         "across": round(across, 4), "back": round(back, 4)},
+        "Check the order of rows, make both sides by one network and one preprocessing, and fit "
+        "PCA, whitening or scaling once for both. Right if the sides are of different kinds, "
+        "such as visible and infrared.")

@@ -18,6 +18,8 @@ LATE, ERRORS, MIN_IDENTITIES = 0.55, 4, 10
 
 def separation(subject: Subject) -> Iterator[Finding]:
     """How often a good image is nearer than a wrong one: 0.5 is chance, less is reversed."""
+    if subject.has_found("sides-misfit", "numbered-apart"):
+        raise NotChecked("a finding says already that the sides do not fit")
     scalings = subject.how.scalings if subject.named and subject.values.features else [NORMALISED]
     for scaling in scalings:
         yield from _separation(subject, subject.scores if scaling == NORMALISED else
@@ -53,6 +55,8 @@ def below_chance(subject: Subject) -> Iterator[Finding]:
     Of a query, the place of its first match is the chance that one as early or earlier comes by
     chance, given its kept images on other cameras: half on average if the ranking knows nothing.
     """
+    if subject.has_found("sides-misfit", "numbered-apart", "chance-level", "reversed"):
+        raise NotChecked("a finding says already that the ranking is worse than its sides")
     sample, distances = subject.sample, subject.values.distances.real
     wrong = sample.wrong
     if subject.has_cameras:  # a network leaves a trace of the camera
@@ -68,7 +72,7 @@ def below_chance(subject: Subject) -> Iterator[Finding]:
         raise NotChecked(f"fewer than {MIN_IDENTITIES} identities")
     of_identity = np.bincount(group, place) / n
     mean, error = float(of_identity.mean()), float(of_identity.std(ddof=1) / np.sqrt(len(n)))
-    if mean < LATE or mean - ERRORS * error < CHANCE or subject.has_found("reversed"):
+    if mean < LATE or mean - ERRORS * error < CHANCE:
         return
     hits, by_chance = int((earlier == 0).sum()), float((n_good / n_kept).sum())
     yield Finding(

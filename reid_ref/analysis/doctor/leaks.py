@@ -14,6 +14,8 @@ CLOSER, ERRORS, NEARLY_ALL, NOT_BOTH = -0.3, -8, 0.9, -0.05
 #: Wrong pairs within a side for one across, below which nothing but labels explains it, where so
 #: many queries have one.
 PERFECT, IMPERFECT = 0.05, 0.2
+#: Identities on a camera for an image of the gallery, from which images may be means of tracklets.
+TRACKLETS = 0.8
 #: Identities and images from which on these show something.
 MIN_IDENTITIES, MIN_IMAGES = 10, 50
 #: Spread within a label over the whole spread; correlation with the row; share of the energy.
@@ -40,6 +42,10 @@ def averaged(subject: Subject) -> Iterator[Finding]:
                          "chance-level", "below-chance", "part-at-chance", "sides-misfit"):
         raise NotChecked("the sides do not fit each other")
     joined = subject.joined
+    if subject.has_cameras and joined.cameras_shared() < 2:
+        raise NotChecked("the sides share fewer than 2 cameras")
+    cells = np.unique(np.stack([joined.identity, joined.camera])[:, joined.sides[1]], axis=1)
+    are_tracklets = cells.shape[1] > TRACKLETS * len(joined.images)
     across = closeness(joined, *joined.sides)
     logs = {}
     for name, side in zip(("queries", "gallery images"), joined.sides):
@@ -57,7 +63,7 @@ def averaged(subject: Subject) -> Iterator[Finding]:
         wrong = float(1 - joined.shares(side, side).mean())
         is_perfect = wrong < PERFECT * (1 - shares.mean()) and (shares < 1).mean() > IMPERFECT
         yield Finding(
-            "doctor:averaged-features", "warning" if is_perfect else "note",
+            "doctor:averaged-features", "warning" if is_perfect and not are_tracklets else "note",
             f"The {name} of one identity are {np.exp(-mean):.2g} times as close to one another as "
             "to images of the other side, beyond what different identities are "
             f"({len(values):,} identities, {mean / error:.0f} standard errors); a wrong one is "

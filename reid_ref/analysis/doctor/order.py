@@ -16,7 +16,7 @@ MIN_PAIRS, MISLABELLED = 300, 0.05
 #: fewer lie farther off.
 FLAT = 1.5
 #: Or so many, if images of an identity are so much nearer within the queries than in the gallery.
-LESS_FLAT, WORSE = 2.2, 0.06
+LESS_FLAT, WORSE, MANY_QUERIES = 2.2, 0.06, 200
 #: Places of far and of near pairs; and the share of far ones near another query, from which several
 #: persons have one number.
 FAR, NEAR, MERGED = 0.3, 0.05, 0.6
@@ -133,10 +133,14 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
     near = float((place <= 0.02).mean())
     far, _ = np.histogram(place, 4, (0.5, 1))
     share = 4 * float((place > 0.75).mean())
+    of_query = np.array([4 * (row[~np.isnan(row)] > 0.75).mean() for row in places[
+        (~np.isnan(places)).any(axis=1)]])
+    error = float(of_query.std() / np.sqrt(len(of_query)))
     flat = far[:2].sum() / max(far[2:].sum(), 1)
-    if near <= 0.3 or share <= MISLABELLED or flat > LESS_FLAT or flat > FLAT and not (
-            subject.values.features and
-            subject.within("query") - subject.within("gallery") > WORSE):
+    if near <= 0.3 or share - 2 * error <= MISLABELLED / 2 or share <= MISLABELLED or (
+            flat > FLAT and not (flat <= LESS_FLAT and len(of_query) >= MANY_QUERIES
+                                 and subject.values.features and subject.within("query")
+                                 - subject.within("gallery") > WORSE)):
         return
     merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
     yield Finding(

@@ -139,9 +139,7 @@ def sides_misfit(subject: Subject) -> Iterator[Finding]:
     if subject.has_found("numbered-apart", "identity-offset", "sides-apart", "part-at-chance"):
         raise NotChecked("a finding says already that the sides do not fit")
     joined = subject.joined
-    query, gallery = joined.sides
-    if subject.has_cameras and len(np.intersect1d(joined.camera[query],
-                                                  joined.camera[gallery])) < 2:
+    if subject.has_cameras and joined.cameras_shared() < 2:
         raise NotChecked("the sides share fewer than 2 cameras")
     shares = [joined.shares(first, second) for second in joined.sides for first in joined.sides]
     if min(map(len, shares)) < MIN_ROWS:

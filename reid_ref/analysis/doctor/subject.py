@@ -55,6 +55,11 @@ class Joined(NamedTuple):
         """The places of queries and of gallery images."""
         return slice(self.n_query), slice(self.n_query, None)
 
+    def cameras_shared(self) -> int:
+        """Return how many cameras both sides have."""
+        query, gallery = (self.camera[side] for side in self.sides)
+        return len(np.intersect1d(query, gallery))
+
     def pairs(self, first: slice, second: slice) -> tuple[Array, Array]:
         """Return which pairs on two cameras have one identity, and which have two."""
         same = self.identity[first, np.newaxis] == self.identity[second]

@@ -207,10 +207,12 @@ def whole_matrix(subject: Subject) -> Iterator[Finding]:
             f"All {n:,} distances of query k and gallery image k are 0, and {apart.sum():,} of "
             "these pairs have different identities.", {"pairs": n, "different": int(apart.sum())},
             "Measure the distances anew, those of the diagonal as well.")
-    elif n >= REPEATED and least[0] < most[0] and np.ptp(least) == 0 and (
-            np.ptp(most) <= 1e-6 * abs(most[0])):
-        yield Finding(
-            "doctor:scaled-distances", "warning",
-            f"The distances of each gallery image lie between {least[0]:.4g} and {most[0]:.4g}: "
-            "they were scaled for each one apart.", {"images": len(least)},
-            "Scale all distances alike, or not at all.")
+    for axis, name, severity in ((0, "gallery image", "warning"), (1, "query", "note")):
+        least, most = matrix.min(axis=axis), matrix.max(axis=axis)
+        if n >= REPEATED and least[0] < most[0] and np.ptp(least) == 0 and (
+                np.ptp(most) <= 1e-6 * abs(most[0])):
+            yield Finding(
+                "doctor:scaled-distances", severity,
+                f"The distances of each {name} lie between {least[0]:.4g} and {most[0]:.4g}: "
+                "they were scaled for each one apart.", {"images": len(least)},
+                "Scale all distances alike, or not at all.")

@@ -23,7 +23,7 @@ ASKED, MOVED = 8, 5
 #: How often an image is nearer than others: of the label, at most; of the map, at least, with
 #: distances alone, with features, and less than within a side.
 OWN, ALONE, RENUMBERED, WITHIN = 0.75, 0.92, 0.85, 0.03
-#: Share of the moved identities that one constant moves, from which it moves all.
+#: Share of the identities that one constant moves, from which it moves all.
 ONE_OFFSET = 0.8
 #: Share of the identities that have a second number; how near it is, and how far the next one, as
 #: shares of the way to the middle of all.
@@ -134,27 +134,26 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
     of_map = found.after[moved & np.isfinite(found.after)]
     after = float(of_map.mean()) if len(of_map) else 0.0
     if len(np.unique(own[moved])) >= MOVED and nearer < OWN and after >= least:
-        yield _numbered_apart(subject, found, own, moved, nearer, after)
+        yield _numbered_apart(subject, found, own, nearer, after)
 
 
-def _numbered_apart(subject: Subject, found: Numbering, own: Integers, moved: Array,
-                    nearer: float, after: float) -> Finding:
+def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: float,
+                    after: float) -> Finding:
     assert subject.data is not None
-    offsets, n = np.unique((found.identity - own)[moved], return_counts=True)
+    known = found.identity != JUNK
+    offsets, n = np.unique((found.identity - own)[known], return_counts=True)
     is_offset = n.max() >= ONE_OFFSET * n.sum() and "identity" not in subject.query.words
     offset = int(offsets[n.argmax()]) if is_offset else None
     convention = subject.how.conventions[0]
-    asking = subject.query[subject.of_identities.query]
-    ranked = subject.data.input.between("query", subject.of_identities.query, "gallery",
-                                        np.arange(len(subject.gallery)))
+    mapped = dict(zip(own[known].tolist(), found.identity[known].tolist()))
+    rows = np.flatnonzero(np.isin(subject.query.identity, [*mapped]))
+    asking = subject.query[rows]
+    ranked = subject.data.input.between("query", rows, "gallery", np.arange(len(subject.gallery)))
     how = ranked.among(replace(subject.how, lists=None, conventions=(
         convention if subject.has_cameras else convention.without_cameras(),)))
-    free = int(max(subject.query.identity.max(), subject.gallery.identity.max())) + 1
-    anew = np.where(found.identity == JUNK, free, found.identity)
+    anew = np.array([*map(mapped.get, asking.identity.tolist())], np.int64)
     values = [summaries(ranked.ranks(side, subject.gallery, how), side, subject.gallery,
                         how)[0].mAP for side in (asking, replace(asking, identity=anew))]
-    mapped = {label: other for label, other in zip(own.tolist(), found.identity.tolist())
-              if other != JUNK}
     pairs = [f"query {label} is gallery {other}" for label, other in mapped.items()
              if label != other]
     return Finding(

@@ -21,7 +21,7 @@ from reid_ref.labels import JUNK, Labels, cameras_of
 #: their mean share is not known.
 OF_IMAGES, MIN_SHARES = 8, 10
 #: Codes of so few different numbers, in fewer columns, are equal by right, and so are their norms.
-CODE, WIDE = 16, 32
+CODE, WIDE = 16, 64
 
 
 class Joined(NamedTuple):
@@ -61,10 +61,10 @@ class Joined(NamedTuple):
         return len(np.intersect1d(query, gallery))
 
     def pairs(self, first: slice, second: slice) -> tuple[Array, Array]:
-        """Return which pairs on two cameras have one identity, and which have two."""
+        """Return which pairs have one identity on two cameras, and which have two identities."""
         same = self.identity[first, np.newaxis] == self.identity[second]
         apart = self.camera[first, np.newaxis] != self.camera[second]
-        return same & apart, ~same & apart
+        return same & apart, ~same
 
     def shares(self, first: slice, second: slice) -> Doubles:
         """Return `share_nearer` of the rows that have such pairs."""
@@ -192,6 +192,7 @@ class Subject:
     @cached_property
     def joined(self) -> Joined:
         """The queries of `of_identities`, and up to `OF_IMAGES` images of each identity."""
+        self.check_unequal()
         sample, (query, gallery) = self.of_identities, self.features_of(self.values_of_identities)
         identity = self.gallery.identity[sample.image]
         own = np.flatnonzero(np.isin(identity, self.query.identity[sample.query]))

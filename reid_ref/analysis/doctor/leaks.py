@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.numbering import mean_distances
+from reid_ref.analysis.doctor.sample import means_of, standard_error
 from reid_ref.analysis.doctor.subject import Joined, NotChecked, Subject
 from reid_ref.arrays import Array, Doubles, Integers
 
@@ -28,12 +28,12 @@ def closeness(joined: Joined, first: slice, second: slice) -> Doubles:
     """
     distances = 2 + 2 * joined.distances[first, second]
     good, wrong = joined.pairs(first, second)
-    names, group = np.unique(joined.identity, return_inverse=True)
-    mean = mean_distances(distances, good, group[first], np.zeros(good.shape[1], np.int64))[:, 0]
-    mean = np.r_[mean, np.full(len(names) - len(mean), np.inf)]
-    log: Doubles = np.log(np.maximum(mean, 1e-12) / max(
-        float(distances[wrong].mean()) if wrong.any() else 1, 1e-12))
-    return np.where(np.isfinite(log), log, np.nan)
+    rows, columns = np.nonzero(good)
+    of = joined.identity[first][rows]
+    mean = dict(zip(np.unique(of).tolist(), means_of(of, distances[rows, columns])))
+    log: Doubles = np.log(np.maximum([mean.get(k, np.nan) for k in np.unique(
+        joined.identity).tolist()], 1e-12) / max(distances[wrong].mean(), 1e-12))
+    return log
 
 
 def averaged(subject: Subject) -> Iterator[Finding]:
@@ -56,7 +56,7 @@ def averaged(subject: Subject) -> Iterator[Finding]:
     shares = joined.shares(*joined.sides)
     for (name, values), other, side in zip(logs.items(), reversed(logs.values()), joined.sides):
         mean = float(values.mean())
-        error = float(values.std(ddof=1) / np.sqrt(len(values)))
+        error = standard_error(values)
         if (mean > CLOSER or mean > ERRORS * error or (values < 0).mean() < NEARLY_ALL
                 or other.mean() < NOT_BOTH):
             continue

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.sample import Sample, shares_of_rows
+from reid_ref.analysis.doctor.sample import (
+    Sample, means_of, shares_of_rows, standard_error)
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Integers
 
@@ -62,12 +63,10 @@ def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
         chosen = slice(*np.searchsorted(sample.image, [start, stop]))
         of_query = shares_of_rows(distances[:, chosen], sample.good[:, chosen],
                                   sample.wrong[:, chosen])
-        rows = np.flatnonzero(~np.isnan(of_query))
-        group, n = np.unique(identity[rows], return_inverse=True, return_counts=True)[1:]
-        if len(n) >= MIN_IDENTITIES:
-            shares = np.bincount(group, of_query[rows]) / n
-            parts.append(RowRange(start, stop, float(shares.mean()), float(
-                shares.std(ddof=1) / np.sqrt(len(n))), len(n)))
+        shares = means_of(identity, of_query)
+        if len(shares) >= MIN_IDENTITIES:
+            parts.append(RowRange(start, stop, float(shares.mean()), standard_error(shares),
+                                  len(shares)))
     return parts
 
 
@@ -128,14 +127,13 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
         if wrong.any():
             to[good] = np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
     place = places[~np.isnan(places)]
-    if (~np.isnan(places)).any(axis=1).sum() < MIN_QUERIES or len(place) < MIN_PAIRS:
+    of_query = means_of(np.nonzero(~np.isnan(places))[0], 4. * (place > 0.75))
+    if len(of_query) < MIN_QUERIES or len(place) < MIN_PAIRS:
         raise NotChecked(f"fewer than {MIN_QUERIES} queries or {MIN_PAIRS} good pairs")
     near = float((place <= 0.02).mean())
     far, _ = np.histogram(place, 4, (0.5, 1))
     share = 4 * float((place > 0.75).mean())
-    of_query = np.array([4 * (row[~np.isnan(row)] > 0.75).mean() for row in places[
-        (~np.isnan(places)).any(axis=1)]])
-    error = float(of_query.std() / np.sqrt(len(of_query)))
+    error = standard_error(of_query)
     flat = far[:2].sum() / max(far[2:].sum(), 1)
     if near <= 0.3 or share - 2 * error <= MISLABELLED / 2 or share <= MISLABELLED or (
             flat > FLAT and not (flat <= LESS_FLAT and len(of_query) >= MANY_QUERIES

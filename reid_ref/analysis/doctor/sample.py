@@ -105,6 +105,19 @@ def place_within(labels: Integers) -> Integers:
     return place
 
 
+def means_of(labels: Integers, values: Doubles) -> Doubles:
+    """Return the mean of each label's values, but for NaN."""
+    known = ~np.isnan(values)
+    _, group, n = np.unique(labels[known], return_inverse=True, return_counts=True)
+    means: Doubles = np.bincount(group, values[known]) / n
+    return means
+
+
+def standard_error(values: Doubles) -> float:
+    """Return the standard error of a mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
 def shares_nearer(distances: Array, sample: Sample) -> Doubles:
     """Return `share_nearer` of each query that has a wrong image."""
     shares = shares_of_rows(distances, sample.good, sample.wrong)

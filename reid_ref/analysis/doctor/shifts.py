@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.sample import means_of, standard_error
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Doubles, Integers
 
@@ -50,14 +51,11 @@ def camera_trace(distances: Doubles, identities: tuple[Integers, Integers],
         means = values.sum(axis=axis) / np.maximum(others.sum(axis=axis), 1)
         values = np.where(others, values - np.expand_dims(means, axis), 0)
     number = same.sum(axis=1)
-    rows = np.flatnonzero(number)
-    names, group, n = np.unique(identities[0][rows], return_inverse=True, return_counts=True)
-    if len(names) < MIN_IDENTITIES:
+    of_identity = means_of(identities[0], np.where(
+        number, np.where(same, values, 0).sum(axis=1) / np.maximum(number, 1), np.nan))
+    if len(of_identity) < MIN_IDENTITIES:
         return None
-    of_row = np.where(same, values, 0).sum(axis=1)[rows] / number[rows]
-    of_identity = np.bincount(group, of_row) / n
-    return Trace(float(of_identity.mean()),
-                 float(of_identity.std(ddof=1) / math.sqrt(len(names))), shift)
+    return Trace(float(of_identity.mean()), standard_error(of_identity), shift)
 
 
 def camera_traces(subject: Subject) -> list[Trace]:

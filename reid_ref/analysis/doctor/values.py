@@ -5,6 +5,7 @@ import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.analysis.doctor.order import MIN_QUERIES
+from reid_ref.analysis.doctor.sample import means_of, standard_error
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Doubles
 from reid_ref.evaluation.how import NORMALISED
@@ -32,7 +33,7 @@ def _separation(subject: Subject, scores: Doubles) -> Iterator[Finding]:
     if len(scores) < 2:
         raise NotChecked("fewer than 2 queries with good and wrong images")
     auc = float(np.mean(scores))
-    error = float(np.std(scores, ddof=1) / np.sqrt(len(scores)))
+    error = standard_error(scores)
     evidence: dict[str, int | float] = {
         "auc": round(auc, 4), "standard_error": round(error, 4), "queries": len(scores)}
     if len(scores) >= 20 and auc < 0.4 and auc + 4 * error < CHANCE:
@@ -60,31 +61,23 @@ def below_chance(subject: Subject) -> Iterator[Finding]:
     sample, distances = subject.sample, subject.values.distances.real
     wrong = sample.wrong
     if subject.has_cameras:  # a network leaves a trace of the camera
-        of_query, of_gallery = subject.cameras
-        wrong = wrong & (of_query[sample.query, np.newaxis] != of_gallery[sample.image])
+        wrong = wrong & (subject.cameras[0][sample.query, np.newaxis]
+                         != subject.cameras[1][sample.image])
     first = np.where(sample.good, distances, np.inf).min(axis=1, keepdims=True)
-    earlier, n_good = (wrong & (distances < first)).sum(axis=1), sample.good.sum(axis=1)
-    n_kept = n_good + wrong.sum(axis=1)
-    place = 1 - (1 - earlier / n_kept) ** n_good
-    group, n = np.unique(subject.query.identity[sample.query], return_inverse=True,
-                         return_counts=True)[1:]
-    if len(n) < MIN_IDENTITIES:
+    n_good = sample.good.sum(axis=1)
+    earlier = (wrong & (distances < first)).sum(axis=1) / (n_good + wrong.sum(axis=1))
+    of_identity = means_of(subject.query.identity[sample.query], 1 - (1 - earlier) ** n_good)
+    if len(of_identity) < MIN_IDENTITIES:
         raise NotChecked(f"fewer than {MIN_IDENTITIES} identities")
-    of_identity = np.bincount(group, place) / n
-    mean, error = float(of_identity.mean()), float(of_identity.std(ddof=1) / np.sqrt(len(n)))
-    if mean < LATE or mean - ERRORS * error < CHANCE:
-        return
-    hits, by_chance = int((earlier == 0).sum()), float((n_good / n_kept).sum())
-    yield Finding(
-        "doctor:below-chance", "warning",
-        f"The first match comes later than by chance: in {100 * mean:.0f} % of all orders of a "
-        f"query's images it comes as early, where a ranking that knows nothing has 50 %. Of "
-        f"{len(place):,} queries of the sample {hits:,} have no wrong image of another camera "
-        f"before it, and chance gives {by_chance:.1f}.",
-        {"queries": len(place), "first": hits, "by_chance": round(by_chance, 2),
-         "place": round(mean, 4), "standard_error": round(error, 4)},
-        "Images of one identity are alike, but not those of the query's label: check that "
-        "identities are numbered alike on both sides, and that rows are in the order of labels.")
+    mean, error = float(of_identity.mean()), standard_error(of_identity)
+    if mean >= LATE and mean - ERRORS * error >= CHANCE:
+        yield Finding(
+            "doctor:below-chance", "warning",
+            f"The first match comes later than by chance: as early or earlier in {100 * mean:.0f} "
+            "% of all orders of a query's images, where a ranking that knows nothing has 50 %.",
+            {"queries": len(n_good), "place": round(mean, 4), "standard_error": round(error, 4)},
+            "Images of one identity are alike, but not those of the query's label: check that "
+            "identities are numbered alike on both sides, and rows in the order of labels.")
 
 
 def constant_columns(subject: Subject) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.order import MIN_QUERIES
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Integers
@@ -37,11 +37,8 @@ def copies(subject: Subject) -> Iterator[Finding]:
     if found:
         return
     if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
-        yield Finding(
-            "doctor:duplicate-features", "warning",
-            f"{len(code):,} gallery images of the sample have {len(np.unique(code)):,} different "
-            "features.", {"images": len(code), "different": len(np.unique(code))},
-            "Check that each image was read, and that the last batch is not repeated.")
+        yield tell("duplicate-features", {"images": len(code), "different": len(np.unique(code))},
+                   len(code), len(np.unique(code)))
     same = query_code[:, np.newaxis] == code
     if same[sample.wrong].sum() < COARSE * sample.wrong.sum():
         yield from _query_in_gallery(subject, (same & sample.good).any(axis=1))
@@ -59,12 +56,8 @@ def _equal_within_identity(side: str, least: int, code: npt.NDArray[np.intp],
     # Where identities share features as well, labels do not explain it.
     apart = len(np.unique(different[alone[different[:, 0]], 1]))
     if wide.sum() >= 5 and equal > wide.sum() / 2 and apart > equal / 2:
-        yield Finding(
-            "doctor:equal-within-identity", "error",
-            f"All {side} features of one identity are equal, for {equal:,} of "
-            f"{int(wide.sum()):,} identities of the sample: labels were used to make them.",
-            {"identities": int(wide.sum()), "equal": equal},
-            "Evaluate the feature of each image, not a mean over the test identity.")
+        yield tell("equal-within-identity", {"identities": int(wide.sum()), "equal": equal}, side,
+                   equal, int(wide.sum()))
 
 
 def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
@@ -104,22 +97,10 @@ def copied_rows(subject: Subject) -> Iterator[Finding]:
         zero.append(np.flatnonzero(is_zero))
         repeated.append(_repeated(codes, labels))
         shared.append(_shared(codes, labels))
-    yield from _of_rows("zero-features", zero, n, 1,
-                        "The features of {} are all zero: they have no direction to normalise.",
-                        "Extract these rows again: an image was not read, or a buffer was not "
-                        "filled.")
+    yield from _of_rows("zero-features", zero, n, 1)
     subject.check_no_codes()
-    yield from _of_rows("repeated-images", repeated, n, REPEATED,
-                        "{} have the feature and the identity of an earlier row: the same images "
-                        "again.",
-                        "Drop the rows that a distributed sampler padded, or a file joined twice: "
-                        "keep the first of each, as numpy.unique(features, axis=0, "
-                        "return_index=True) does.")
-    yield from _of_rows("shared-features", shared, n, SHARED,
-                        "{} have the feature of another identity, bit for bit, which no two "
-                        "images have.",
-                        "Extract these rows again: a batch was written twice, or a buffer was not "
-                        "filled.")
+    yield from _of_rows("repeated-images", repeated, n, REPEATED)
+    yield from _of_rows("shared-features", shared, n, SHARED)
 
 
 def _repeated(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
@@ -141,8 +122,8 @@ def _shared(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
     return shared
 
 
-def _of_rows(name: str, rows: list[Integers], n: dict[str, int], least: int, sentence: str,
-             remedy: str) -> Iterator[Finding]:
+def _of_rows(name: str, rows: list[Integers], n: dict[str, int],
+             least: int) -> Iterator[Finding]:
     """Report rows of each side, if they are at least so many: how many, and which first."""
     texts, evidence = [], dict[str, int | float]()
     for side, of_side in zip(n, rows):
@@ -152,8 +133,7 @@ def _of_rows(name: str, rows: list[Integers], n: dict[str, int], least: int, sen
             evidence |= {side: len(of_side), f"{side}_images": n[side],
                          f"{side}_first": int(of_side[0])}
     if texts:
-        yield Finding(f"doctor:{name}", "warning", sentence.format(" and ".join(texts)), evidence,
-                      remedy)
+        yield tell(name, evidence, " and ".join(texts))
 
 
 def identical_distances(subject: Subject) -> Iterator[Finding]:
@@ -175,14 +155,9 @@ def _query_in_gallery(subject: Subject, has_copy: npt.NDArray[np.bool_]) -> Iter
     n, queries = int(has_copy.sum()), len(has_copy)
     by_camera = subject.by_camera and subject.has_cameras
     if n >= 3 and n > 0.05 * queries:
-        yield Finding(
-            "doctor:query-in-gallery", "warning",
-            f"{n:,} of {queries:,} queries of the sample have an identical image in the gallery"
-            + " under another camera" * by_camera + ".", {"queries": queries, "with_copy": n},
-            "Take the query images out of the gallery, or "
-            + ("give them their own camera there" if by_camera else
-               "let each query ignore itself: --set ignored=itself")
-            + "; of videos, leave out neighbouring frames.")
+        yield tell("query-in-gallery", {"queries": queries, "with_copy": n}, n, queries,
+                   " under another camera" * by_camera, "give them their own camera there" if
+                   by_camera else "let each query ignore itself: --set ignored=itself")
 
 
 def whole_matrix(subject: Subject) -> Iterator[Finding]:
@@ -195,24 +170,12 @@ def whole_matrix(subject: Subject) -> Iterator[Finding]:
     least, most = matrix.min(axis=0), matrix.max(axis=0)
     constant = int((least == most).sum() + (matrix.min(axis=1) == matrix.max(axis=1)).sum())
     if constant and n >= REPEATED and least.min() < most.max():
-        yield Finding(
-            "doctor:unfilled-distances", "warning",
-            f"{constant:,} rows or columns of the distances hold one number each: they tell "
-            "nothing of their images.", {"constant": constant},
-            "Fill every block of the distances, the last one as well, and look for images whose "
-            "features are zero or NaN.")
+        yield tell("unfilled-distances", {"constant": constant}, constant)
     elif n >= REPEATED and not matrix.diagonal().any() and apart.sum() > n / 2:
-        yield Finding(
-            "doctor:zero-diagonal", "warning",
-            f"All {n:,} distances of query k and gallery image k are 0, and {apart.sum():,} of "
-            "these pairs have different identities.", {"pairs": n, "different": int(apart.sum())},
-            "Measure the distances anew, those of the diagonal as well.")
+        yield tell("zero-diagonal", {"pairs": n, "different": int(apart.sum())}, n, apart.sum())
     for axis, name, severity in ((0, "gallery image", "warning"), (1, "query", "note")):
         least, most = matrix.min(axis=axis), matrix.max(axis=axis)
         if n >= REPEATED and least[0] < most[0] and np.ptp(least) == 0 and (
                 np.ptp(most) <= 1e-6 * abs(most[0])):
-            yield Finding(
-                "doctor:scaled-distances", severity,
-                f"The distances of each {name} lie between {least[0]:.4g} and {most[0]:.4g}: "
-                "they were scaled for each one apart.", {"images": len(least)},
-                "Scale all distances alike, or not at all.")
+            yield tell("scaled-distances", {"images": len(least)}, name, least[0], most[0],
+                       severity=severity)

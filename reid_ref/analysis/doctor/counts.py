@@ -2,7 +2,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.datasets.fingerprints import Recognised, SetCounts, count, recognise
 from reid_ref.labels import Labels
@@ -13,11 +13,8 @@ def counts_differ(subject: Subject) -> Iterator[Finding]:
     benchmark, query, gallery = subject.benchmark, subject.query, subject.gallery
     if (benchmark is None or benchmark.off) and (
             exchanged := recognise(gallery, query)) and not exchanged.off:
-        yield Finding(
-            "doctor:sides-exchanged", "warning",
-            f"The queries have the counts of the gallery of {exchanged.fingerprint.name}, and the "
-            "gallery those of its queries.", {"queries": len(query), "gallery": len(gallery)},
-            "Exchange the two sides.")
+        yield tell("sides-exchanged", {"queries": len(query), "gallery": len(gallery)},
+                   exchanged.fingerprint.name)
     elif benchmark is not None and benchmark.off:
         yield _counts_differ(query, gallery, benchmark)
 
@@ -29,11 +26,10 @@ def _counts_differ(query: Labels, gallery: Labels, benchmark: Recognised) -> Fin
               if not a_selection else "A selection of the queries has numbers of its own.")
     if benchmark.only_lacks_junk:
         remedy = "Load them where the code that you compare with does."
-    return Finding(
-        "doctor:benchmark-counts",
-        "note" if a_selection or benchmark.only_lacks_junk else "warning",
-        f"The labels look like those of {name}, but {'; '.join(benchmark.off)}.",
-        _differences(count(query, gallery), known), remedy)
+    return tell("benchmark-counts", _differences(count(query, gallery), known), name,
+                "; ".join(benchmark.off),
+                severity='note' if a_selection or benchmark.only_lacks_junk else 'warning',
+                remedy=remedy)
 
 
 def _differences(counts: SetCounts, expected: SetCounts) -> dict[str, int | float]:

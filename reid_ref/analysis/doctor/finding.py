@@ -1,7 +1,15 @@
 """A finding: what the doctor tells, with its evidence and its remedy."""
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
 
 from reid_ref.arrays.value import Value
+
+#: Name to severity, sentence and remedy.
+TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    files("reid_ref.analysis.doctor").joinpath("findings.toml").read_text("utf-8"))
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
 #: warning means that the numbers are probably wrong; an error, that they have no meaning.
@@ -41,3 +49,12 @@ class Finding(Value):
     def line(self) -> str:
         """The finding as one line of stderr."""
         return f"{self.sentence} {self.remedy} ({self.key})"
+
+
+def tell(name: str, evidence: Mapping[str, int | float], *values: Any, severity: str = "",
+         remedy: str = "") -> Finding:
+    """Return the finding of this name in findings.toml, with values in its sentence and remedy."""
+    texts = TEXTS[name]
+    return Finding("doctor:" + texts.get("key", name), severity or texts["severity"],
+                   texts["sentence"].format(*values), dict(evidence),
+                   remedy or texts["remedy"].format(*values))

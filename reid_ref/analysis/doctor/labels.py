@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.arrays import Integers
@@ -23,13 +23,9 @@ def placeholders(subject: Subject) -> Iterator[Finding]:
     query, gallery = subject.query, subject.gallery
     identities = np.union1d(query.identity, gallery.identity)
     if len(identities) == 1 and len(query) + len(gallery) > 2:
-        yield Finding(
-            "doctor:placeholders", "error",
-            f"All {len(query):,} queries and {len(gallery):,} gallery images have identity "
-            f"{identities[0]}: placeholders, as challenges give in the place of labels that they "
-            "keep. No number comes of them.",
-            {"identity": int(identities[0]), "queries": len(query), "gallery": len(gallery)},
-            "Take the true identities, or send the ranking to whoever keeps them.")
+        yield tell("placeholders",
+                   {"identity": int(identities[0]), "queries": len(query), "gallery": len(gallery)},
+                   len(query), len(gallery), identities[0])
 
 
 def no_match(subject: Subject) -> Iterator[Finding]:
@@ -45,14 +41,10 @@ def no_match(subject: Subject) -> Iterator[Finding]:
     sure = (good > 0) & (good == kept)
     if sure.any() and not subject.has_found("placeholders"):
         n = int(sure.sum())
-        yield Finding(
-            "doctor:nothing-wrong", "error" if n == (good > 0).sum() else "warning",
-            f"{n:,} of {len(query):,} queries have no wrong image: every image that is kept for "
-            f"them is good (first: query {np.argmax(sure)}), so they count as found whatever the "
-            "ranking.", {"queries": len(query), "nothing_wrong": n, "first": int(
-                np.argmax(sure))},
-            "Check the identities of the gallery: it should hold images of other identities for "
-            "each query.")
+        yield tell("nothing-wrong",
+                   {"queries": len(query), "nothing_wrong": n, "first": int(np.argmax(sure))}, n,
+                   len(query), np.argmax(sure),
+                   severity='error' if n == (good > 0).sum() else 'warning')
 
 
 def wrapped_identities(subject: Subject) -> Iterator[Finding]:
@@ -60,11 +52,7 @@ def wrapped_identities(subject: Subject) -> Iterator[Finding]:
     query, gallery = subject.query.identity, subject.gallery.identity
     least = int(min(query.min(), gallery.min()))
     if least < JUNK:
-        yield Finding(
-            "doctor:identities-wrapped", "warning",
-            f"Identities go down to {least}, where only -1 (junk) is below 0: numbers that "
-            "overflowed, as those above 127 do in 8 bits.", {"least": least},
-            "Store identities in 32 bits or more.")
+        yield tell("identities-wrapped", {"least": least}, least)
 
 
 def camera_labels(subject: Subject) -> Iterator[Finding]:
@@ -79,24 +67,14 @@ def camera_labels(subject: Subject) -> Iterator[Finding]:
 def no_cameras(subject: Subject) -> Iterator[Finding]:
     """Say that there are no cameras, where the convention looks at them."""
     if subject.query.camera is None and subject.by_camera:
-        yield Finding(
-            "doctor:no-cameras", "note",
-            "The labels have no cameras, so what concerns cameras is not checked, and any image "
-            "of the query's identity is taken for a good one.",
-            {"queries": len(subject.query), "gallery": len(subject.gallery)},
-            "If the data has none, this is right: evaluate then ignores no image for its camera. "
-            "Otherwise give query_camera and gallery_camera.")
+        yield tell("no-cameras", {"queries": len(subject.query), "gallery": len(subject.gallery)})
 
 
 def _single_camera(subject: Subject) -> Finding:
     n = len(subject.query)
-    return Finding(
-        "doctor:single-camera", "error",
-        f"All images are of camera {subject.gallery.camera_of(0)}, and a query ignores its identity's "
-        "images on its own camera, so no query can have a match.",
-        {"cameras": 1, "queries": n, "unmatched": n},
-        ("" if is_single_shot(subject.gallery) else "Store the camera of each image. ")
-        + "If the data has no cameras, as RegDB and VehicleID, use --set ignored=nothing.")
+    return tell("single-camera", {"cameras": 1, "queries": n, "unmatched": n},
+                subject.gallery.camera_of(0),
+                "" if is_single_shot(subject.gallery) else "Store the camera of each image. ")
 
 
 def _no_match(query: Labels, gallery: Labels,
@@ -115,30 +93,17 @@ def _no_match(query: Labels, gallery: Labels,
     offset = _offset(query.identity, gallery.identity) if (
         absent.all() and "identity" not in query.words) else None
     if offset is not None:
-        yield Finding(
-            "doctor:identity-offset", "error",
-            f"{counts}, but all identities of the queries are in the gallery once {offset:+d} "
-            "is added to them.", {**evidence, "offset": offset},
-            "Number the identities of query and gallery in one go.")
+        yield tell("identity-offset", {**evidence, "offset": offset}, counts, offset)
     elif 2 * evidence["identity_absent"] >= evidence["unmatched"]:
         of_query, of_gallery = (_range(side.texts("identity")) for side in (query, gallery))
         is_swapped = query.camera is not None and gallery.camera is not None and all(
             np.isin(one, other).mean() > 0.5 for one, other in (
                 (query.identity, gallery.camera), (query.camera, gallery.identity)))
-        yield Finding(
-            "doctor:labels-swapped" if is_swapped else "doctor:identities-differ", severity,
-            f"{counts}, {evidence['identity_absent']:,} of them because their identity is not in "
-            f"the gallery (queries have {of_query}, the gallery {of_gallery}).", evidence,
-            "The cameras of one side are identities of the other: exchange identity and camera of "
-            "one of them." if is_swapped else "Check that identities are numbered alike on both sides, and that query and gallery "
-            "are of the same split.")
+        yield tell("one-side-swapped" if is_swapped else "identities-differ", evidence, counts,
+                   evidence["identity_absent"], of_query, of_gallery, severity=severity)
     else:
-        yield Finding(
-            "doctor:same-camera-only", severity,
-            f"{counts}, {evidence['only_same_camera']:,} of them because the gallery has their "
-            "identity on the query's own camera alone, and those images are ignored.", evidence,
-            "Check the camera of each image; `reid-ref evaluate FILE --by camera-pair` shows what "
-            "is there.")
+        yield tell("same-camera-only", evidence, counts, evidence["only_same_camera"],
+                   severity=severity)
 
 
 def _offset(query: Integers, gallery: Integers) -> int | None:
@@ -170,34 +135,16 @@ def _made_up_cameras(query: Labels, gallery: Labels, *cameras_of_sides: Integers
     evidence: dict[str, int | float] = {
         "query_cameras": len(of_query), "gallery_cameras": len(of_gallery), "images": n_images}
     if n_images >= MIN_IMAGES and len(cameras) >= 0.9 * n_images:
-        yield Finding(
-            "doctor:camera-per-image", "warning",
-            f"{n_images:,} images have {len(cameras):,} different cameras, so no image is ever "
-            "ignored.", evidence, "Store the camera of each image, not its number.")
+        yield tell("camera-per-image", evidence, n_images, len(cameras))
     elif _swapped(query, gallery, *cameras_of_sides):
-        yield Finding(
-            "doctor:labels-swapped", "warning",
-            "There are more cameras than identities, as if identity and camera had been "
-            "swapped.", {**evidence, "identities": _identities(query, gallery)},
-            "Check which of the two label arrays is which.")
+        yield tell("labels-swapped", {**evidence, "identities": _identities(query, gallery)})
     elif not np.intersect1d(of_query, of_gallery).size:
         shifts = {other - camera for camera, other in zip(of_query.tolist(), of_gallery.tolist())
                   if "camera" not in query.words}
         if len(of_query) == len(of_gallery) > 1 == len(shifts):
-            yield Finding(
-                "doctor:camera-offset", "warning",
-                f"The cameras of the queries ({shown[0]}) are those of the gallery "
-                f"({shown[1]}) but for a constant: numbered for each folder apart, they "
-                "never meet, and same-camera images are not ignored.",
-                {**evidence, "offset": shifts.pop()}, "Number the cameras of both sides alike.")
+            yield tell("camera-offset", {**evidence, "offset": shifts.pop()}, shown[0], shown[1])
         else:
-            yield Finding(
-                "doctor:disjoint-cameras", "note",
-                f"Queries ({shown[0]}) and gallery ({shown[1]}) share no "
-                "camera, so no "
-                "same-camera image is ever ignored.", evidence,
-                "Right where query and gallery are of different kinds (sketch and photo, infrared "
-                "and visible); wrong where cameras were made up.")
+            yield tell("disjoint-cameras", evidence, shown[0], shown[1])
 
 
 def _last_digit(query: Integers, gallery: Integers, numbers: NumbersOfNames,
@@ -212,13 +159,9 @@ def _last_digit(query: Integers, gallery: Integers, numbers: NumbersOfNames,
     else:
         n_cameras, origin = _cameras_in_names(query, gallery, numbers), "the names of the images"
     if n_cameras > 10:
-        yield Finding(
-            "doctor:camera-digit", "warning",
-            f"There are {len(cameras)} cameras, {_range(cameras)}, where {origin} "
-            f"{'have' if origin.startswith('the') else 'has'} {n_cameras}: only the last digit of "
-            "the camera was read, so images of other cameras are ignored.",
-            {"cameras": len(cameras), "expected": n_cameras},
-            "Read the whole number, as in c(\\d+).")
+        yield tell("camera-digit", {"cameras": len(cameras), "expected": n_cameras}, len(cameras),
+                   _range(cameras), origin, "have" if origin.startswith("the") else "has",
+                   n_cameras)
 
 
 def _cameras_in_names(query: Integers, gallery: Integers, numbers: NumbersOfNames) -> int:
@@ -249,8 +192,4 @@ def one_good_image(subject: Subject) -> Iterator[Finding]:
                                 return_counts=True)
     count = count[np.isin(identity, query.identity)]
     if len(query) >= MIN_IMAGES and len(count) and (count == 1).all():
-        yield Finding(
-            "doctor:one-good-image", "note",
-            "Every identity has one image in the gallery, so the step rule's mAP is the mean "
-            "reciprocal rank and never below Rank-1, and the trapezoid's is lower.",
-            {"identities": len(count)}, "Do not compare mAP with that of other galleries.")
+        yield tell("one-good-image", {"identities": len(count)})

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import means_of, standard_error
 from reid_ref.analysis.doctor.subject import Joined, NotChecked, Subject
 from reid_ref.arrays import Array, Doubles, Integers
@@ -62,18 +62,11 @@ def averaged(subject: Subject) -> Iterator[Finding]:
             continue
         wrong = float(1 - joined.shares(side, side).mean())
         is_perfect = wrong < PERFECT * (1 - shares.mean()) and (shares < 1).mean() > IMPERFECT
-        yield Finding(
-            "doctor:averaged-features", "warning" if is_perfect and not are_tracklets else "note",
-            f"The {name} of one identity are {np.exp(-mean):.2g} times as close to one another as "
-            "to images of the other side, beyond what different identities are "
-            f"({len(values):,} identities, {mean / error:.0f} standard errors); a wrong one is "
-            f"nearer in {100 * wrong:.2g} % of the pairs, across the sides in "
-            f"{100 * (1 - shares.mean()):.2g} %.",
-            {"log": round(mean, 4), "standard_error": round(error, 4), "identities": len(values),
-             "wrong": round(wrong, 6), "wrong_across": round(float(1 - shares.mean()), 6)},
-            "Means over an identity of the test set use the labels that are to be found. Query "
-            "expansion, database augmentation and means over tracklets on one side look alike: "
-            "state them with the number.")
+        yield tell("averaged-features",
+                   {"log": round(mean, 4), "standard_error": round(error, 4), "identities": len(values), "wrong": round(wrong, 6), "wrong_across": round(float(1 - shares.mean()), 6)},
+                   name, np.exp(-mean), len(values), mean / error, 100 * wrong,
+                   100 * (1 - shares.mean()),
+                   severity='warning' if is_perfect and (not are_tracklets) else 'note')
 
 
 def within_label(rows: Array, label: Integers) -> Doubles:
@@ -111,13 +104,7 @@ def telling_columns(subject: Subject) -> Iterator[Finding]:
     for label, columns in tells.items():
         if not 0 < columns.sum() < len(columns) / 2:
             continue
-        first = int(np.argmax(columns))
-        yield Finding(
-            "doctor:one-column" if label == "one" else "doctor:column-of-labels", "warning",
-            f"Column {first} of {len(columns):,} has {100 * energy.max() / energy.sum():.4g} % of "
-            "the features' squared length, so it alone decides distances." if label == "one" else
-            f"{columns.sum():,} of {len(columns):,} columns of the features tell the {label} of "
-            f"an image (first: column {first}).",
-            {"columns": len(columns), "telling": int(columns.sum()), "first": first},
-            "Leave what is no feature out (numbers of identity, camera or row), and scale columns "
-            "alike.")
+        first, share = int(np.argmax(columns)), 100 * energy.max() / energy.sum()
+        yield tell("one-column" if label == "one" else "column-of-labels",
+                   {"columns": len(columns), "telling": int(columns.sum()), "first": first},
+                   first, len(columns), share if label == "one" else columns.sum(), label)

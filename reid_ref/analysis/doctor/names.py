@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Integers
@@ -58,15 +58,8 @@ def _finding(column: str, wrong: dict[str, Flags], sides: dict[str, Labels],
     evidence: dict[str, int | float] = {
         **{f"{side}_wrong": int(flags.sum()) for side, flags in wrong.items()},
         **{f"{side}_images": len(flags) for side, flags in wrong.items()}, "first": first}
-    cause = ("rows of names and labels out of step, or numbers read of another place"
-             if column == "identity" else "another number of the name read as the camera")
-    return Finding(
-        f"doctor:{column}-in-names", "warning",
-        f"The {column} of {' and '.join(counts)} is not that of its name (first: {side} image "
-        f"{first}, {names[first]!r}, {column} {of_names[side][first]} by its name and "
-        f"{labels.texts(column)[first]} by its label): {cause}.", evidence,
-        "Read identity and camera of the names: leave the label arrays out, and reid-ref does it "
-        "with query_paths and gallery_paths.")
+    return tell(f"{column}-in-names", evidence, " and ".join(counts), side, first, names[first],
+                of_names[side][first], labels.texts(column)[first])
 
 
 def _contradicting(named: Integers, given: Integers) -> Flags:

@@ -3,7 +3,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.shares import SampleFeatures, WrongShares
 from reid_ref.analysis.doctor.sides import norms_of_sides
 from reid_ref.analysis.doctor.subject import Subject
@@ -24,14 +24,8 @@ def _of_a_file(features: SampleFeatures) -> Findings:
         return
     norms = lengths(features.gallery)
     spread = float(norms.std() / norms.mean())
-    yield Finding(
-        "doctor:norms-vary", "note",
-        f"The norms of the gallery's features vary by {100 * spread:.1f} % (standard deviation "
-        "over mean), and raw features rank otherwise: a wrong image is nearer than a good one in "
-        f"{_percent(shares.raw)} % of the pairs, normalised in {_percent(shares.normalised)} %.",
-        {"spread": round(spread, 4), **_evidence(shares)},
-        "torchreid and open-reid rank raw features by default, matlab, BoT and TransReID "
-        "normalised ones: print the signature with the number.")
+    yield tell("norms-vary", {"spread": round(spread, 4), **_evidence(shares)}, 100 * spread,
+               _percent(shares.raw), _percent(shares.normalised))
 
 
 def norms(subject: Subject) -> Findings:
@@ -55,12 +49,8 @@ def _better_normalised(features: SampleFeatures, ranked: Mapping[str, Sequence[s
     for metric, names in {} if of_sides else ranked.items():
         shares = features.wrong_shares(metric)
         if shares is not None and shares.falls:
-            yield Finding(
-                "doctor:norms-vary", "warning",
-                f"Features are ranked as they are ({some_names(names)}): in a sample, a "
-                f"wrong image is nearer than a good one in {_percent(shares.raw)} % of the pairs; "
-                f"divided by their 2-norms, in {_percent(shares.normalised)} %.",
-                _evidence(shares), "Codes that normalise print another number.")
+            yield tell("norms-vary", _evidence(shares), some_names(names), _percent(shares.raw),
+                       _percent(shares.normalised))
 
 
 def _evidence(shares: WrongShares) -> dict[str, int | float]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import place_within, shares_of_rows
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Doubles, Integers
@@ -22,7 +22,7 @@ from reid_ref.text import percent
 ASKED, MOVED = 8, 5
 #: How often an image is nearer than others: of the label, at most; of the map, at least, with
 #: distances alone, with features, and less than within a side.
-OWN, ALONE, RENUMBERED, WITHIN = 0.75, 0.92, 0.85, 0.03
+OWN, ALONE, RENUMBERED, WITHIN = 0.75, 0.92, 0.88, 0.03
 #: Share of the identities that one constant moves, from which it moves all.
 ONE_OFFSET = 0.8
 #: Share of the identities that have a second number; how near it is, and how far the next one, as
@@ -42,7 +42,7 @@ class Numbering(NamedTuple):
     before, after : float64, shape (n,)
         How often an image of the label, and of the map, is nearer than others; NaN without any.
     second : int64, shape (k,)
-        Queries' identities that another identity of the gallery serves as well, and no third.
+        Queries' identities that another one of the gallery serves as well, and no third.
     asked : int
         Identities that may have one.
     """
@@ -118,17 +118,12 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
     if asked < ASKED:
         raise NotChecked(f"fewer than {ASKED} identities can be asked")
     if found.asked >= ASKED and len(found.second) > TWICE * found.asked:
-        yield Finding(
-            "doctor:identities-split", "warning",
-            f"{len(found.second):,} of {found.asked:,} identities of the sample are as near to "
-            "one other identity of the gallery as to their own, and far from the next (first: "
-            f"identity {found.second[0]}), as if images of one person had two numbers.",
-            {"asked": found.asked, "twice": len(found.second)},
-            "Check what numbers the identities: a tracker that lost and found a person gives a "
-            "new number. Twins of one make look alike.")
+        yield tell("identities-split", {"asked": found.asked, "twice": len(found.second)},
+                   len(found.second), found.asked, found.second[0])
     moved = (found.identity != own) & (found.identity != JUNK)
-    least = ALONE if not subject.values_of_identities.features else max(
-        RENUMBERED, *(subject.within(side) - WITHIN for side in ("query", "gallery")))
+    within = [subject.within(side) for side in (
+        ("query", "gallery") if subject.values_of_identities.features else ())]
+    least = max(RENUMBERED, *within) - WITHIN if within and min(within) else ALONE
     of_label = found.before[moved & np.isfinite(found.before)]
     nearer = float(of_label.mean()) if len(of_label) else 0.5
     of_map = found.after[moved & np.isfinite(found.after)]
@@ -156,16 +151,10 @@ def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: f
                         how)[0].mAP for side in (asking, replace(asking, identity=anew))]
     pairs = [f"query {label} is gallery {other}" for label, other in mapped.items()
              if label != other]
-    return Finding(
-        "doctor:numbered-apart" if offset is None else "doctor:identity-offset", "error",
-        "The identities of the two sides are numbered apart: "
-        f"{', '.join(pairs[:5])}" + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5)
-        + f". Images of the label are nearer than others in {100 * nearer:.0f} % of the pairs, "
-        f"those of the map in {100 * after:.0f} %; so renumbered, mAP of "
-        f"{len(asking):,} queries is {percent(values[1])} for {percent(values[0])}.",
+    return tell(
+        "numbered-apart" if offset is None else "numbered-apart-by-one-number",
         {"nearer": round(nearer, 4), "renumbered": round(after, 4), "mAP": round(values[0], 6),
          "mAP_renumbered": round(values[1], 6), **({} if offset is None else {"offset": offset}),
          **{f"identity_{label}": other for label, other in mapped.items()}},
-        ("" if offset is None else f"Number them in one go: query_identity {offset:+d}; or from "
-         "their names: ") + "numpy.unique(numpy.concatenate([query_names, gallery_names]), "
-        "return_inverse=True)[1] numbers both sides together.")
+        ", ".join(pairs[:5]) + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5), 100 * nearer,
+        100 * after, len(asking), *map(percent, reversed(values)), offset)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import (
     Sample, means_of, shares_of_rows, standard_error)
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
@@ -89,15 +89,9 @@ def part_at_chance(subject: Subject) -> Iterator[Finding]:
     rows = " and ".join(_rows(wrong))
     shares = [float(np.average([part.share for part in of],
                                weights=[part.identities for part in of])) for of in (wrong, sound)]
-    yield Finding(
-        "doctor:part-at-chance", "warning",
-        f"In rows {rows} of the {n_gallery:,} gallery images, a good image is nearer than a wrong "
-        f"one in {100 * shares[0]:.0f} % of the pairs, which is chance; in the others, in "
-        f"{100 * shares[1]:.0f} %.",
-        {"parts": len(parts), "at_chance": len(wrong), "first": wrong[0].start,
-         "share": round(shares[0], 4), "share_of_others": round(shares[1], 4)},
-        "Check that these rows are in the order of their labels, and of the same model as the "
-        "queries.")
+    yield tell("part-at-chance",
+               {"parts": len(parts), "at_chance": len(wrong), "first": wrong[0].start, "share": round(shares[0], 4), "share_of_others": round(shares[1], 4)},
+               rows, n_gallery, 100 * shares[0], 100 * shares[1])
 
 
 def _rows(parts: list[RowRange]) -> Iterator[str]:
@@ -141,18 +135,9 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
                                  - subject.within("gallery") > WORSE)):
         return
     merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
-    yield Finding(
-        "doctor:identities-merged" if merged else "doctor:two-modes", "warning",
-        f"About {100 * share:.0f} % of the good pairs are as far apart as images of different "
-        f"identities, and {100 * near:.0f} % are nearer than nearly all of those, "
-        + ("and most images that are far from one query of their identity are near another: as "
-           "if several persons had one number." if merged else
-           "as if labels or images were mixed up."),
-        {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
-        "Check that identities were not cut or overflowed (8 bits, the first digits), nor numbered "
-        "from 1 by each camera or each of two data sets." if merged else
-        "Check that labels and images are in the same order in every part of the gallery, and "
-        "that every image was read.")
+    yield tell("identities-merged" if merged else "two-modes",
+               {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
+               100 * share, 100 * near)
 
 
 def _near_another(places: Array, identity: Integers) -> float:

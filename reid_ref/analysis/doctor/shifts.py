@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import means_of, standard_error
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Doubles, Integers
@@ -98,14 +98,8 @@ def cameras_that_do_not_fit(subject: Subject) -> Iterator[Finding]:
         return
     shifted = min(traces, key=lambda trace: trace.mean if trace.shift else 0)
     shift = shifted.shift if shifted.mean < SHIFTED * clearest.mean else None
-    place = f"once {shift:+d} is added to those of the queries" if shift else "within a side"
-    yield Finding(
-        "doctor:camera-offset" if shift else "doctor:camera-trace", "warning",
-        f"Images of different identities are nearer on one camera {place}, by "
-        f"{-(shifted if shift else clearest).errors:.0f} standard errors of the sample, but not "
-        "from queries to gallery as the cameras are: those of one side are not those of its "
-        "images.",
-        {"offset": shift or 0, "trace": round(clearest.mean, 6), "error": round(clearest.error, 6),
-         "across": round(across.mean, 6), "across_error": round(across.error, 6)},
-        f"Number the cameras of both sides alike: query_camera {shift:+d}." if shift else
-        "Read the cameras of both sides anew, in the order of the features.")
+    yield tell("cameras-shifted" if shift else "camera-trace",
+               {"offset": shift or 0, "trace": round(clearest.mean, 6), "error": round(
+                   clearest.error, 6), "across": round(across.mean, 6),
+                "across_error": round(across.error, 6)},
+               -(shifted if shift else clearest).errors, shift)

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import Sample
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Doubles
@@ -34,12 +34,7 @@ def softmax_outputs(subject: Subject) -> Iterator[Finding]:
     tolerance = 1e-2 if query.dtype == np.float16 else 1e-3
     if (rows.shape[1] > 1 and rows.min() >= 0 and abs(rows.sum(axis=1) - 1).max() <= tolerance
             and np.count_nonzero(rows) > rows.size / 2):
-        yield Finding(
-            "doctor:softmax", "warning",
-            f"All {len(rows):,} features of the sample are non-negative and sum to 1, as class "
-            "probabilities (softmax) do.", {"images": len(rows), "columns": rows.shape[1]},
-            "Take the features before the classifier, as papers do: `model(images)` in evaluation "
-            "mode, or the layer before the last.")
+        yield tell("softmax", {"images": len(rows), "columns": rows.shape[1]}, len(rows))
 
 
 def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
@@ -59,14 +54,9 @@ def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
     of_unit = "" if not mixed else (
         f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
         f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.")
-    yield Finding(
-        "doctor:norms-of-sides", "warning",
-        f"The features of the sample are scaled in two ways: the median norm is "
-        f"{np.median(norms['query']):.4g} of the queries and {np.median(norms['gallery']):.4g} of "
-        f"the gallery.{of_unit}",
-        {"images": n, "unit": n_unit, "query_norm": round(float(np.median(norms["query"])), 4),
-         "gallery_norm": round(float(np.median(norms["gallery"])), 4)},
-        "Normalise both sides or neither; --normalize divides all of them.")
+    yield tell("norms-of-sides",
+               {"images": n, "unit": n_unit, "query_norm": round(float(np.median(norms["query"])), 4), "gallery_norm": round(float(np.median(norms["gallery"])), 4)},
+               np.median(norms["query"]), np.median(norms["gallery"]), of_unit)
 
 
 def share_separated(query: Array, gallery: Array, sample: Sample, of_query: Labels,
@@ -123,15 +113,9 @@ def sides_apart(subject: Subject) -> Iterator[Finding]:
     if share is None:
         raise NotChecked("too few images of both sides share a camera")
     if share >= SEPARATED:
-        yield Finding(
-            "doctor:sides-apart", "warning",
-            f"One direction separates the features of queries and gallery images of the same "
-            f"cameras: it orders {100 * share:.0f} % of the held-out pairs of the sample, where "
-            "sides that were made alike have about half.",
-            {"share": round(share, 4), "queries": len(query), "images": len(gallery)},
-            "Make both sides by the same network and the same preprocessing (channel order, mean "
-            "and deviation, size). Right if the sides are of different kinds, such as visible and "
-            "infrared.")
+        yield tell("sides-apart",
+                   {"share": round(share, 4), "queries": len(query), "images": len(gallery)},
+                   100 * share)
 
 
 def sides_misfit(subject: Subject) -> Iterator[Finding]:
@@ -152,13 +136,6 @@ def sides_misfit(subject: Subject) -> Iterator[Finding]:
              if share < best - WORSE]
     cause = (f"rows of the {' and of the '.join(worse)} are in another order than their labels"
              if worse else "a side, or a part of it, was made in another way")
-    yield Finding(
-        "doctor:sides-misfit", "warning",
-        f"A good image is nearer than a wrong one in {100 * of_query:.0f} % of the pairs within "
-        f"the queries and in {100 * of_gallery:.0f} % within the gallery, but from one side to "
-        f"the other in {100 * max(across, back):.0f} %, as if {cause}.",
-        {"query": round(of_query, 4), "gallery": round(of_gallery, 4),
-         "across": round(across, 4), "back": round(back, 4)},
-        "Check the order of rows, make both sides by one network and one preprocessing, and fit "
-        "PCA, whitening or scaling once for both. Right if the sides are of different kinds, "
-        "such as visible and infrared.")
+    yield tell("sides-misfit",
+               {"query": round(of_query, 4), "gallery": round(of_gallery, 4), "across": round(across, 4), "back": round(back, 4)},
+               100 * of_query, 100 * of_gallery, 100 * max(across, back), cause)

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.order import MIN_QUERIES
 from reid_ref.analysis.doctor.sample import means_of, standard_error
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
@@ -37,17 +37,9 @@ def _separation(subject: Subject, scores: Doubles) -> Iterator[Finding]:
     evidence: dict[str, int | float] = {
         "auc": round(auc, 4), "standard_error": round(error, 4), "queries": len(scores)}
     if len(scores) >= 20 and auc < 0.4 and auc + 4 * error < CHANCE:
-        yield Finding(
-            "doctor:reversed", "error",
-            f"The ranking is worse than chance: a good image is nearer than a wrong one in "
-            f"{100 * auc:.0f} % of the pairs.", evidence, given.if_reversed)
+        yield tell("reversed", evidence, 100 * auc, given.if_reversed)
     elif len(scores) >= MIN_QUERIES and auc < HARDLY and auc - 4 * error < CHANCE:
-        yield Finding(
-            "doctor:chance-level", "warning",
-            "The ranking hardly separates identities: a good image is nearer than a wrong one in "
-            f"{100 * auc:.0f} % of the pairs; 50 % is chance.", evidence,
-            f"An untrained or wrongly loaded model, or labels in another order than the "
-            f"{given.noun}?")
+        yield tell("chance-level", evidence, 100 * auc, given.noun)
 
 
 def below_chance(subject: Subject) -> Iterator[Finding]:
@@ -71,13 +63,9 @@ def below_chance(subject: Subject) -> Iterator[Finding]:
         raise NotChecked(f"fewer than {MIN_IDENTITIES} identities")
     mean, error = float(of_identity.mean()), standard_error(of_identity)
     if mean >= LATE and mean - ERRORS * error >= CHANCE:
-        yield Finding(
-            "doctor:below-chance", "warning",
-            f"The first match comes later than by chance: as early or earlier in {100 * mean:.0f} "
-            "% of all orders of a query's images, where a ranking that knows nothing has 50 %.",
-            {"queries": len(n_good), "place": round(mean, 4), "standard_error": round(error, 4)},
-            "Images of one identity are alike, but not those of the query's label: check that "
-            "identities are numbered alike on both sides, and rows in the order of labels.")
+        yield tell("below-chance",
+                   {"queries": len(n_good), "place": round(mean, 4), "standard_error": round(error, 4)},
+                   100 * mean)
 
 
 def constant_columns(subject: Subject) -> Iterator[Finding]:
@@ -86,19 +74,12 @@ def constant_columns(subject: Subject) -> Iterator[Finding]:
     n_columns = query.shape[1]
     n_dead = int(((query == query[0]).all(axis=0) & (gallery == query[0]).all(axis=0)).sum())
     if len(query) + len(gallery) >= MIN_QUERIES and n_dead > 0.9 * n_columns:
-        yield Finding(
-            "doctor:constant-columns", "warning",
-            f"{n_dead:,} of {n_columns:,} columns of the features are the same number on all "
-            "images of the sample.", {"columns": n_columns, "constant": n_dead},
-            "Check the layer that features are taken from, and that each image was read.")
+        yield tell("constant-columns", {"columns": n_columns, "constant": n_dead}, n_dead,
+                   n_columns)
 
 
 def not_a_number(subject: Subject) -> Iterator[Finding]:
     """Report distances that are NaN."""
     for distances in subject.values.given:
         if n := int(np.count_nonzero(np.isnan(distances))):
-            yield Finding(
-                "doctor:nan", "warning",
-                f"{n:,} of {distances.size:,} distances of the sample are NaN; these images rank "
-                "last.", {"distances": distances.size, "nan": n},
-                "Look for features that are zero or NaN where the distances are made.")
+            yield tell("nan", {"distances": distances.size, "nan": n}, n, distances.size)

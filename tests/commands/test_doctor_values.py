@@ -106,14 +106,13 @@ def test_the_trace_by_hand():
 
 
 @pytest.mark.parametrize("make", DATA)
-@pytest.mark.parametrize("spoil", ["shuffled", "all 1", "permuted"])
+@pytest.mark.parametrize("spoil", ["shuffled", "permuted"])
 def test_cameras_that_do_not_fit(make, spoil):
     """Rank-1 rises by what should be ignored."""
     data = make()
     side = {"shuffled": "gallery"}.get(spoil, "query")
     cameras = np.unique(data.query.camera)
-    change = {"shuffled": RNG(0).permutation, "all 1": np.ones_like,
-              "permuted": lambda one: np.array([3, 1, 6, 5, 2, 4])[np.searchsorted(cameras, one)]}
+    change = {"shuffled": RNG(0).permutation, "permuted": lambda one: np.array([3, 1, 6, 5, 2, 4])[np.searchsorted(cameras, one)]}
     spoilt = replace(data, **{side: columns(getattr(data, side), camera=change[spoil])})
     found = by_key(spoilt)["camera-trace"]
     assert found.severity == "warning"

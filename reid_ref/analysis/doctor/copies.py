@@ -37,8 +37,7 @@ def copies(subject: Subject) -> Iterator[Finding]:
     if found:
         return
     if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
-        yield tell("duplicate-features", {"images": len(code), "different": len(np.unique(code))},
-                   len(code), len(np.unique(code)))
+        yield tell("duplicate-features", images=len(code), different=len(np.unique(code)))
     same = query_code[:, np.newaxis] == code
     if same[sample.wrong].sum() < COARSE * sample.wrong.sum():
         yield from _query_in_gallery(subject, (same & sample.good).any(axis=1))
@@ -56,8 +55,7 @@ def _equal_within_identity(side: str, least: int, code: npt.NDArray[np.intp],
     # Where identities share features as well, labels do not explain it.
     apart = len(np.unique(different[alone[different[:, 0]], 1]))
     if wide.sum() >= 5 and equal > wide.sum() / 2 and apart > equal / 2:
-        yield tell("equal-within-identity", {"identities": int(wide.sum()), "equal": equal}, side,
-                   equal, int(wide.sum()))
+        yield tell("equal-within-identity", side, identities=int(wide.sum()), equal=equal)
 
 
 def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
@@ -133,7 +131,7 @@ def _of_rows(name: str, rows: list[Integers], n: dict[str, int],
             evidence |= {side: len(of_side), f"{side}_images": n[side],
                          f"{side}_first": int(of_side[0])}
     if texts:
-        yield tell(name, evidence, " and ".join(texts))
+        yield tell(name, " and ".join(texts), **evidence)
 
 
 def identical_distances(subject: Subject) -> Iterator[Finding]:
@@ -155,9 +153,10 @@ def _query_in_gallery(subject: Subject, has_copy: npt.NDArray[np.bool_]) -> Iter
     n, queries = int(has_copy.sum()), len(has_copy)
     by_camera = subject.by_camera and subject.has_cameras
     if n >= 3 and n > 0.05 * queries:
-        yield tell("query-in-gallery", {"queries": queries, "with_copy": n}, n, queries,
-                   " under another camera" * by_camera, "give them their own camera there" if
-                   by_camera else "let each query ignore itself: --set ignored=itself")
+        yield tell("query-in-gallery", " under another camera" * by_camera,
+                   "give them their own camera there" if by_camera else
+                   "let each query ignore itself: --set ignored=itself", queries=queries,
+                   with_copy=n)
 
 
 def whole_matrix(subject: Subject) -> Iterator[Finding]:
@@ -170,12 +169,12 @@ def whole_matrix(subject: Subject) -> Iterator[Finding]:
     least, most = matrix.min(axis=0), matrix.max(axis=0)
     constant = int((least == most).sum() + (matrix.min(axis=1) == matrix.max(axis=1)).sum())
     if constant and n >= REPEATED and least.min() < most.max():
-        yield tell("unfilled-distances", {"constant": constant}, constant)
+        yield tell("unfilled-distances", constant=constant)
     elif n >= REPEATED and not matrix.diagonal().any() and apart.sum() > n / 2:
-        yield tell("zero-diagonal", {"pairs": n, "different": int(apart.sum())}, n, apart.sum())
+        yield tell("zero-diagonal", pairs=n, different=int(apart.sum()))
     for axis, name, severity in ((0, "gallery image", "warning"), (1, "query", "note")):
         least, most = matrix.min(axis=axis), matrix.max(axis=axis)
         if n >= REPEATED and least[0] < most[0] and np.ptp(least) == 0 and (
                 np.ptp(most) <= 1e-6 * abs(most[0])):
-            yield tell("scaled-distances", {"images": len(least)}, name, least[0], most[0],
+            yield tell("scaled-distances", name, least[0], most[0], images=len(least),
                        severity=severity)

@@ -1,9 +1,12 @@
 """A finding: what the doctor tells, with its evidence and its remedy."""
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
+
+import numpy as np
 
 from reid_ref.arrays.value import Value
 
@@ -51,10 +54,15 @@ class Finding(Value):
         return f"{self.sentence} {self.remedy} ({self.key})"
 
 
-def tell(name: str, evidence: Mapping[str, int | float], *values: Any, severity: str = "",
-         remedy: str = "") -> Finding:
-    """Return the finding of this name in findings.toml, with values in its sentence and remedy."""
+def tell(name: str, *values: Any, severity: Any = "", remedy: Any = "",
+         **evidence: Any) -> Finding:
+    """Return the finding of this name in findings.toml, with values and evidence in its sentence.
+
+    Numbers that have a name are its evidence.
+    """
     texts = TEXTS[name]
-    return Finding("doctor:" + texts.get("key", name), severity or texts["severity"],
-                   texts["sentence"].format(*values), dict(evidence),
-                   remedy or texts["remedy"].format(*values))
+    sentence, to_do = (re.sub(r"(?<=\d)%", " %", text.format(*values, **evidence)) for text in (
+        texts["sentence"], remedy or texts.get("remedy", "")))
+    return Finding("doctor:" + texts.get("key", name), severity or texts["severity"], sentence, {
+        key: round(float(value), 6) if isinstance(value, (float, np.floating)) else int(value)
+        for key, value in evidence.items()}, to_do)

@@ -23,9 +23,8 @@ def placeholders(subject: Subject) -> Iterator[Finding]:
     query, gallery = subject.query, subject.gallery
     identities = np.union1d(query.identity, gallery.identity)
     if len(identities) == 1 and len(query) + len(gallery) > 2:
-        yield tell("placeholders",
-                   {"identity": int(identities[0]), "queries": len(query), "gallery": len(gallery)},
-                   len(query), len(gallery), identities[0])
+        yield tell("placeholders", identity=int(identities[0]), queries=len(query),
+                   gallery=len(gallery))
 
 
 def no_match(subject: Subject) -> Iterator[Finding]:
@@ -41,10 +40,9 @@ def no_match(subject: Subject) -> Iterator[Finding]:
     sure = (good > 0) & (good == kept)
     if sure.any() and not subject.has_found("placeholders"):
         n = int(sure.sum())
-        yield tell("nothing-wrong",
-                   {"queries": len(query), "nothing_wrong": n, "first": int(np.argmax(sure))}, n,
-                   len(query), np.argmax(sure),
-                   severity='error' if n == (good > 0).sum() else 'warning')
+        yield tell("nothing-wrong", queries=len(query), nothing_wrong=n,
+                   first=int(np.argmax(sure)),
+                   severity="error" if n == (good > 0).sum() else "warning")
 
 
 def wrapped_identities(subject: Subject) -> Iterator[Finding]:
@@ -52,7 +50,7 @@ def wrapped_identities(subject: Subject) -> Iterator[Finding]:
     query, gallery = subject.query.identity, subject.gallery.identity
     least = int(min(query.min(), gallery.min()))
     if least < JUNK:
-        yield tell("identities-wrapped", {"least": least}, least)
+        yield tell("identities-wrapped", least=least)
 
 
 def camera_labels(subject: Subject) -> Iterator[Finding]:
@@ -67,14 +65,14 @@ def camera_labels(subject: Subject) -> Iterator[Finding]:
 def no_cameras(subject: Subject) -> Iterator[Finding]:
     """Say that there are no cameras, where the convention looks at them."""
     if subject.query.camera is None and subject.by_camera:
-        yield tell("no-cameras", {"queries": len(subject.query), "gallery": len(subject.gallery)})
+        yield tell("no-cameras", queries=len(subject.query), gallery=len(subject.gallery))
 
 
 def _single_camera(subject: Subject) -> Finding:
     n = len(subject.query)
-    return tell("single-camera", {"cameras": 1, "queries": n, "unmatched": n},
-                subject.gallery.camera_of(0),
-                "" if is_single_shot(subject.gallery) else "Store the camera of each image. ")
+    return tell("single-camera", subject.gallery.camera_of(0),
+                "" if is_single_shot(subject.gallery) else "Store the camera of each image. ",
+                cameras=1, queries=n, unmatched=n)
 
 
 def _no_match(query: Labels, gallery: Labels,
@@ -93,16 +91,17 @@ def _no_match(query: Labels, gallery: Labels,
     offset = _offset(query.identity, gallery.identity) if (
         absent.all() and "identity" not in query.words) else None
     if offset is not None:
-        yield tell("identity-offset", {**evidence, "offset": offset}, counts, offset)
+        yield tell("identity-offset", counts, **evidence, offset=offset)
     elif 2 * evidence["identity_absent"] >= evidence["unmatched"]:
         of_query, of_gallery = (_range(side.texts("identity")) for side in (query, gallery))
         is_swapped = query.camera is not None and gallery.camera is not None and all(
             np.isin(one, other).mean() > 0.5 for one, other in (
                 (query.identity, gallery.camera), (query.camera, gallery.identity)))
-        yield tell("one-side-swapped" if is_swapped else "identities-differ", evidence, counts,
-                   evidence["identity_absent"], of_query, of_gallery, severity=severity)
+        yield tell("one-side-swapped" if is_swapped else "identities-differ", counts,
+                   evidence["identity_absent"], of_query, of_gallery, **evidence,
+                   severity=severity)
     else:
-        yield tell("same-camera-only", evidence, counts, evidence["only_same_camera"],
+        yield tell("same-camera-only", counts, evidence["only_same_camera"], **evidence,
                    severity=severity)
 
 
@@ -135,16 +134,16 @@ def _made_up_cameras(query: Labels, gallery: Labels, *cameras_of_sides: Integers
     evidence: dict[str, int | float] = {
         "query_cameras": len(of_query), "gallery_cameras": len(of_gallery), "images": n_images}
     if n_images >= MIN_IMAGES and len(cameras) >= 0.9 * n_images:
-        yield tell("camera-per-image", evidence, n_images, len(cameras))
+        yield tell("camera-per-image", n_images, len(cameras), **evidence)
     elif _swapped(query, gallery, *cameras_of_sides):
-        yield tell("labels-swapped", {**evidence, "identities": _identities(query, gallery)})
+        yield tell("labels-swapped", **evidence, identities=_identities(query, gallery))
     elif not np.intersect1d(of_query, of_gallery).size:
         shifts = {other - camera for camera, other in zip(of_query.tolist(), of_gallery.tolist())
                   if "camera" not in query.words}
         if len(of_query) == len(of_gallery) > 1 == len(shifts):
-            yield tell("camera-offset", {**evidence, "offset": shifts.pop()}, shown[0], shown[1])
+            yield tell("camera-offset", shown[0], shown[1], **evidence, offset=shifts.pop())
         else:
-            yield tell("disjoint-cameras", evidence, shown[0], shown[1])
+            yield tell("disjoint-cameras", shown[0], shown[1], **evidence)
 
 
 def _last_digit(query: Integers, gallery: Integers, numbers: NumbersOfNames,
@@ -159,9 +158,9 @@ def _last_digit(query: Integers, gallery: Integers, numbers: NumbersOfNames,
     else:
         n_cameras, origin = _cameras_in_names(query, gallery, numbers), "the names of the images"
     if n_cameras > 10:
-        yield tell("camera-digit", {"cameras": len(cameras), "expected": n_cameras}, len(cameras),
-                   _range(cameras), origin, "have" if origin.startswith("the") else "has",
-                   n_cameras)
+        yield tell("camera-digit", _range(cameras), origin,
+                   "have" if origin.startswith("the") else "has", cameras=len(cameras),
+                   expected=n_cameras)
 
 
 def _cameras_in_names(query: Integers, gallery: Integers, numbers: NumbersOfNames) -> int:
@@ -192,4 +191,4 @@ def one_good_image(subject: Subject) -> Iterator[Finding]:
                                 return_counts=True)
     count = count[np.isin(identity, query.identity)]
     if len(query) >= MIN_IMAGES and len(count) and (count == 1).all():
-        yield tell("one-good-image", {"identities": len(count)})
+        yield tell("one-good-image", identities=len(count))

@@ -39,7 +39,7 @@ def closeness(joined: Joined, first: slice, second: slice) -> Doubles:
 def averaged(subject: Subject) -> Iterator[Finding]:
     """Report a side whose images of one identity are closer than one at a time can be."""
     if subject.has_found("sides-apart", "numbered-apart", "identity-offset", "reversed",
-                         "chance-level", "below-chance", "part-at-chance", "sides-misfit"):
+                         "chance-level", "part-at-chance", "sides-misfit"):
         raise NotChecked("the sides do not fit each other")
     joined = subject.joined
     if subject.has_cameras and joined.cameras_shared() < 2:
@@ -62,11 +62,10 @@ def averaged(subject: Subject) -> Iterator[Finding]:
             continue
         wrong = float(1 - joined.shares(side, side).mean())
         is_perfect = wrong < PERFECT * (1 - shares.mean()) and (shares < 1).mean() > IMPERFECT
-        yield tell("averaged-features",
-                   {"log": round(mean, 4), "standard_error": round(error, 4), "identities": len(values), "wrong": round(wrong, 6), "wrong_across": round(float(1 - shares.mean()), 6)},
-                   name, np.exp(-mean), len(values), mean / error, 100 * wrong,
-                   100 * (1 - shares.mean()),
-                   severity='warning' if is_perfect and (not are_tracklets) else 'note')
+        yield tell("averaged-features", name, np.exp(-mean), mean / error, log=mean,
+                   standard_error=error, identities=len(values), wrong=wrong,
+                   wrong_across=float(1 - shares.mean()),
+                   severity="warning" if is_perfect and (not are_tracklets) else "note")
 
 
 def within_label(rows: Array, label: Integers) -> Doubles:
@@ -106,5 +105,5 @@ def telling_columns(subject: Subject) -> Iterator[Finding]:
             continue
         first, share = int(np.argmax(columns)), 100 * energy.max() / energy.sum()
         yield tell("one-column" if label == "one" else "column-of-labels",
-                   {"columns": len(columns), "telling": int(columns.sum()), "first": first},
-                   first, len(columns), share if label == "one" else columns.sum(), label)
+                   share if label == "one" else columns.sum(), label, columns=len(columns),
+                   telling=int(columns.sum()), first=first)

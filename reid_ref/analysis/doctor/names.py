@@ -58,8 +58,8 @@ def _finding(column: str, wrong: dict[str, Flags], sides: dict[str, Labels],
     evidence: dict[str, int | float] = {
         **{f"{side}_wrong": int(flags.sum()) for side, flags in wrong.items()},
         **{f"{side}_images": len(flags) for side, flags in wrong.items()}, "first": first}
-    return tell(f"{column}-in-names", evidence, " and ".join(counts), side, first, names[first],
-                of_names[side][first], labels.texts(column)[first])
+    return tell(f"{column}-in-names", " and ".join(counts), side, first, names[first],
+                of_names[side][first], labels.texts(column)[first], **evidence)
 
 
 def _contradicting(named: Integers, given: Integers) -> Flags:

@@ -24,8 +24,8 @@ def _of_a_file(features: SampleFeatures) -> Findings:
         return
     norms = lengths(features.gallery)
     spread = float(norms.std() / norms.mean())
-    yield tell("norms-vary", {"spread": round(spread, 4), **_evidence(shares)}, 100 * spread,
-               _percent(shares.raw), _percent(shares.normalised))
+    yield tell("norms-vary-by-file", _percent(shares.raw), _percent(shares.normalised),
+               spread=spread, **_evidence(shares))
 
 
 def norms(subject: Subject) -> Findings:
@@ -49,8 +49,8 @@ def _better_normalised(features: SampleFeatures, ranked: Mapping[str, Sequence[s
     for metric, names in {} if of_sides else ranked.items():
         shares = features.wrong_shares(metric)
         if shares is not None and shares.falls:
-            yield tell("norms-vary", _evidence(shares), some_names(names), _percent(shares.raw),
-                       _percent(shares.normalised))
+            yield tell("norms-vary", some_names(names), _percent(shares.raw),
+                       _percent(shares.normalised), **_evidence(shares))
 
 
 def _evidence(shares: WrongShares) -> dict[str, int | float]:

@@ -55,7 +55,7 @@ class Numbering(NamedTuple):
 
 
 def mean_distances(distances: Array, usable: Array, rows: Integers, columns: Integers) -> Doubles:
-    """Return the mean of the usable pairs of each group of rows and of columns; inf without any."""
+    """Return the mean of the usable pairs of groups of rows and of columns; inf without any."""
     shape = int(rows.max()) + 1, int(columns.max()) + 1
     place = (rows[:, np.newaxis] * shape[1] + columns)[usable]
     number = np.bincount(place, minlength=shape[0] * shape[1])
@@ -118,12 +118,11 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
     if asked < ASKED:
         raise NotChecked(f"fewer than {ASKED} identities can be asked")
     if found.asked >= ASKED and len(found.second) > TWICE * found.asked:
-        yield tell("identities-split", {"asked": found.asked, "twice": len(found.second)},
-                   len(found.second), found.asked, found.second[0])
+        yield tell("identities-split", found.second[0], asked=found.asked,
+                   twice=len(found.second))
     moved = (found.identity != own) & (found.identity != JUNK)
-    within = [subject.within(side) for side in (
-        ("query", "gallery") if subject.values_of_identities.features else ())]
-    least = max(RENUMBERED, *within) - WITHIN if within and min(within) else ALONE
+    within = subject.within if subject.values_of_identities.features else [0.0]
+    least = max(RENUMBERED, *within) - WITHIN if min(within) else ALONE
     of_label = found.before[moved & np.isfinite(found.before)]
     nearer = float(of_label.mean()) if len(of_label) else 0.5
     of_map = found.after[moved & np.isfinite(found.after)]
@@ -134,7 +133,6 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
 
 def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: float,
                     after: float) -> Finding:
-    assert subject.data is not None
     known = found.identity != JUNK
     offsets, n = np.unique((found.identity - own)[known], return_counts=True)
     is_offset = n.max() >= ONE_OFFSET * n.sum() and "identity" not in subject.query.words
@@ -143,7 +141,8 @@ def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: f
     mapped = dict(zip(own[known].tolist(), found.identity[known].tolist()))
     rows = np.flatnonzero(np.isin(subject.query.identity, [*mapped]))
     asking = subject.query[rows]
-    ranked = subject.data.input.between("query", rows, "gallery", np.arange(len(subject.gallery)))
+    ranked = subject.given().input.between("query", rows, "gallery",
+                                           np.arange(len(subject.gallery)))
     how = ranked.among(replace(subject.how, lists=None, conventions=(
         convention if subject.has_cameras else convention.without_cameras(),)))
     anew = np.array([*map(mapped.get, asking.identity.tolist())], np.int64)
@@ -151,10 +150,9 @@ def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: f
                         how)[0].mAP for side in (asking, replace(asking, identity=anew))]
     pairs = [f"query {label} is gallery {other}" for label, other in mapped.items()
              if label != other]
-    return tell(
-        "numbered-apart" if offset is None else "numbered-apart-by-one-number",
-        {"nearer": round(nearer, 4), "renumbered": round(after, 4), "mAP": round(values[0], 6),
-         "mAP_renumbered": round(values[1], 6), **({} if offset is None else {"offset": offset}),
-         **{f"identity_{label}": other for label, other in mapped.items()}},
-        ", ".join(pairs[:5]) + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5), 100 * nearer,
-        100 * after, len(asking), *map(percent, reversed(values)), offset)
+    return tell("numbered-apart" if offset is None else "numbered-apart-by-one-number",
+                ", ".join(pairs[:5]) + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5),
+                len(asking), percent(values[1]), percent(values[0]), offset, nearer=nearer,
+                renumbered=after, mAP=values[0], mAP_renumbered=values[1],
+                **{} if offset is None else {"offset": offset},
+                **{f"identity_{label}": other for label, other in mapped.items()})

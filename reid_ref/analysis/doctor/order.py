@@ -18,8 +18,8 @@ MIN_PAIRS, MISLABELLED = 300, 0.05
 FLAT = 1.5
 #: Or so many, if images of an identity are so much nearer within the queries than in the gallery.
 LESS_FLAT, WORSE, MANY_QUERIES = 2.2, 0.06, 200
-#: Places of far and of near pairs; and the share of far ones near another query, from which several
-#: persons have one number.
+#: Places of far and of near pairs; and the share of far ones near another query, from which
+#: several persons have one number.
 FAR, NEAR, MERGED = 0.3, 0.05, 0.6
 #: In fewer columns, some good pairs of a sound network lie anywhere as well.
 MIN_COLUMNS = 64
@@ -89,9 +89,8 @@ def part_at_chance(subject: Subject) -> Iterator[Finding]:
     rows = " and ".join(_rows(wrong))
     shares = [float(np.average([part.share for part in of],
                                weights=[part.identities for part in of])) for of in (wrong, sound)]
-    yield tell("part-at-chance",
-               {"parts": len(parts), "at_chance": len(wrong), "first": wrong[0].start, "share": round(shares[0], 4), "share_of_others": round(shares[1], 4)},
-               rows, n_gallery, 100 * shares[0], 100 * shares[1])
+    yield tell("part-at-chance", rows, n_gallery, parts=len(parts), at_chance=len(wrong),
+               first=wrong[0].start, share=shares[0], share_of_others=shares[1])
 
 
 def _rows(parts: list[RowRange]) -> Iterator[str]:
@@ -131,13 +130,12 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
     flat = far[:2].sum() / max(far[2:].sum(), 1)
     if near <= 0.3 or share - 2 * error <= MISLABELLED / 2 or share <= MISLABELLED or (
             flat > FLAT and not (flat <= LESS_FLAT and len(of_query) >= MANY_QUERIES
-                                 and subject.values.features and subject.within("query")
-                                 - subject.within("gallery") > WORSE)):
+                                 and subject.values.features
+                                 and subject.within[0] - subject.within[1] > WORSE)):
         return
     merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
-    yield tell("identities-merged" if merged else "two-modes",
-               {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
-               100 * share, 100 * near)
+    yield tell("identities-merged" if merged else "two-modes", pairs=len(place), share=share,
+               near=near)
 
 
 def _near_another(places: Array, identity: Integers) -> float:

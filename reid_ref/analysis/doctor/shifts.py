@@ -86,7 +86,7 @@ def cameras_that_do_not_fit(subject: Subject) -> Iterator[Finding]:
     if min(np.count_nonzero(share >= COMMON) for share in shares) < MIN_CAMERAS:
         raise NotChecked(f"fewer than {MIN_CAMERAS} cameras have a good part of a side")
     if subject.has_found("sides-apart", "two-modes", "part-at-chance", "reversed", "chance-level",
-                         "below-chance", "query-in-gallery", "identities-merged", "sides-misfit",
+                         "query-in-gallery", "identities-merged", "sides-misfit",
                          "numbered-apart", "identity-offset"):
         raise NotChecked("the sides do not fit each other, or hold the same images")
     *traces, across = camera_traces(subject) or [Trace(0, 0)]
@@ -99,7 +99,6 @@ def cameras_that_do_not_fit(subject: Subject) -> Iterator[Finding]:
     shifted = min(traces, key=lambda trace: trace.mean if trace.shift else 0)
     shift = shifted.shift if shifted.mean < SHIFTED * clearest.mean else None
     yield tell("cameras-shifted" if shift else "camera-trace",
-               {"offset": shift or 0, "trace": round(clearest.mean, 6), "error": round(
-                   clearest.error, 6), "across": round(across.mean, 6),
-                "across_error": round(across.error, 6)},
-               -(shifted if shift else clearest).errors, shift)
+               -(shifted if shift else clearest).errors, shift, offset=shift or 0,
+               trace=clearest.mean, error=clearest.error, across=across.mean,
+               across_error=across.error)

@@ -34,7 +34,7 @@ def softmax_outputs(subject: Subject) -> Iterator[Finding]:
     tolerance = 1e-2 if query.dtype == np.float16 else 1e-3
     if (rows.shape[1] > 1 and rows.min() >= 0 and abs(rows.sum(axis=1) - 1).max() <= tolerance
             and np.count_nonzero(rows) > rows.size / 2):
-        yield tell("softmax", {"images": len(rows), "columns": rows.shape[1]}, len(rows))
+        yield tell("softmax", images=len(rows), columns=rows.shape[1])
 
 
 def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
@@ -54,9 +54,9 @@ def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
     of_unit = "" if not mixed else (
         f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
         f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.")
-    yield tell("norms-of-sides",
-               {"images": n, "unit": n_unit, "query_norm": round(float(np.median(norms["query"])), 4), "gallery_norm": round(float(np.median(norms["gallery"])), 4)},
-               np.median(norms["query"]), np.median(norms["gallery"]), of_unit)
+    yield tell("norms-of-sides", of_unit, images=n, unit=n_unit,
+               query_norm=float(np.median(norms["query"])),
+               gallery_norm=float(np.median(norms["gallery"])))
 
 
 def share_separated(query: Array, gallery: Array, sample: Sample, of_query: Labels,
@@ -113,9 +113,7 @@ def sides_apart(subject: Subject) -> Iterator[Finding]:
     if share is None:
         raise NotChecked("too few images of both sides share a camera")
     if share >= SEPARATED:
-        yield tell("sides-apart",
-                   {"share": round(share, 4), "queries": len(query), "images": len(gallery)},
-                   100 * share)
+        yield tell("sides-apart", share=share, queries=len(query), images=len(gallery))
 
 
 def sides_misfit(subject: Subject) -> Iterator[Finding]:
@@ -136,6 +134,5 @@ def sides_misfit(subject: Subject) -> Iterator[Finding]:
              if share < best - WORSE]
     cause = (f"rows of the {' and of the '.join(worse)} are in another order than their labels"
              if worse else "a side, or a part of it, was made in another way")
-    yield tell("sides-misfit",
-               {"query": round(of_query, 4), "gallery": round(of_gallery, 4), "across": round(across, 4), "back": round(back, 4)},
-               100 * of_query, 100 * of_gallery, 100 * max(across, back), cause)
+    yield tell("sides-misfit", 100 * max(across, back), cause, query=of_query, gallery=of_gallery,
+               across=across, back=back)

@@ -149,9 +149,8 @@ class Subject:
     def _drawn(self, whole: bool) -> Sample:
         if "listed as junk" in self.ignored:
             raise NotChecked("index lists say which images are good")
-        if self.data is None:
-            raise NotChecked("labels alone")
-        if self.data.input.is_stored and not self.stored:
+        data = self.given()
+        if data.input.is_stored and not self.stored:
             raise NotChecked("values are read block by block")
         rows = self.matches.good > 0 if not whole else self.query.identity != JUNK
         rows &= self.query.identity != JUNK
@@ -160,14 +159,16 @@ class Subject:
         size = (self.size[0], 2 * self.size[1]) if whole else self.size
         sample = draw_sample(self.query, self.gallery, self.seed, size, self.ignored,
                              self._judged.lists, rows, whole)
-        if self.max_memory is not None and self.data.input.sample_bytes(
+        if self.max_memory is not None and data.input.sample_bytes(
                 len(sample.query), len(sample.image)) > self.max_memory:
             raise NotChecked("a sample does not fit the memory")
         return sample
 
-    def _values(self, sample: Sample) -> SampleValues:
-        assert self.data is not None
-        return self.data.input.sample(sample.query, sample.image)
+    def given(self) -> ResultFile:
+        """Return the file, of which there is one where values are looked at."""
+        if self.data is None:
+            raise NotChecked("labels alone")
+        return self.data
 
     @cached_property
     def sample(self) -> Sample:
@@ -177,7 +178,7 @@ class Subject:
     @cached_property
     def values(self) -> SampleValues:
         """The values of `sample`."""
-        return self._values(self.sample)
+        return self.given().input.sample(self.sample.query, self.sample.image)
 
     @cached_property
     def of_identities(self) -> Sample:
@@ -187,7 +188,8 @@ class Subject:
     @cached_property
     def values_of_identities(self) -> SampleValues:
         """The values of `of_identities`."""
-        return self._values(self.of_identities)
+        sample = self.of_identities
+        return self.given().input.sample(sample.query, sample.image)
 
     @cached_property
     def joined(self) -> Joined:
@@ -206,12 +208,11 @@ class Subject:
         return Joined(rows, -(unit @ unit.T), np.r_[self.query.identity[sample.query],
                       identity[own]], np.concatenate(cameras), images)
 
-    def within(self, side: str) -> float:
-        """Return how often, within a side, a good image is nearer than a wrong one; 0 if unknown.
-        """
-        place = self.joined.sides[side == "gallery"]
-        shares = self.joined.shares(place, place)
-        return float(shares.mean()) if len(shares) >= MIN_SHARES else 0.0
+    @cached_property
+    def within(self) -> list[float]:
+        """How often, within each side, a good image is nearer than a wrong one; 0 if unknown."""
+        shares = [self.joined.shares(side, side) for side in self.joined.sides]
+        return [float(each.mean()) if len(each) >= MIN_SHARES else 0.0 for each in shares]
 
     @cached_property
     def scores(self) -> Doubles:

@@ -112,7 +112,8 @@ def test_cameras_that_do_not_fit(make, spoil):
     data = make()
     side = {"shuffled": "gallery"}.get(spoil, "query")
     cameras = np.unique(data.query.camera)
-    change = {"shuffled": RNG(0).permutation, "permuted": lambda one: np.array([3, 1, 6, 5, 2, 4])[np.searchsorted(cameras, one)]}
+    change = {"shuffled": RNG(0).permutation,
+              "permuted": lambda one: np.array([3, 1, 6, 5, 2, 4])[np.searchsorted(cameras, one)]}
     spoilt = replace(data, **{side: columns(getattr(data, side), camera=change[spoil])})
     found = by_key(spoilt)["camera-trace"]
     assert found.severity == "warning"

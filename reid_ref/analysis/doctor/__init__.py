@@ -48,8 +48,8 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Finding]]] = MappingProxyType(
     "good against wrong images": values.separation,
     "mixed labels": order.two_modes,
     "norms": norms,
-    "cameras of both sides": shifts.cameras_that_do_not_fit,
-    "averages over identities": leaks.averaged})
+    "averages over identities": leaks.averaged,
+    "cameras of both sides": shifts.cameras_that_do_not_fit})
 
 
 @dataclass(frozen=True)

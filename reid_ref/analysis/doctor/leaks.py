@@ -11,11 +11,6 @@ from reid_ref.arrays import Array, Doubles, Integers
 #: The mean logarithm, its standard errors over identities, and the share of identities that are
 #: closer, from which a side is averaged; and the least logarithm of the other side.
 CLOSER, ERRORS, NEARLY_ALL, NOT_BOTH = -0.3, -8, 0.9, -0.05
-#: Wrong pairs within a side for one across, below which nothing but labels explains it, where so
-#: many queries have one.
-PERFECT, IMPERFECT = 0.05, 0.2
-#: Identities on a camera for an image of the gallery, from which images may be means of tracklets.
-TRACKLETS = 0.8
 #: Identities and images from which on these show something.
 MIN_IDENTITIES, MIN_IMAGES = 10, 50
 #: Spread within a label over the whole spread; correlation with the row; share of the energy.
@@ -44,8 +39,6 @@ def averaged(subject: Subject) -> Iterator[Finding]:
     joined = subject.joined
     if subject.has_cameras and joined.cameras_shared() < 2:
         raise NotChecked("the sides share fewer than 2 cameras")
-    cells = np.unique(np.stack([joined.identity, joined.camera])[:, joined.sides[1]], axis=1)
-    are_tracklets = cells.shape[1] > TRACKLETS * len(joined.images)
     across = closeness(joined, *joined.sides)
     logs = {}
     for name, side in zip(("queries", "gallery images"), joined.sides):
@@ -53,19 +46,16 @@ def averaged(subject: Subject) -> Iterator[Finding]:
         logs[name] = values[np.isfinite(values)]
         if len(logs[name]) < MIN_IDENTITIES:
             raise NotChecked(f"fewer than {MIN_IDENTITIES} identities with images to compare")
-    shares = joined.shares(*joined.sides)
+    wrong_across = 1 - joined.shares(*joined.sides).mean()
     for (name, values), other, side in zip(logs.items(), reversed(logs.values()), joined.sides):
         mean = float(values.mean())
         error = standard_error(values)
         if (mean > CLOSER or mean > ERRORS * error or (values < 0).mean() < NEARLY_ALL
                 or other.mean() < NOT_BOTH):
             continue
-        wrong = float(1 - joined.shares(side, side).mean())
-        is_perfect = wrong < PERFECT * (1 - shares.mean()) and (shares < 1).mean() > IMPERFECT
         yield tell("averaged-features", name, np.exp(-mean), mean / error, log=mean,
-                   standard_error=error, identities=len(values), wrong=wrong,
-                   wrong_across=float(1 - shares.mean()),
-                   severity="warning" if is_perfect and (not are_tracklets) else "note")
+                   standard_error=error, identities=len(values), wrong_across=wrong_across,
+                   wrong=1 - joined.shares(side, side).mean())
 
 
 def within_label(rows: Array, label: Integers) -> Doubles:

@@ -20,9 +20,11 @@ from reid_ref.text import percent
 
 #: Identities to ask, and of those that the map moves.
 ASKED, MOVED = 8, 5
-#: How often an image is nearer than others: of the label, at most; of the map, at least, with
-#: distances alone, with features, and less than within a side.
-OWN, ALONE, RENUMBERED, WITHIN = 0.75, 0.92, 0.88, 0.03
+#: How often an image is nearer than others: of the label, from chance on, and at most; of the map,
+#: at least, with distances alone, with features, and less than within a side.
+CHANCE, OWN, ALONE, RENUMBERED, WITHIN = 0.43, 0.75, 0.92, 0.88, 0.03
+#: By how much mAP is higher once renumbered.
+CLEARLY = 0.02
 #: Share of the identities that one constant moves, from which it moves all.
 ONE_OFFSET = 0.8
 #: Share of the identities that have a second number; how near it is, and how far the next one, as
@@ -127,12 +129,12 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
     nearer = float(of_label.mean()) if len(of_label) else 0.5
     of_map = found.after[moved & np.isfinite(found.after)]
     after = float(of_map.mean()) if len(of_map) else 0.0
-    if len(np.unique(own[moved])) >= MOVED and nearer < OWN and after >= least:
-        yield _numbered_apart(subject, found, own, nearer, after)
+    if len(np.unique(own[moved])) >= MOVED and CHANCE <= nearer < OWN and after >= least:
+        yield from _numbered_apart(subject, found, own, nearer, after)
 
 
 def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: float,
-                    after: float) -> Finding:
+                    after: float) -> Iterator[Finding]:
     known = found.identity != JUNK
     offsets, n = np.unique((found.identity - own)[known], return_counts=True)
     is_offset = n.max() >= ONE_OFFSET * n.sum() and "identity" not in subject.query.words
@@ -150,9 +152,11 @@ def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: f
                         how)[0].mAP for side in (asking, replace(asking, identity=anew))]
     pairs = [f"query {label} is gallery {other}" for label, other in mapped.items()
              if label != other]
-    return tell("numbered-apart" if offset is None else "numbered-apart-by-one-number",
-                ", ".join(pairs[:5]) + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5),
-                len(asking), percent(values[1]), percent(values[0]), offset, nearer=nearer,
-                renumbered=after, mAP=values[0], mAP_renumbered=values[1],
-                **{} if offset is None else {"offset": offset},
-                **{f"identity_{label}": other for label, other in mapped.items()})
+    if values[1] < values[0] + CLEARLY:
+        return
+    yield tell("numbered-apart" if offset is None else "numbered-apart-by-one-number",
+               ", ".join(pairs[:5]) + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5),
+               len(asking), percent(values[1]), percent(values[0]), offset, nearer=nearer,
+               renumbered=after, mAP=values[0], mAP_renumbered=values[1],
+               **{} if offset is None else {"offset": offset},
+               **{f"identity_{label}": other for label, other in mapped.items()})

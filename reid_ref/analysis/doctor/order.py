@@ -139,10 +139,11 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
 
 
 def _near_another(places: Array, identity: Integers) -> float:
-    """Return the share of far good pairs whose image is near another query of the identity."""
+    """Return the share of far good pairs of which image and query are near others of the identity.
+    """
     near = []
     for row, column in np.argwhere(places > FAR):
         others = places[identity == identity[row], column]
         if np.count_nonzero(~np.isnan(others)) > 1:
-            near.append(np.nanmin(others) < NEAR)
+            near.append(max(np.nanmin(others), np.nanmin(places[row])) < NEAR)
     return float(np.mean(near)) if near else 0.0

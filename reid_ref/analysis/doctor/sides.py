@@ -20,6 +20,8 @@ SEPARATED = 0.9
 #: How much less often a good image is nearer across the sides than within the worse one, from
 #: which the sides do not fit: healthy files have up to 0.01. Rows that are asked of each side.
 MISFIT, MIN_ROWS = 0.03, 50
+#: If good images are nearer so seldom within each side, how the sides were made is no question.
+AT_CHANCE = 0.6
 #: A side is out of order below the first share, or if it is by the second worse than the other.
 ORDERED, WORSE = 0.85, 0.05
 #: Identities of each half, and images of each side, below which it shows nothing.
@@ -109,6 +111,8 @@ def sides_apart(subject: Subject) -> Iterator[Finding]:
     """Report sides that one direction separates though they share cameras and identities."""
     query, gallery = subject.features_of(subject.values)
     subject.check_unequal()
+    if 0 < max(subject.within) < AT_CHANCE:
+        raise NotChecked("neither side separates identities")
     share = share_separated(query, gallery, subject.sample, subject.query, subject.gallery)
     if share is None:
         raise NotChecked("too few images of both sides share a camera")

@@ -18,8 +18,9 @@ TIMES = 1.5
 #: Share of held-out pairs that one direction orders: healthy files have 0.3 to 0.7.
 SEPARATED = 0.9
 #: How much less often a good image is nearer across the sides than within the worse one, from
-#: which the sides do not fit: healthy files have up to 0.01. Rows that are asked of each side.
-MISFIT, MIN_ROWS = 0.03, 50
+#: which the sides do not fit: healthy files have up to 0.01. How often it is at least; below, the
+#: ranking is reversed. Rows that are asked of each side.
+MISFIT, REVERSED, MIN_ROWS = 0.03, 0.25, 50
 #: If good images are nearer so seldom within each side, how the sides were made is no question.
 AT_CHANCE = 0.6
 #: A side is out of order below the first share, or if it is by the second worse than the other.
@@ -131,7 +132,7 @@ def sides_misfit(subject: Subject) -> Iterator[Finding]:
     if min(map(len, shares)) < MIN_ROWS:
         raise NotChecked(f"fewer than {MIN_ROWS} images have a good and a wrong one on each side")
     of_query, back, across, of_gallery = (float(each.mean()) for each in shares)
-    if max(across, back) > min(of_query, of_gallery) - MISFIT:
+    if not REVERSED < max(across, back) <= min(of_query, of_gallery) - MISFIT:
         return
     best = max(of_query, of_gallery, ORDERED + WORSE)
     worse = [side for side, share in (("queries", of_query), ("gallery", of_gallery))

@@ -15,7 +15,7 @@ from reid_ref.analysis.validate.figures import Figures
 from reid_ref.commands.compare.show.benchmarks import MainTable
 from reid_ref.commands.conventions import Record, Records
 from reid_ref.commands.crosscheck.command import Answered
-from reid_ref.commands.doctor.command import Diagnosis
+from reid_ref.commands.doctor.command import Diagnosed
 from reid_ref.commands.evaluate.compute import Evaluated, Evaluations, PerQueryFile
 from reid_ref.commands.evaluate.show.means import MeanAnswer
 from reid_ref.commands.evaluate.show.parts import ProtocolAnswer
@@ -53,7 +53,7 @@ SHAPES = {
     "protocols_name": (ProtocolRecord, "reid-ref protocols NAME"),
     "thresholds": (ThresholdAnswer, "reid-ref thresholds FILE"),
     "ties": (TieAnswer, "reid-ref ties FILE"),
-    "doctor": (Diagnosis, "reid-ref doctor FILE"),
+    "doctor": (Diagnosed, "reid-ref doctor FILE"),
     "validate": (Validated, "reid-ref validate FILE --published RANK1/MAP"),
     "validate_figures": (Figures, "reid-ref validate --dataset NAME or --paper KEY"),
     "validate_pairs": (FigureVerdicts, "reid-ref validate FILE --published RANK1/MAP RANK1/MAP"),

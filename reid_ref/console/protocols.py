@@ -9,12 +9,15 @@ from reid_ref.console import files as ranked_lists, options as common
 from reid_ref.console.protocol_names import protocol_or_file
 from reid_ref.console.request import BOXES, NO_BOXES, TRIALS, Request
 from reid_ref.console.terminal import OPTIONS
+from reid_ref.conventions import Convention
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.evaluation.norms import normalised_already
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import Labels
 from reid_ref.protocols import (
     Protocol, average_trials, evaluate_person_search, evaluate_ranked, find_protocol, read_boxes,
     read_trials)
+from reid_ref.protocols.evaluation import first_trial
 from reid_ref.protocols.records import gives, protocols_of
 from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
@@ -80,6 +83,21 @@ def check_part(request: Request) -> Protocol | None:
         raise InputError("--part", f"one of {', '.join(part.name for part in protocol.parts)}, "
                          f"the parts of {protocol.name}", "none")
     return protocol
+
+
+def selected(request: Request, protocol: Protocol,
+             data: ResultFile) -> tuple[ResultFile, Convention]:
+    """Return what one part of a protocol ranks in its first trial, and how it is evaluated."""
+    if protocol.boxes is not None:
+        raise InputError("--protocol", "a protocol of images", f"{protocol.name}, of boxes")
+    shots = request.shots or protocol.shots[0]
+    trials = request.trials and read_trials(request.trials, data.gallery, shots)
+    part = protocol.part(request.part) if request.part else protocol.parts[0]
+    ranked, query, gallery = first_trial(
+        protocol, part, data.input, data.query, data.gallery, trials or None, shots)
+    nothing = {"query_features": None, "gallery_features": None}
+    return (replace(data, query=query, gallery=gallery, **{**nothing, **ranked.in_file()}),
+            protocol.convention_of(part))
 
 
 def results_by_part(request: Request, protocol: Protocol, files: Sequence[str],

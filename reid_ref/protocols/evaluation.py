@@ -185,6 +185,22 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
             record.means)
 
 
+def first_trial(record: Protocol, part: Part, ranked: Input, query: Labels, gallery: Labels,
+                trials: Any, shots: int) -> tuple[Input, Labels, Labels]:
+    """Return what a part ranks in its first trial, or in all of them, and its labels."""
+    sides = {"query": record.labelled(query, "query"),
+             "gallery": record.labelled(gallery, "gallery")}
+    ranked.check_sizes(query, gallery)
+    if record.tracks:
+        ranked, sides["gallery"] = _nearest_of_tracks(
+            ranked, **sides, how=How((record.convention,)))
+    rows = (part.query.of(sides), part.gallery.of(sides))
+    if trials is not None or not isinstance(record.trials, Exact):
+        rows = next(rows_of_trials(record, part, sides, trials, shots))
+    return (ranked.between(part.query.side, rows[0], part.gallery.side, rows[1]),
+            *_labels(record, part, sides, rows))
+
+
 def _also(record: Protocol, ranked: Input, sides: Sides, how: How) -> Also | None:
     """Return the number of the later protocol, which has one part of all images."""
     if record.later is None:

@@ -5,13 +5,17 @@ import numpy as np
 import pytest
 
 from reid_ref import Labels
-from reid_ref.analysis.doctor import OF_CAMERAS
-from reid_ref.analysis.doctor.labels import label_findings
+from reid_ref.analysis.doctor import OF_CAMERAS, diagnose
+from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.datasets import FINGERPRINTS
 from tests.cases import save_features
 from tests.commands.common import command
 from tests.datasets.test_datasets import made, read_real
 from tests.nightly import cases
+
+
+def label_findings(query, gallery):
+    return diagnose(Subject(query, gallery)).findings
 
 
 def found_in(query, gallery):

@@ -4,52 +4,58 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.order import MIN_QUERIES
-from reid_ref.analysis.doctor.sample import Sample
+from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Integers
-from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, Labels
 
 #: Repeated rows, and rows with the feature of another identity, from which they are reported.
 REPEATED, SHARED = 10, 5
-#: Findings that many equal rows have, whatever their labels.
-EQUAL = {"doctor:equal-within-identity", "doctor:duplicate-features"}
-#: Codes of so few different numbers are equal by right.
-CODE = 16
+#: Share of wrong pairs that are equal, from which equality means nothing.
+COARSE = 1e-3
+#: Zero rows that are expected by the share of zeros, from which on they are no finding.
+BY_CHANCE = 0.1
 #: Columns by which rows that may be equal are found.
 COLUMNS = 8
 
 
-def copies(query: Array, gallery: Array, data: ResultFile, sample: Sample) -> Iterator[Finding]:
+def copies(subject: Subject) -> Iterator[Finding]:
     """Features that are bit for bit the same: one image twice, or a mean made with labels."""
+    sample = subject.sample
+    query, gallery = subject.features_of(subject.values)
+    subject.check_no_codes()
     codes = _row_codes(np.concatenate([query, gallery.astype(query.dtype)]))
     query_code, code = codes[:len(query)], codes[len(query):]
-    identity = data.gallery.identity[sample.image]
+    found = False
+    for side, least, of_side, identity in (
+            ("gallery", 3, code, subject.gallery.identity[sample.image]),
+            ("query", 2, query_code, subject.query.identity[sample.query])):
+        for finding in _equal_within_identity(side, least, of_side, identity):
+            found = True
+            yield finding
+    if found:
+        return
+    if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
+        yield tell("duplicate-features", images=len(code), different=len(np.unique(code)))
+    same = query_code[:, np.newaxis] == code
+    if same[sample.wrong].sum() < COARSE * sample.wrong.sum():
+        yield from _query_in_gallery(subject, (same & sample.good).any(axis=1))
+
+
+def _equal_within_identity(side: str, least: int, code: npt.NDArray[np.intp],
+                           identity: Integers) -> Iterator[Finding]:
+    """Report identities of `least` images or more on a side whose features are all equal."""
     names, group, size = np.unique(identity, return_inverse=True, return_counts=True)
     different = np.unique(np.stack([group, code], axis=1), axis=0)
     n_different = np.bincount(different[:, 0], minlength=len(names))
-    wide = (size >= 3) & (names > 0)
+    wide = (size >= least) & (names > 0)
     alone = wide & (n_different == 1)
     equal = int(alone.sum())
     # Where identities share features as well, labels do not explain it.
     apart = len(np.unique(different[alone[different[:, 0]], 1]))
     if wide.sum() >= 5 and equal > wide.sum() / 2 and apart > equal / 2:
-        yield Finding(
-            "doctor:equal-within-identity", "error",
-            f"All gallery features of one identity are equal, for {equal:,} of "
-            f"{int(wide.sum()):,} identities of the sample: labels were used to make them.",
-            {"identities": int(wide.sum()), "equal": equal},
-            "Evaluate the feature of each image, not a mean over the test identity.")
-        return
-    if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
-        yield Finding(
-            "doctor:duplicate-features", "warning",
-            f"{len(code):,} gallery images of the sample have {len(np.unique(code)):,} different "
-            "features.", {"images": len(code), "different": len(np.unique(code))},
-            "Check that each image was read, and that the last batch is not repeated.")
-    same = (query_code[:, np.newaxis] == code) & sample.good
-    yield from _query_in_gallery(same.any(axis=1))
+        yield tell("equal-within-identity", side, identities=int(wide.sum()), equal=equal)
 
 
 def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
@@ -68,10 +74,10 @@ def _row_codes(rows: Array) -> npt.NDArray[np.intp]:
     return codes
 
 
-def copied_rows(data: ResultFile) -> Iterator[Finding]:
-    """Yield what all rows of both sides show, if they are in memory and are no codes."""
-    if data.input.is_stored:
-        return
+def copied_rows(subject: Subject) -> Iterator[Finding]:
+    """Yield what all rows of both sides show, if they are in memory; of codes, zeros."""
+    data = subject.file()
+    subject.check_unequal()
     zero, repeated, shared = [], [], []
     n = {"query": len(data.query), "gallery": len(data.gallery)}
     for side, features in zip(n, (data.query_features, data.gallery_features)):
@@ -82,25 +88,24 @@ def copied_rows(data: ResultFile) -> Iterator[Finding]:
         is_zero = np.zeros(len(rows), bool)
         some = np.flatnonzero(rows[:, 0] == 0)
         is_zero[some] = ~rows[some].any(axis=1)
-        zero.append(np.flatnonzero(is_zero))
         codes[is_zero] = -1
-        if len(np.unique(rows[:64])) <= CODE:
-            codes[:] = -1
+        others = rows[~is_zero][:256]
+        if others.size and len(rows) * (others == 0).mean() ** rows.shape[1] > BY_CHANCE:
+            is_zero[:] = False  # features so sparse that some rows are zero by right
+        zero.append(np.flatnonzero(is_zero))
         repeated.append(_repeated(codes, labels))
         shared.append(_shared(codes, labels))
-    yield from _zero_rows(zero, n)
-    yield from _repeated_rows(repeated, n)
-    yield from _shared_features(shared, n)
+    yield from _of_rows("zero-features", zero, n, 1)
+    subject.check_no_codes()
+    yield from _of_rows("repeated-images", repeated, n, REPEATED)
+    yield from _of_rows("shared-features", shared, n, SHARED)
 
 
 def _repeated(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
-    """Return the later rows of equal feature, identity and camera; none if others are as equal."""
+    """Return the later rows of equal feature and identity; none if others are as equal."""
     some = np.flatnonzero(codes >= 0)
-    columns = [codes[some], labels.identity[some]]
-    if labels.camera is not None:
-        columns.append(labels.camera[some])
-    _, first, n = np.unique(np.stack(columns, axis=1), axis=0, return_index=True,
-                            return_counts=True)
+    _, first, n = np.unique(np.stack([codes[some], labels.identity[some]]), axis=1,
+                            return_index=True, return_counts=True)
     n_features = len(np.unique(codes[some]))
     later = np.delete(some, first)
     return later if len(n) - n_features < len(later) / 10 else later[:0]
@@ -115,67 +120,61 @@ def _shared(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
     return shared
 
 
-def _counts(rows: list[Integers], n: dict[str, int]) -> tuple[str, dict[str, int | float]]:
-    """Return how many rows of each side, and which first, in words and as evidence."""
+def _of_rows(name: str, rows: list[Integers], n: dict[str, int],
+             least: int) -> Iterator[Finding]:
+    """Report rows of each side, if they are at least so many: how many, and which first."""
     texts, evidence = [], dict[str, int | float]()
     for side, of_side in zip(n, rows):
-        if len(of_side):
+        if len(of_side) >= least:
             what = "queries" if side == "query" else "gallery images"
             texts.append(f"{len(of_side):,} of {n[side]:,} {what} (first: row {of_side[0]})")
             evidence |= {side: len(of_side), f"{side}_images": n[side],
                          f"{side}_first": int(of_side[0])}
-    return " and ".join(texts), evidence
+    if texts:
+        yield tell(name, " and ".join(texts), **evidence)
 
 
-def _zero_rows(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
-    text, evidence = _counts(rows, n)
-    if text:
-        yield Finding(
-            "doctor:zero-features", "warning",
-            f"The features of {text} are all zero: they have no direction to normalise.", evidence,
-            "Extract these rows again: an image was not read, or a buffer was not filled.")
-
-
-def _repeated_rows(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
-    rows = [of_side if len(of_side) >= REPEATED else of_side[:0] for of_side in rows]
-    text, evidence = _counts(rows, n)
-    if text:
-        yield Finding(
-            "doctor:repeated-images", "warning",
-            f"{text} have the feature, the identity and the camera of an earlier row: the same "
-            "images again.", evidence,
-            "Drop the rows that a distributed sampler padded, or a file joined twice: keep the "
-            "first of each, as numpy.unique(features, axis=0, return_index=True) does.")
-
-
-def _shared_features(rows: list[Integers], n: dict[str, int]) -> Iterator[Finding]:
-    rows = [of_side if len(of_side) >= SHARED else of_side[:0] for of_side in rows]
-    text, evidence = _counts(rows, n)
-    if text:
-        yield Finding(
-            "doctor:shared-features", "warning",
-            f"{text} have the feature of another identity, bit for bit, which no two images have.",
-            evidence, "Extract these rows again: a batch was written twice, or a buffer was not "
-            "filled.")
-
-
-def identical_distances(distances: Array, sample: Sample) -> Iterator[Finding]:
+def identical_distances(subject: Subject) -> Iterator[Finding]:
     """Good images at distance 0, but for rounding."""
-    values = abs(distances)
-    if not (distances.real >= 0).all():
-        return  # similarities, or squares less a constant: 0 means nothing
-    near = values <= 1e-6 * np.median(values)
-    # Where more wrong images are at 0, distances are so coarse that 0 means nothing.
-    if near[sample.wrong].sum() < 1e-3 * sample.wrong.sum():
-        yield from _query_in_gallery((near & sample.good).any(axis=1))
+    sample = subject.sample
+    if subject.has_found("scaled-distances", "unfilled-distances"):
+        raise NotChecked("distances of 0 do not mean equal images here")
+    for distances in subject.values.given:
+        values = abs(distances)
+        if not (distances.real >= 0).all():
+            return  # similarities, or squares less a constant: 0 means nothing
+        near = values <= 1e-6 * np.median(values)
+        # Where more wrong images are at 0, distances are so coarse that 0 means nothing.
+        if near[sample.wrong].sum() < min(COARSE * sample.wrong.sum(), near[sample.good].sum()):
+            yield from _query_in_gallery(subject, (near & sample.good).any(axis=1))
 
 
-def _query_in_gallery(has_copy: npt.NDArray[np.bool_]) -> Iterator[Finding]:
+def _query_in_gallery(subject: Subject, has_copy: npt.NDArray[np.bool_]) -> Iterator[Finding]:
     n, queries = int(has_copy.sum()), len(has_copy)
+    by_camera = subject.by_camera and subject.has_cameras
     if n >= 3 and n > 0.05 * queries:
-        yield Finding(
-            "doctor:query-in-gallery", "warning",
-            f"{n:,} of {queries:,} queries of the sample have an identical image in the gallery "
-            "under another camera.", {"queries": queries, "with_copy": n},
-            "Take the query images out of the gallery, or give them their own camera there; of "
-            "videos, leave out neighbouring frames.")
+        yield tell("query-in-gallery", " under another camera" * by_camera,
+                   "give them their own camera there" if by_camera else
+                   "let each query ignore itself: --set ignored=itself", queries=queries,
+                   with_copy=n)
+
+
+def whole_matrix(subject: Subject) -> Iterator[Finding]:
+    """Report a diagonal of zeros, rows or columns of one number, and columns scaled apart."""
+    if subject.data is None or subject.data.distances is None or subject.data.input.is_stored:
+        raise NotChecked("the file has no distances in memory")
+    matrix = np.asarray(subject.data.distances).real
+    n = min(matrix.shape)
+    apart = subject.query.identity[:n] != subject.gallery.identity[:n]
+    least, most = matrix.min(axis=0), matrix.max(axis=0)
+    constant = int((least == most).sum() + (matrix.min(axis=1) == matrix.max(axis=1)).sum())
+    if constant and n >= REPEATED and least.min() < most.max():
+        yield tell("unfilled-distances", constant=constant)
+    elif n >= REPEATED and not matrix.diagonal().any() and apart.sum() > n / 2:
+        yield tell("zero-diagonal", pairs=n, different=int(apart.sum()))
+    for axis, name, severity in ((0, "gallery image", "warning"), (1, "query", "note")):
+        least, most = matrix.min(axis=axis), matrix.max(axis=axis)
+        if n >= REPEATED and least[0] < most[0] and np.ptp(least) == 0 and (
+                np.ptp(most) <= 1e-6 * abs(most[0])):
+            yield tell("scaled-distances", name, least[0], most[0], images=len(least),
+                       severity=severity)

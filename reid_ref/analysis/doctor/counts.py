@@ -2,14 +2,14 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.datasets.fingerprints import Recognised, SetCounts, count
-from reid_ref.labels import Labels
+from reid_ref.analysis.doctor.finding import Finding, tell
+from reid_ref.analysis.doctor.subject import Subject
+from reid_ref.datasets.fingerprints import SetCounts, count
 
 
-def counts_differ(query: Labels, gallery: Labels,
-                  benchmark: Recognised | None) -> Iterator[Finding]:
-    """Report what differs from the benchmark; a note if that is custom."""
+def counts_differ(subject: Subject) -> Iterator[Finding]:
+    """Report what differs from the benchmark, a note if that is custom."""
+    benchmark, query, gallery = subject.benchmark, subject.query, subject.gallery
     if benchmark is None or not benchmark.off:
         return
     name, known = benchmark.fingerprint.name, benchmark.fingerprint.counts
@@ -18,11 +18,9 @@ def counts_differ(query: Labels, gallery: Labels,
               if not a_selection else "A selection of the queries has numbers of its own.")
     if benchmark.only_lacks_junk:
         remedy = "Load them where the code that you compare with does."
-    yield Finding(
-        "doctor:benchmark-counts",
-        "note" if a_selection or benchmark.only_lacks_junk else "warning",
-        f"The labels look like those of {name}, but {'; '.join(benchmark.off)}.",
-        _differences(count(query, gallery), known), remedy)
+    yield tell("benchmark-counts", name, "; ".join(benchmark.off), remedy=remedy,
+               severity="note" if a_selection or benchmark.only_lacks_junk else "warning",
+               **_differences(count(query, gallery), known))
 
 
 def _differences(counts: SetCounts, expected: SetCounts) -> dict[str, int | float]:

@@ -1,7 +1,18 @@
 """A finding: what the doctor tells, with its evidence and its remedy."""
+import re
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
 
 from reid_ref.arrays.value import Value
+
+#: Name to severity, sentence and remedy.
+TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    files("reid_ref.analysis.doctor").joinpath("findings.toml").read_text("utf-8"))
 
 #: From the least to the most serious. A note is worth knowing and may well be intended; a
 #: warning means that the numbers are probably wrong; an error, that they have no meaning.
@@ -41,3 +52,17 @@ class Finding(Value):
     def line(self) -> str:
         """The finding as one line of stderr."""
         return f"{self.sentence} {self.remedy} ({self.key})"
+
+
+def tell(name: str, *values: Any, severity: Any = "", remedy: Any = "",
+         **evidence: Any) -> Finding:
+    """Return the finding of this name in findings.toml, with values and evidence in its sentence.
+
+    Numbers that have a name are its evidence.
+    """
+    texts = TEXTS[name]
+    sentence, to_do = (re.sub(r"(?<=\d)%", " %", text.format(*values, **evidence)) for text in (
+        texts["sentence"], remedy or texts.get("remedy", "")))
+    return Finding("doctor:" + texts.get("key", name), severity or texts["severity"], sentence, {
+        key: round(float(value), 6) if isinstance(value, (float, np.floating)) else int(value)
+        for key, value in evidence.items()}, to_do)

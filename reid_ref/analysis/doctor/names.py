@@ -1,23 +1,31 @@
 """Labels that contradict the file's own image names: rows out of step, another number read."""
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
+from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames
+from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Integers
-from reid_ref.files.image_names import FORMS, form_of
 from reid_ref.labels import JUNK, Labels
 
 Flags = npt.NDArray[np.bool_]
 
 
-#: Side to identity and camera of each name; None if a name is of no known form.
-NumbersOfNames = Mapping[str, tuple[Integers, Integers] | None]
+def names_differ(subject: Subject) -> Iterator[Finding]:
+    """Report labels that contradict the names; a digit of the camera is a finding of its own."""
+    numbers = subject.numbers_of_names
+    if subject.query.name is None and subject.gallery.name is None:
+        raise NotChecked("the file has no names")
+    if not any(numbers.values()):
+        raise NotChecked("the names are of no known form")
+    yield from _differ(subject.query, subject.gallery, numbers,
+                       not subject.has_found("camera-digit"))
 
 
-def names_differ(query: Labels, gallery: Labels, named: NumbersOfNames,
-                 with_cameras: bool = True) -> Iterator[Finding]:
+def _differ(query: Labels, gallery: Labels, named: NumbersOfNames,
+            with_cameras: bool) -> Iterator[Finding]:
     """Report identities and cameras that are not those of the names; nothing if no name has any.
 
     Labels may number anew what the names number: one number for each, on both sides.
@@ -50,36 +58,8 @@ def _finding(column: str, wrong: dict[str, Flags], sides: dict[str, Labels],
     evidence: dict[str, int | float] = {
         **{f"{side}_wrong": int(flags.sum()) for side, flags in wrong.items()},
         **{f"{side}_images": len(flags) for side, flags in wrong.items()}, "first": first}
-    cause = ("rows of names and labels out of step, or numbers read of another place"
-             if column == "identity" else "another number of the name read as the camera")
-    return Finding(
-        f"doctor:{column}-in-names", "warning",
-        f"The {column} of {' and '.join(counts)} is not that of its name (first: {side} image "
-        f"{first}, {names[first]!r}, {column} {of_names[side][first]} by its name and "
-        f"{labels.texts(column)[first]} by its label): {cause}.", evidence,
-        "Read identity and camera of the names: leave the label arrays out, and reid-ref does it "
-        "with query_paths and gallery_paths.")
-
-
-def numbers_of_names(query: Labels, gallery: Labels) -> NumbersOfNames:
-    """Return what the names of each side hold."""
-    return {"query": _numbers(query), "gallery": _numbers(gallery)}
-
-
-def _numbers(labels: Labels) -> tuple[Integers, Integers] | None:
-    """Return identity and camera of each name; None if a name is of no known form."""
-    names = labels.names()
-    form = form_of(names[0]) if names else None
-    if form is None:
-        return None
-    pattern = FORMS[form].pattern
-    found = [match.group("identity", "camera") for match in map(pattern.fullmatch, names or ())
-             if match is not None]
-    if len(found) < len(labels):
-        return None
-    identity, camera = zip(*found)
-    return (np.array([JUNK if "-" in text else int(text) for text in identity], np.int64),
-            np.array(list(map(int, camera)), np.int64))
+    return tell(f"{column}-in-names", " and ".join(counts), side, first, names[first],
+                of_names[side][first], labels.texts(column)[first], **evidence)
 
 
 def _contradicting(named: Integers, given: Integers) -> Flags:

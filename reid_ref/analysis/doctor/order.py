@@ -4,13 +4,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.sample import Sample, share_nearer
-from reid_ref.arrays import Array, Doubles, Integers
+from reid_ref.analysis.doctor.finding import Finding, tell
+from reid_ref.analysis.doctor.sample import (
+    Sample, means_of, shares_of_rows, standard_error)
+from reid_ref.analysis.doctor.subject import NotChecked, Subject
+from reid_ref.arrays import Array, Integers
 
 #: Good pairs from which on their distances are looked at, and the share of them that may be wrong:
 #: benchmarks have some wrong labels, too.
 MIN_PAIRS, MISLABELLED = 300, 0.05
+#: Far pairs for one that is farther still: mistakes lie anywhere, and of a weak model fewer and
+#: fewer lie farther off.
+FLAT = 1.5
+#: Or so many, if images of an identity are so much nearer within the queries than in the gallery.
+LESS_FLAT, WORSE, MANY_QUERIES = 2.2, 0.06, 200
+#: Places of far and of near pairs; and the share of far ones near another query, from which
+#: several persons have one number.
+FAR, NEAR, MERGED = 0.3, 0.05, 0.6
+#: In fewer columns, some good pairs of a sound network lie anywhere as well.
+MIN_COLUMNS = 64
 #: Fewer queries than these are no evidence about a model.
 MIN_QUERIES = 100
 #: The gallery is looked at in so many parts of its rows; in each, so many identities at least.
@@ -49,24 +61,24 @@ def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
     parts = []
     for start, stop in zip(edges, edges[1:]):
         chosen = slice(*np.searchsorted(sample.image, [start, stop]))
-        good, wrong = sample.good[:, chosen], sample.wrong[:, chosen]
-        rows = np.flatnonzero(good.any(axis=1) & wrong.any(axis=1))
-        of_query = np.array([share_nearer(row[good[k]], row[wrong[k]]) for k, row in zip(
-            rows, distances.real[rows, chosen])])
-        group, n = np.unique(identity[rows], return_inverse=True, return_counts=True)[1:]
-        if len(n) >= MIN_IDENTITIES:
-            shares = np.bincount(group, of_query) / n
-            parts.append(RowRange(start, stop, float(shares.mean()), float(
-                shares.std(ddof=1) / np.sqrt(len(n))), len(n)))
+        of_query = shares_of_rows(distances[:, chosen], sample.good[:, chosen],
+                                  sample.wrong[:, chosen])
+        shares = means_of(identity, of_query)
+        if len(shares) >= MIN_IDENTITIES:
+            parts.append(RowRange(start, stop, float(shares.mean()), standard_error(shares),
+                                  len(shares)))
     return parts
 
 
-def part_at_chance(distances: Array, scores: Doubles, sample: Sample, identity: Integers,
-                   n_gallery: int) -> Iterator[Finding]:
+def part_at_chance(subject: Subject) -> Iterator[Finding]:
     """Report parts of the gallery that are ranked by chance, if the others are not."""
+    sample, scores, n_gallery = subject.sample, subject.scores, len(subject.gallery)
     if not len(scores) or scores.mean() > NO_PART:
         return
-    parts = parts_of_gallery(distances, sample, identity, n_gallery)
+    parts = parts_of_gallery(subject.values.distances, sample,
+                             subject.query.identity[sample.query], n_gallery)
+    if len(parts) < 2:
+        raise NotChecked(f"fewer than {MIN_IDENTITIES} identities in each part")
     wrong, sound = ([part for part in parts if part.at_chance],
                     [part for part in parts if part.share >= SOUND])
     if not wrong or not sound or len(wrong) + len(sound) < len(parts) - 1:
@@ -77,15 +89,8 @@ def part_at_chance(distances: Array, scores: Doubles, sample: Sample, identity: 
     rows = " and ".join(_rows(wrong))
     shares = [float(np.average([part.share for part in of],
                                weights=[part.identities for part in of])) for of in (wrong, sound)]
-    yield Finding(
-        "doctor:part-at-chance", "warning",
-        f"In rows {rows} of the {n_gallery:,} gallery images, a good image is nearer than a wrong "
-        f"one in {100 * shares[0]:.0f} % of the pairs, which is chance; in the others, in "
-        f"{100 * shares[1]:.0f} %.",
-        {"parts": len(parts), "at_chance": len(wrong), "first": wrong[0].start,
-         "share": round(shares[0], 4), "share_of_others": round(shares[1], 4)},
-        "Check that these rows are in the order of their labels, and of the same model as the "
-        "queries.")
+    yield tell("part-at-chance", rows, n_gallery, parts=len(parts), at_chance=len(wrong),
+               first=wrong[0].start, share=shares[0], share_of_others=shares[1])
 
 
 def _rows(parts: list[RowRange]) -> Iterator[str]:
@@ -97,28 +102,48 @@ def _rows(parts: list[RowRange]) -> Iterator[str]:
             start = after.start if after else 0
 
 
-def two_modes(distances: Array, sample: Sample) -> Iterator[Finding]:
+def two_modes(subject: Subject) -> Iterator[Finding]:
     """Good pairs that lie among the wrong ones as wrong ones do, beside many that do not.
 
     Of each good image, the share of wrong images that are nearer: of a pair of one identity it is
     near 0, and of a pair by mistake anything from 0 to 1. A weak model has few pairs near 0, and
     fewer and fewer towards 1; images of two kinds have a peak between.
     """
-    places = [np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
-              for row, good, wrong in zip(distances.real, sample.good, sample.wrong)
-              if wrong.any()]
-    place = np.concatenate(places) if places else np.zeros(0)
-    if len(places) < MIN_QUERIES or len(place) < MIN_PAIRS:
-        return
+    sample = subject.sample
+    if subject.has_found("part-at-chance", "zero-features", "sides-misfit"):
+        raise NotChecked("a part of the gallery is at chance or zero, or the sides do not fit")
+    if any(rows.shape[1] < MIN_COLUMNS for rows, _ in subject.values.features):
+        raise NotChecked(f"fewer than {MIN_COLUMNS} columns")
+    distances = subject.values.distances.real
+    places = np.full(distances.shape, np.nan)
+    for row, good, wrong, to in zip(distances, sample.good, sample.wrong, places):
+        if wrong.any():
+            to[good] = np.searchsorted(np.sort(row[wrong]), row[good]) / np.count_nonzero(wrong)
+    place = places[~np.isnan(places)]
+    of_query = means_of(np.nonzero(~np.isnan(places))[0], 4. * (place > 0.75))
+    if len(of_query) < MIN_QUERIES or len(place) < MIN_PAIRS:
+        raise NotChecked(f"fewer than {MIN_QUERIES} queries or {MIN_PAIRS} good pairs")
     near = float((place <= 0.02).mean())
     far, _ = np.histogram(place, 4, (0.5, 1))
     share = 4 * float((place > 0.75).mean())
-    if near > 0.3 and share > MISLABELLED and far.max() <= 2.5 * far.min():
-        yield Finding(
-            "doctor:two-modes", "warning",
-            f"About {100 * share:.0f} % of the good pairs are as far apart as images of different "
-            f"identities, and {100 * near:.0f} % are nearer than nearly all of those, as if "
-            "labels or images were mixed up.",
-            {"pairs": len(place), "share": round(share, 4), "near": round(near, 4)},
-            "Check that labels and images are in the same order in every part of the gallery, and "
-            "that every image was read.")
+    error = standard_error(of_query)
+    flat = far[:2].sum() / max(far[2:].sum(), 1)
+    if near <= 0.3 or share - 2 * error <= MISLABELLED / 2 or share <= MISLABELLED or (
+            flat > FLAT and not (flat <= LESS_FLAT and len(of_query) >= MANY_QUERIES
+                                 and subject.values.features
+                                 and subject.within[0] - subject.within[1] > WORSE)):
+        return
+    merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
+    yield tell("identities-merged" if merged else "two-modes", pairs=len(place), share=share,
+               near=near)
+
+
+def _near_another(places: Array, identity: Integers) -> float:
+    """Return the share of far good pairs of which image and query are near others of the identity.
+    """
+    near = []
+    for row, column in np.argwhere(places > FAR):
+        others = places[identity == identity[row], column]
+        if np.count_nonzero(~np.isnan(others)) > 1:
+            near.append(max(np.nanmin(others), np.nanmin(places[row])) < NEAR)
+    return float(np.mean(near)) if near else 0.0

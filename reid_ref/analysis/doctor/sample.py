@@ -4,12 +4,39 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.analysis.doctor.labels import has_match
 from reid_ref.arrays import Array, Doubles, Integers
-from reid_ref.labels import JUNK, Labels
+from reid_ref.labels import JUNK, Candidates, IndexLists, Labels, QueryLists
+from reid_ref.ranking.roles import find_roles
 
 #: Queries and wrong gallery images in the sample.
 SAMPLE = 300, 2000
+#: Queries of one identity at most, where whole identities are drawn.
+OF_ONE = 6
+
+
+class Matches(NamedTuple):
+    """How many images are good, and how many are kept, of each query; images labelled -1 are not
+    good.
+    """
+
+    good: Integers
+    kept: Integers
+
+
+def rules_of(query: Labels, gallery: Labels) -> tuple[str, ...]:
+    """Return what most conventions ignore, of labels with or without cameras."""
+    no_cameras = query.camera is None or gallery.camera is None
+    return ("label -1", *([] if no_cameras else ["same identity, same camera"]))
+
+
+def find_matches(query: Labels, gallery: Labels, ignored: tuple[str, ...] | None = None,
+                 lists: QueryLists | None = None) -> Matches:
+    """Count the good and the kept images of each query."""
+    roles = find_roles(query, gallery, ignored or rules_of(query, gallery), lists)
+    of_junk = np.zeros(0, bool) if isinstance(lists, IndexLists) else (
+        gallery.identity[roles.good] == JUNK)
+    good = roles.good_query if isinstance(lists, IndexLists) else roles.good_query[~of_junk]
+    return Matches(np.bincount(good, minlength=len(query)), roles.n_kept(len(query)))
 
 
 class Sample(NamedTuple):
@@ -20,9 +47,9 @@ class Sample(NamedTuple):
     query : int64, shape (n,)
         Which queries, ascending.
     image : int64, shape (m,)
-        Which gallery images, ascending: the good ones of these queries, and others.
+        Which gallery images, ascending: those of these queries' identities, and others.
     good, wrong : bool, shape (n, m)
-        Same identity on another camera, or anywhere without cameras; another identity.
+        Kept for the query: same identity, another identity.
     """
 
     query: Integers
@@ -31,23 +58,38 @@ class Sample(NamedTuple):
     wrong: npt.NDArray[np.bool_]
 
 
-def draw_sample(query: Labels, gallery: Labels, seed: int,
-                size: tuple[int, int] = SAMPLE) -> Sample | None:
-    """Draw queries that have a match, by a seeded permutation; None if there is none."""
-    matched = np.flatnonzero(has_match(query, gallery) & (query.identity != JUNK))
-    if not len(matched):
-        return None
+def draw_sample(query: Labels, gallery: Labels, seed: int, size: tuple[int, int] = SAMPLE,
+                ignored: tuple[str, ...] | None = None, lists: QueryLists | None = None,
+                rows: npt.NDArray[np.bool_] | None = None, whole: bool = False) -> Sample:
+    """Draw queries and images by a seeded permutation.
+
+    `rows`: which queries (default: those that have a match); `whole`: up to `OF_ONE` queries of
+    an identity together.
+    """
+    ignored = ignored or rules_of(query, gallery)
+    if rows is None:
+        rows = (find_matches(query, gallery, ignored, lists).good > 0) & (query.identity != JUNK)
+    asking = np.flatnonzero(rows)
     generator = np.random.PCG64(seed)
-    chosen = np.sort(matched[_first(generator, len(matched), size[0])])
+    order = asking[_first(generator, len(asking), len(asking))]
+    if whole:
+        _, first, group = np.unique(query.identity[order], return_index=True, return_inverse=True)
+        by_identity = np.argsort(first[group], kind="stable")
+        order = order[by_identity]
+        order = order[place_within(query.identity[order]) < OF_ONE]
+    chosen = np.sort(order[:size[0]])
     images = np.flatnonzero(gallery.identity != JUNK)
     own = images[np.isin(gallery.identity[images], query.identity[chosen])]
     others = np.setdiff1d(images, own, assume_unique=True)
     image = np.union1d(own, others[_first(generator, len(others), size[1])])
-    same = query.identity[chosen, np.newaxis] == gallery.identity[image]
-    good = same
-    if query.camera is not None and gallery.camera is not None:
-        good = same & (query.camera[chosen, np.newaxis] != gallery.camera[image])
-    return Sample(chosen, image, good, ~same)
+    if isinstance(lists, Candidates):
+        lists = lists.of_queries(chosen).within(image)
+    roles = find_roles(query[chosen], gallery[image], ignored, lists)
+    good = np.zeros((len(chosen), len(image)), bool)
+    good[roles.good_query, roles.good] = True
+    kept = roles.kept(slice(0, len(chosen)))
+    return Sample(chosen, image, good,
+                  kept & (query.identity[chosen, np.newaxis] != gallery.identity[image]))
 
 
 def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp]:
@@ -55,10 +97,38 @@ def _first(generator: np.random.PCG64, n: int, most: int) -> npt.NDArray[np.intp
     return np.argsort(generator.random_raw(n), kind="stable")[:most]
 
 
+def place_within(labels: Integers) -> Integers:
+    """Return how many of the same label come before each."""
+    order = np.argsort(labels, kind="stable")
+    place = np.empty(len(labels), np.int64)
+    place[order] = np.arange(len(labels)) - np.searchsorted(labels[order], labels[order])
+    return place
+
+
+def means_of(labels: Integers, values: Doubles) -> Doubles:
+    """Return the mean of each label's values, but for NaN."""
+    known = ~np.isnan(values)
+    _, group, n = np.unique(labels[known], return_inverse=True, return_counts=True)
+    means: Doubles = np.bincount(group, values[known]) / n
+    return means
+
+
+def standard_error(values: Doubles) -> float:
+    """Return the standard error of a mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
 def shares_nearer(distances: Array, sample: Sample) -> Doubles:
     """Return `share_nearer` of each query that has a wrong image."""
-    return np.array([share_nearer(row[good], row[wrong]) for row, good, wrong in zip(
-        distances.real, sample.good, sample.wrong) if wrong.any()])
+    shares = shares_of_rows(distances, sample.good, sample.wrong)
+    return shares[~np.isnan(shares)]
+
+
+def shares_of_rows(distances: Array, good: Array, wrong: Array) -> Doubles:
+    """Return `share_nearer` of each row; NaN without a good or without a wrong image."""
+    return np.array([share_nearer(row[is_good], row[is_wrong])
+                     if is_good.any() and is_wrong.any() else np.nan
+                     for row, is_good, is_wrong in zip(distances.real, good, wrong)])
 
 
 def share_nearer(good: Array, wrong: Array) -> float:

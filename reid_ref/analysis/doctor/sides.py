@@ -3,8 +3,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import Sample
+from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Doubles
 from reid_ref.evaluation.norms import is_unit
 from reid_ref.evaluation.ranked import lengths
@@ -16,22 +17,27 @@ NOT_UNIT = 0.05
 TIMES = 1.5
 #: Share of held-out pairs that one direction orders: healthy files have 0.3 to 0.7.
 SEPARATED = 0.9
+#: How much less often a good image is nearer across the sides than within the worse one, from
+#: which the sides do not fit: healthy files have up to 0.01. How often it is at least; below, the
+#: ranking is reversed. Rows that are asked of each side.
+MISFIT, REVERSED, MIN_ROWS = 0.03, 0.25, 50
+#: If good images are nearer so seldom within each side, how the sides were made is no question.
+AT_CHANCE = 0.6
+#: A side is out of order below the first share, or if it is by the second worse than the other.
+ORDERED, WORSE = 0.85, 0.05
 #: Identities of each half, and images of each side, below which it shows nothing.
 MIN_IDENTITIES, MIN_IMAGES = 10, 20
 
 
-def softmax_outputs(query: Array, gallery: Array) -> Iterator[Finding]:
+def softmax_outputs(subject: Subject) -> Iterator[Finding]:
     """Rows that are non-negative, of sum 1, and not mostly 0, as a histogram is."""
+    query, gallery = subject.features_of(subject.values)
+    subject.check_unequal()
     rows = np.concatenate([query, gallery]).astype(np.float64)
     tolerance = 1e-2 if query.dtype == np.float16 else 1e-3
     if (rows.shape[1] > 1 and rows.min() >= 0 and abs(rows.sum(axis=1) - 1).max() <= tolerance
             and np.count_nonzero(rows) > rows.size / 2):
-        yield Finding(
-            "doctor:softmax", "warning",
-            f"All {len(rows):,} features of the sample are non-negative and sum to 1, as class "
-            "probabilities (softmax) do.", {"images": len(rows), "columns": rows.shape[1]},
-            "Take the features before the classifier, as papers do: `model(images)` in evaluation "
-            "mode, or the layer before the last.")
+        yield tell("softmax", images=len(rows), columns=rows.shape[1])
 
 
 def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
@@ -51,14 +57,9 @@ def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
     of_unit = "" if not mixed else (
         f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
         f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.")
-    yield Finding(
-        "doctor:norms-of-sides", "warning",
-        f"The features of the sample are scaled in two ways: the median norm is "
-        f"{np.median(norms['query']):.4g} of the queries and {np.median(norms['gallery']):.4g} of "
-        f"the gallery.{of_unit}",
-        {"images": n, "unit": n_unit, "query_norm": round(float(np.median(norms["query"])), 4),
-         "gallery_norm": round(float(np.median(norms["gallery"])), 4)},
-        "Normalise both sides or neither; --normalize divides all of them.")
+    yield tell("norms-of-sides", of_unit, images=n, unit=n_unit,
+               query_norm=float(np.median(norms["query"])),
+               gallery_norm=float(np.median(norms["gallery"])))
 
 
 def share_separated(query: Array, gallery: Array, sample: Sample, of_query: Labels,
@@ -107,17 +108,36 @@ def _share_ordered(sides: list[tuple[Array, Array, Array]], fitted: list[Array],
     return right / pairs if min(seen) >= MIN_IMAGES else None
 
 
-def sides_apart(query: Array, gallery: Array, sample: Sample, of_query: Labels,
-                of_gallery: Labels) -> Iterator[Finding]:
+def sides_apart(subject: Subject) -> Iterator[Finding]:
     """Report sides that one direction separates though they share cameras and identities."""
-    share = share_separated(query, gallery, sample, of_query, of_gallery)
-    if share is not None and share >= SEPARATED:
-        yield Finding(
-            "doctor:sides-apart", "warning",
-            f"One direction separates the features of queries and gallery images of the same "
-            f"cameras: it orders {100 * share:.0f} % of the held-out pairs of the sample, where "
-            "sides that were made alike have about half.",
-            {"share": round(share, 4), "queries": len(query), "images": len(gallery)},
-            "Make both sides by the same network and the same preprocessing (channel order, mean "
-            "and deviation, size). Right if the sides are of different kinds, such as visible and "
-            "infrared.")
+    query, gallery = subject.features_of(subject.values)
+    subject.check_unequal()
+    if 0 < max(subject.within) < AT_CHANCE:
+        raise NotChecked("neither side separates identities")
+    share = share_separated(query, gallery, subject.sample, subject.query, subject.gallery)
+    if share is None:
+        raise NotChecked("too few images of both sides share a camera")
+    if share >= SEPARATED:
+        yield tell("sides-apart", share=share, queries=len(query), images=len(gallery))
+
+
+def sides_misfit(subject: Subject) -> Iterator[Finding]:
+    """Report sides that each fit their labels, but not each other."""
+    if subject.has_found("numbered-apart", "identity-offset", "sides-apart", "part-at-chance"):
+        raise NotChecked("a finding says already that the sides do not fit")
+    joined = subject.joined
+    if subject.has_cameras and joined.cameras_shared() < 2:
+        raise NotChecked("the sides share fewer than 2 cameras")
+    shares = [joined.shares(first, second) for second in joined.sides for first in joined.sides]
+    if min(map(len, shares)) < MIN_ROWS:
+        raise NotChecked(f"fewer than {MIN_ROWS} images have a good and a wrong one on each side")
+    of_query, back, across, of_gallery = (float(each.mean()) for each in shares)
+    if not REVERSED < max(across, back) <= min(of_query, of_gallery) - MISFIT:
+        return
+    best = max(of_query, of_gallery, ORDERED + WORSE)
+    worse = [side for side, share in (("queries", of_query), ("gallery", of_gallery))
+             if share < best - WORSE]
+    cause = (f"rows of the {' and of the '.join(worse)} are in another order than their labels"
+             if worse else "a side, or a part of it, was made in another way")
+    yield tell("sides-misfit", 100 * max(across, back), cause, query=of_query, gallery=of_gallery,
+               across=across, back=back)

@@ -1,18 +1,19 @@
 """`reid-ref doctor`: which benchmark a file is of, and known mistakes in it."""
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reid_ref.analysis.doctor import doctor, most_serious_first, skipped_checks
+from reid_ref.analysis.doctor import Diagnosis, checked, diagnose
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.labels import label_findings
+from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.console import options as common
 from reid_ref.console.answers import Dataset, OfFiles, add_json, dataset_of, show_answer
-from reid_ref.console.protocols import hint
+from reid_ref.console.protocols import check_part, hint, selected
 from reid_ref.console.request import Request, option
-from reid_ref.datasets import Recognised, read_labels, recognise
+from reid_ref.datasets import Recognised, read_labels
 from reid_ref.datasets.fingerprints import SetCounts, count, count_rows
 from reid_ref.datasets.labels import hold_labels_alone
+from reid_ref.evaluation.how import How
 from reid_ref.labels import Labels
 from reid_ref.protocols.records import protocols_of
 from reid_ref.text import NO_BENCHMARK, input_pairs, named_rows, row
@@ -23,7 +24,7 @@ LABELS = "labels, without features or distances"
 
 
 @dataclass(frozen=True)
-class Diagnosis(OfFiles):
+class Diagnosed(OfFiles):
     """What the doctor finds, as JSON has it; without a known benchmark, nothing is expected."""
 
     dataset: Dataset | None
@@ -32,35 +33,40 @@ class Diagnosis(OfFiles):
     expected: SetCounts | None
     source: str | None
     findings: list[Finding]
+    checks: list[str]
+    skipped: dict[str, str]
 
 
 def as_answer(files: list[str], layout: str, labels: tuple[Labels, Labels],
-              benchmark: Recognised | None, findings: list[Finding]) -> Diagnosis:
+              benchmark: Recognised | None, diagnosis: Diagnosis) -> Diagnosed:
     """Return the benchmark, the counts and the findings for JSON."""
     expected, source = (benchmark.fingerprint.counts, benchmark.fingerprint.source) if (
         benchmark) else (None, None)
-    return Diagnosis(files, layout, dataset_of(benchmark), protocols_of(*labels), count(*labels),
-                     expected, source, findings)
+    return Diagnosed(files, layout, dataset_of(benchmark), protocols_of(*labels), count(*labels),
+                     expected, source, diagnosis.findings, diagnosis.ran, diagnosis.skipped)
 
 
 def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
-            benchmark: Recognised | None, findings: Sequence[Finding], sizes: str = "",
-            skipped: Sequence[str] = ()) -> str:
-    """Return the benchmark with its counts, and one paragraph per finding: severity, sentence,
-    remedy, key; then the checks that were skipped.
+            benchmark: Recognised | None, diagnosis: Diagnosis, sizes: str = "") -> str:
+    """Return the benchmark with its counts, one paragraph per finding (severity, sentence, remedy,
+    key), how many checks ran, and which did not.
     """
     query, gallery = labels
     lines = named_rows(input_pairs(files, layout, len(query), len(gallery), sizes))
     lines += _counts(count(*labels), benchmark, hint(*labels))
-    if not findings:
-        lines += ["", *row("found", "nothing: no known mistake in labels, cameras"
-                           + (" and a sample of the values" if sizes else ""))]
-    for finding in findings:
+    for finding in diagnosis.findings:
         lines += ["", *row(finding.severity, finding.sentence)]
         lines += row("remedy", finding.remedy)
         lines += row("more", f"{finding.key} in the documentation")
-    if skipped:
-        lines += ["", *row("skipped", "; ".join(skipped))]
+    n = len(diagnosis.ran) + len(diagnosis.skipped)
+    found = len({finding.key for finding in diagnosis.findings})
+    lines += ["", *row("checks", f"{len(diagnosis.ran)} of {n} ran, and "
+                       + (f"{found} found something" if found else "found nothing"))]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in diagnosis.skipped.items():
+        reasons.setdefault(reason, []).append(name)
+    for reason, names in reasons.items():
+        lines += row("not run", f"{', '.join(names)}: {reason}")
     return "\n".join(lines)
 
 
@@ -70,8 +76,6 @@ class DoctorRequest(Request):
 
     seed: int = option("--seed", 12345, type=whole, metavar="N",
                        help="of the sample of queries and images; default 12345")
-    verbose: bool = option("--verbose", False, action="store_true",
-                           help="also which checks were skipped, and what the file lacks for them")
 
 
 def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> Iterator[str]:
@@ -106,24 +110,29 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     common.add_files(command, words="result file or files, or a folder of .npy files; or files "
                      "of labels")
-    DoctorRequest.add(command, "--labels", "--seed", "--verbose")
+    DoctorRequest.add(command, "--labels", "--convention", "--set", "--protocol", "--part",
+                      "--trials", "--shots", "--seed")
     add_json(command)
 
 
 def run(request: DoctorRequest) -> int:
-    data = None
-    if not request.map and hold_labels_alone(*request.files):
-        layout, labels, sizes = LABELS, read_labels(*request.files), ""
-        findings = most_serious_first(label_findings(*labels))
+    protocol = check_part(request)
+    how = None
+    if protocol is None and request.given("--convention", "--set"):
+        how = common.how(request, [common.one_convention(request)])
+    if protocol is None and not request.map and hold_labels_alone(*request.files):
+        query, gallery = read_labels(*request.files)
+        subject, layout, sizes = Subject(query, gallery, how=how or How()), LABELS, ""
     else:
         data = common.read_files(request)
-        layout, labels, findings = (
-            data.layout, (data.query, data.gallery), doctor(data, seed=request.seed))
+        if protocol is not None:
+            data, convention = selected(request, protocol, data)
+            how = common.how(request, [convention])
+        subject, layout = checked(data, how, seed=request.seed), data.layout
         sizes = data.input.words(len(data.gallery))
-    benchmark = recognise(*labels)
-    diagnosed = request.files, layout, labels, benchmark, findings
-    skipped = skipped_checks(*labels, data) if request.verbose else []
+    diagnosis, labels = diagnose(subject), (subject.query, subject.gallery)
+    diagnosed = request.files, layout, labels, subject.benchmark, diagnosis
     show_answer(request.format, json=lambda: as_answer(*diagnosed),
-                table=lambda: as_text(*diagnosed, sizes, skipped))
-    return int(any(finding.severity == "error" for finding in findings)
-               or benchmark is not None and bool(benchmark.off))
+                table=lambda: as_text(*diagnosed, sizes))
+    return int(any(finding.severity == "error" for finding in diagnosis.findings)
+               or subject.benchmark is not None and bool(subject.benchmark.off))

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reid_ref.analysis.doctor.labels import label_findings
+from reid_ref.analysis.doctor.labels import no_cameras as without_cameras
+from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.arrays import (
     BenchmarkWarning, ConventionWarning, InputError, UnreadWarning, check_count, warn)
 from reid_ref.commands import gate as gates
@@ -292,8 +293,7 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given, benchmark: Reco
     results = given.results(replace(plan.how, conventions=(*conventions, *other)))
     findings = gates.examine(data, replace(plan.how, conventions=conventions))
     if no_cameras:
-        findings = [*findings, *(each for each in label_findings(*of_data)
-                                 if each.key == "doctor:no-cameras")]
+        findings = [*findings, *without_cameras(Subject(*of_data))]
     _warn_of(request, data, results)
     return dict(list(results.items())[:len(conventions)]), findings, lacking
 

@@ -1,0 +1,32 @@
+"""Identity and camera in the names of images."""
+from collections.abc import Mapping
+
+import numpy as np
+
+from reid_ref.arrays import Integers
+from reid_ref.files.image_names import FORMS, form_of
+from reid_ref.labels import JUNK, Labels
+
+#: Side to identity and camera of each name; None if a name is of no known form.
+NumbersOfNames = Mapping[str, tuple[Integers, Integers] | None]
+
+
+def numbers_of_names(query: Labels, gallery: Labels) -> NumbersOfNames:
+    """Return what the names of each side hold."""
+    return {"query": _numbers(query), "gallery": _numbers(gallery)}
+
+
+def _numbers(labels: Labels) -> tuple[Integers, Integers] | None:
+    """Return identity and camera of each name; None if a name is of no known form."""
+    names = labels.names()
+    form = form_of(names[0]) if names else None
+    if form is None:
+        return None
+    pattern = FORMS[form].pattern
+    found = [match.group("identity", "camera") for match in map(pattern.fullmatch, names or ())
+             if match is not None]
+    if len(found) < len(labels):
+        return None
+    identity, camera = zip(*found)
+    return (np.array([JUNK if "-" in text else int(text) for text in identity], np.int64),
+            np.array(list(map(int, camera)), np.int64))

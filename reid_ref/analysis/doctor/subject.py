@@ -1,0 +1,252 @@
+"""What the checks look at: labels, rules, and a sample of the values, each made once."""
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from reid_ref.analysis.doctor.finding import Finding
+from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames, numbers_of_names
+from reid_ref.analysis.doctor.sample import SAMPLE, Matches, Sample, draw_sample, find_matches
+from reid_ref.analysis.doctor.sample import place_within, shares_nearer, shares_of_rows
+from reid_ref.analysis.doctor.shares import SampleFeatures
+from reid_ref.arrays import Array, Doubles, Integers
+from reid_ref.datasets.fingerprints import Recognised, recognise
+from reid_ref.evaluation.how import How
+from reid_ref.evaluation.ranked import SampleValues, lengths
+from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import JUNK, Labels, cameras_of
+
+#: Gallery images of an identity, where both sides are looked at together; and rows below which
+#: their mean share is not known.
+OF_IMAGES, MIN_SHARES = 8, 10
+#: Codes of so few different numbers, in fewer columns, are equal by right, and so are their norms.
+CODE, WIDE = 16, 64
+
+
+class Joined(NamedTuple):
+    """Some queries, and some gallery images of their identities, side by side.
+
+    Parameters
+    ----------
+    rows : float64, shape (n, d)
+        Their features.
+    distances : float64, shape (n, n)
+        Minus the cosine.
+    identity, camera : int64, shape (n,)
+        Without cameras, each image has one of its own.
+    images : int64
+        The gallery images.
+    """
+
+    rows: Doubles
+    distances: Doubles
+    identity: Integers
+    camera: Integers
+    images: Integers
+
+    @property
+    def n_query(self) -> int:
+        """How many are queries."""
+        return len(self.rows) - len(self.images)
+
+    @property
+    def sides(self) -> tuple[slice, slice]:
+        """The places of queries and of gallery images."""
+        return slice(self.n_query), slice(self.n_query, None)
+
+    def cameras_shared(self) -> int:
+        """Return how many cameras both sides have."""
+        query, gallery = (self.camera[side] for side in self.sides)
+        return len(np.intersect1d(query, gallery))
+
+    def pairs(self, first: slice, second: slice) -> tuple[Array, Array]:
+        """Return which pairs have one identity on two cameras, and which have two identities."""
+        same = self.identity[first, np.newaxis] == self.identity[second]
+        apart = self.camera[first, np.newaxis] != self.camera[second]
+        return same & apart, ~same
+
+    def shares(self, first: slice, second: slice) -> Doubles:
+        """Return `share_nearer` of the rows that have such pairs."""
+        shares = shares_of_rows(self.distances[first, second], *self.pairs(first, second))
+        return shares[~np.isnan(shares)]
+
+
+class NotChecked(Exception):
+    """A check lacks what it needs; the message is the reason, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is examined; of labels alone, `data` is None.
+
+    `how`: by which conventions images are ranked; the first says which images are good. `stored`:
+    whether a sample may be read from a file. `named`: whether somebody chose the conventions.
+    `found`, `ran`: the findings and the checks so far.
+    """
+
+    query: Labels
+    gallery: Labels
+    data: ResultFile | None = None
+    how: How = How()
+    seed: int = 12345
+    size: tuple[int, int] = SAMPLE
+    max_memory: int | None = None
+    stored: bool = True
+    named: bool = False
+    found: list[Finding] = field(default_factory=list)
+    ran: list[str] = field(default_factory=list)
+
+    def has_found(self, *names: str) -> bool:
+        """Return whether one of these findings was made."""
+        return any(finding.key.removeprefix("doctor:") in names for finding in self.found)
+
+    @property
+    def has_cameras(self) -> bool:
+        """Whether both sides have cameras."""
+        return self.query.camera is not None and self.gallery.camera is not None
+
+    @cached_property
+    def _judged(self) -> How:
+        """How it is ranked, among the candidates of each query where there are some."""
+        return self.how if self.data is None else self.data.input.among(self.how)
+
+    @cached_property
+    def ignored(self) -> tuple[str, ...]:
+        """What the first convention ignores; without cameras, what it can."""
+        convention = self._judged.conventions[0]
+        return (convention if self.has_cameras else convention.without_cameras()).not_ranked
+
+    @property
+    def by_camera(self) -> bool:
+        """Whether a convention ignores images by their camera."""
+        return any(convention.needs_cameras for convention in self.how.conventions)
+
+    @cached_property
+    def benchmark(self) -> Recognised | None:
+        """The benchmark that the labels resemble."""
+        return recognise(self.query, self.gallery)
+
+    @cached_property
+    def numbers_of_names(self) -> NumbersOfNames:
+        """Identity and camera in the images' names."""
+        return numbers_of_names(self.query, self.gallery)
+
+    @cached_property
+    def cameras(self) -> tuple[Integers, Integers]:
+        """The cameras of both sides."""
+        if not self.has_cameras:
+            raise NotChecked("the labels have no cameras")
+        return cameras_of(self.query, "checks"), cameras_of(self.gallery, "checks")
+
+    @cached_property
+    def matches(self) -> Matches:
+        """Which queries have a good image, and a wrong one."""
+        if "listed as junk" in self.ignored:
+            raise NotChecked("index lists say which images are good")
+        return find_matches(self.query, self.gallery, self.ignored, self._judged.lists)
+
+    def _drawn(self, whole: bool) -> Sample:
+        if "listed as junk" in self.ignored:
+            raise NotChecked("index lists say which images are good")
+        data = self.given()
+        if data.input.is_stored and not self.stored:
+            raise NotChecked("values are read block by block")
+        rows = self.matches.good > 0 if not whole else self.query.identity != JUNK
+        rows &= self.query.identity != JUNK
+        if not (self.matches.good > 0).any():
+            raise NotChecked("no query has a match")
+        size = (self.size[0], 2 * self.size[1]) if whole else self.size
+        sample = draw_sample(self.query, self.gallery, self.seed, size, self.ignored,
+                             self._judged.lists, rows, whole)
+        if self.max_memory is not None and data.input.sample_bytes(
+                len(sample.query), len(sample.image)) > self.max_memory:
+            raise NotChecked("a sample does not fit the memory")
+        return sample
+
+    def given(self) -> ResultFile:
+        """Return the file, of which there is one where values are looked at."""
+        if self.data is None:
+            raise NotChecked("labels alone")
+        return self.data
+
+    @cached_property
+    def sample(self) -> Sample:
+        """Queries that have a match, at random."""
+        return self._drawn(whole=False)
+
+    @cached_property
+    def values(self) -> SampleValues:
+        """The values of `sample`."""
+        return self.given().input.sample(self.sample.query, self.sample.image)
+
+    @cached_property
+    def of_identities(self) -> Sample:
+        """Queries of whole identities, at random, and more images."""
+        return self._drawn(whole=True)
+
+    @cached_property
+    def values_of_identities(self) -> SampleValues:
+        """The values of `of_identities`."""
+        sample = self.of_identities
+        return self.given().input.sample(sample.query, sample.image)
+
+    @cached_property
+    def joined(self) -> Joined:
+        """The queries of `of_identities`, and up to `OF_IMAGES` images of each identity."""
+        self.check_unequal()
+        sample, (query, gallery) = self.of_identities, self.features_of(self.values_of_identities)
+        identity = self.gallery.identity[sample.image]
+        own = np.flatnonzero(np.isin(identity, self.query.identity[sample.query]))
+        own = own[place_within(identity[own]) < OF_IMAGES]
+        images = sample.image[own]
+        rows = np.concatenate([query, gallery[own]]).astype(np.float64)
+        norms = lengths(rows)[:, np.newaxis]
+        unit = rows / np.where(norms, norms, 1)
+        cameras = [np.arange(len(rows))] if not self.has_cameras else [
+            self.cameras[0][sample.query], self.cameras[1][images]]
+        return Joined(rows, -(unit @ unit.T), np.r_[self.query.identity[sample.query],
+                      identity[own]], np.concatenate(cameras), images)
+
+    @cached_property
+    def within(self) -> list[float]:
+        """How often, within each side, a good image is nearer than a wrong one; 0 if unknown."""
+        shares = [self.joined.shares(side, side) for side in self.joined.sides]
+        return [float(each.mean()) if len(each) >= MIN_SHARES else 0.0 for each in shares]
+
+    @cached_property
+    def scores(self) -> Doubles:
+        """`shares_nearer` of the sample."""
+        return shares_nearer(self.values.distances, self.sample)
+
+    @cached_property
+    def sample_features(self) -> SampleFeatures:
+        """The features of `sample`, and its scores by each scaling."""
+        return SampleFeatures(*self.features_of(self.values), self.values.distances, self.sample,
+                              self.scores)
+
+    def check_no_codes(self) -> None:
+        """Leave out what codes of a few different numbers show by right."""
+        query, gallery = self.features_of(self.values)
+        some = np.concatenate([query[:32], gallery[:32]])
+        if query.shape[1] < WIDE and 2 <= len(np.unique(some)) <= min(CODE, some.size / CODE):
+            raise NotChecked("the features are codes of few columns and different numbers")
+
+    def check_unequal(self) -> None:
+        """Leave out what features that are mostly equal would show again."""
+        if self.has_found("equal-within-identity", "duplicate-features"):
+            raise NotChecked("most features are equal")
+
+    def features_of(self, values: SampleValues) -> tuple[Array, Array]:
+        """Return the features of a sample."""
+        if not values.features:
+            raise NotChecked("the file has distances, not features")
+        return values.features[0]
+
+    def file(self) -> ResultFile:
+        """Return the file whose features are in memory."""
+        if self.data is None or self.data.query_features is None:
+            raise NotChecked("the file has no features")
+        if self.data.input.is_stored:
+            raise NotChecked("features are read block by block")
+        return self.data

@@ -2,35 +2,27 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from typing import NamedTuple
 
-from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation
+from reid_ref.analysis.validate import HOPELESS, Candidate, Closest, Validation
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay, Search
+from reid_ref.commands.validate.show.headline import NOT_IN_A_FILE, by_variations, check_of, headline
 from reid_ref.console.answers import OfFiles
-from reid_ref.conventions import CONVENTIONS
+from reid_ref.conventions import CONVENTIONS, NAMES
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import (
     IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
-from reid_ref.text import named_rows, row, with_reasons, wrap
+from reid_ref.text import by_reason, named_rows, row, with_reasons, wrap
 from reid_ref.text.table import WIDTH
 
 #: How many of those that do not reproduce the figure the table shows.
-CLOSEST = 5
+CLOSEST = 3
 #: Columns of the names of rows.
 INDENT = 11
 #: How many variations the screen lists; JSON has all.
-MOST = 8
-#: What changes a number and is in no file of features, with sizes where a thread has one.
-NOT_IN_A_FILE = (
-    "MSMT17 V1 or V2, whose lists are the same but whose faces are blurred in V2 (1.7 points of "
-    "mAP: PASS-reID #1; also MMT #24, torchreid #349)",
-    "single or half precision and the GPU that the network was trained on (61 or 58 mAP: "
-    "TransReID #30)",
-    "features before or after the BN neck (reid-strong-baseline #165, fast-reid #231)",
-    "mirror images added to the features", "the size of the images (CLIP-ReID #10)",
-    "another checkpoint")
+MOST = 4
 
 
 class Printed(NamedTuple):
@@ -168,9 +160,13 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
 
 
 def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None,
-             files: Sequence[str] = ()) -> str:
-    """Return the report for a terminal of 80 columns."""
-    lines = [*named_rows(given, INDENT), *_row("published", f"{answer.figure} percent")]
+             files: Sequence[str] = (), verbose: bool = False) -> str:
+    """Return the report for a terminal of 80 columns: the answer, the input, tables.
+
+    `verbose`: also counts and bounds in full, what was not tried and why, and signatures.
+    """
+    rows = [*headline(answer, files), ("", "")] if answer.candidates else []
+    lines = named_rows([*rows, *given, ("published", f"{answer.figure} percent")], INDENT)
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"
@@ -178,21 +174,23 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
                           + f"; evaluator: {paper.evaluator}"
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
-    of = "Its protocol does not reproduce" if paper and paper.protocol else (
-        "No convention reproduces")
-    lines += [*_possible(answer), *_tables(answer, of)]
-    if answer.swapped:
-        lines += ["", *wrap("The two figures are probably swapped: mAP is above Rank-1, and "
-                            f"--published {answer.figure.mAP}/{answer.figure.rank1} fits.")]
+    if verbose or not answer.candidates:
+        lines += _possible(answer)
+    lines += _tables(answer, verbose)
     if answer.candidates:
-        lines += ["", "diff: the larger of the differences from the figure, in percentage points."]
-    if any(way.features == "normalised" for one in answer.candidates for way in one.ways):
-        lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
-                        "dot rank alike. Euclidean, dot: features as they are.")]
-    if answer.left_out:
-        lines += ["", *wrap(f"Not tried: {with_reasons(answer.left_out)}")]
+        lines += wrap("diff: the larger difference from the figure, in points." + (
+            " normalised: any metric ranks alike; Euclidean, dot: features as they are." if any(
+                way.features == "normalised" for one in answer.candidates for way in one.ways)
+            else ""))
     if answer.search is not None:
-        lines += as_search(answer.search, answer.figure, files)
+        lines += as_search(answer.search, answer.figure, files, verbose)
+    if answer.candidates and not (answer.reproduced or answer.search and answer.search.ways):
+        lines += ["", *wrap(f"No file shows: {'; '.join(NOT_IN_A_FILE)}.")]
+    left = answer.left_out | (answer.search.left_out if answer.search else {})
+    if left and verbose:
+        lines += ["", *wrap(f"Not tried: {with_reasons(left)}")]
+    elif left:
+        lines += ["", f"Not tried: {len(left)} ways; --verbose names them."]
     return "\n".join(lines)
 
 
@@ -225,26 +223,17 @@ def _possible(answer: Validation) -> list[str]:
     return [*lines, *_row("", f"(without ties; good images: the query's identity{where})")]
 
 
-def _tables(answer: Validation, failed: str) -> list[str]:
-    if not answer.candidates:  # there is no file
-        return []
-    lines = [] if answer.reproduced else ["", f"{failed} the figure."]
-    cut = "Reproduced only if the digits were cut off, not rounded, by"
-    if answer.closest is not None:
-        cut = f"One possibility: r{cut[1:]}"
-        share = 100 * answer.closest.accidents
-        lines += wrap(
-            f"By far the closest: {_closest(answer.closest)}: within what another decoder or "
-            f"resizing moves ({MOVED}). Of figures drawn at random within {AROUND} points of this "
-            f"one, {f'{share:.1f}' if share >= .1 else 'less than 0.1'} percent have some "
-            "convention as close.")
+def _tables(answer: Validation, verbose: bool) -> list[str]:
+    lines = []
     for match, title, most in (
-            ("rounded", "Reproduced by", None), ("truncated", cut, None),
+            ("rounded", "Reproduced by", None),
+            ("truncated", "Reproduced only if the digits were cut off, not rounded, by", None),
             ("another protocol", "The same digits by another protocol, which is no match", None),
             ("no", "Closest of the others" if answer.reproduced else "Closest", CLOSEST)):
         candidates = [candidate for candidate in answer.candidates if candidate.match == match]
         if candidates:
-            lines += ["", title, *_candidates(candidates, answer.figure, most)]
+            lines += ["", title, *_candidates(
+                candidates, answer.figure, most, len(NAMES) if verbose else 3)]
     return lines
 
 
@@ -281,7 +270,8 @@ def _bounds(bounds: MapBounds) -> str:
     return f"{bounds.ap} {100 * bounds.low:.2f} to {100 * bounds.high:.2f} over {over}{verdict}"
 
 
-def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -> list[str]:
+def _candidates(candidates: list[Candidate], figure: Figure, most: int | None,
+                most_names: int) -> list[str]:
     places = 2 + max(-int(printed.as_tuple().exponent) for printed in figure.numbers().values())
     places = min(max(places, 3), 4)
     # What shows the same digits shares a line, and so do rankings under the same conventions.
@@ -295,7 +285,7 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
     for shown, names in list(ways.items())[:most]:
         alike: dict[str, list[str]] = {}
         for ranking, conventions in names.items():
-            alike.setdefault(", ".join(conventions), []).append(ranking)
+            alike.setdefault(listed(conventions, most_names), []).append(ranking)
         for text, rankings in alike.items():
             for left, digits, right in zip_longest(
                     rankings, [shown], wrap(text, width=WIDTH - 43), fillvalue=""):
@@ -305,48 +295,38 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
 
 # ---------------------------------------------------------------- what a search found
 
-def as_search(search: Search, figure: Figure, files: Sequence[str]) -> Iterator[str]:
+def as_search(search: Search, figure: Figure, files: Sequence[str],
+              verbose: bool = False) -> Iterator[str]:
     """Yield the lines of what was tried, what it is worth, and what prints the figure."""
     yield ""
-    yield from wrap(f"Searched: {worth(search)}")
+    yield from wrap(worth(search))
+    for reason, names in by_reason(search.left_out).items():
+        if reason in HOPELESS:
+            yield from wrap(f"{len(names)} variations are left out ({listed(names, 2)}): each "
+                            f"{reason}; --search tries them.")
     if search.not_tried:
         yield from wrap(f"Interrupted; not tried: {listed(search.not_tried)}")
-    groups = [sorted(ways, key=_is_another_s) for _, ways in groupby(
-        search.ways, lambda way: way.variations)]
-    if not groups:
-        yield from wrap("None of these ways prints the figure.")
-    elif not search.tells:
+    groups = by_variations(search.ways)
+    if groups and not search.tells:
         yield from wrap(
             f"So many would that no cause is named: above {ACCIDENTS:.0%} of accidents only a "
             "list stands here. More decimals, or more numbers (--published "
             "Rank-1=...,mAP=...,Rank-5=...), narrow it.")
-    for ways in groups[:MOST]:
-        yield from _of_variation(ways, figure, files, search.tells)
+    for ways in groups[:MOST] if len(groups) > 1 or not search.tells else []:
+        yield from _of_variation(ways, figure, files, search.tells, verbose)
     if len(groups) > MOST:
         yield from wrap(f"and {len(groups) - MOST} more variations, which --json lists")
-    if len(groups) > 1:
-        yield ""
-        yield from wrap("Each of them prints the figure; none is known to be the cause.")
-    yield ""
-    if search.left_out:
-        yield from wrap(f"Not tried: {with_reasons(search.left_out)}")
-    yield from wrap(f"No file shows: {'; '.join(NOT_IN_A_FILE)}.")
-
-
-def _is_another_s(way: FoundWay) -> bool:
-    """Whether a way re-ranks as another toolbox than the one whose convention it has."""
-    record = CONVENTIONS.get(way.convention)
-    own = record.reranking if record else None
-    return own is None or f"reranked-{own.variant}" not in way.variations
+    if groups:
+        seen = dict.fromkeys(ways[0].source for ways in groups[:MOST])
+        yield from wrap(f"seen in: {'; '.join(seen)}", rest="  ")
 
 
 def worth(search: Search) -> str:
     """Return how many ways were tried, and how often accident meets such a figure."""
-    share = 100 * search.by_accident
-    often = f"{share:.1f}" if share >= .1 or not share else "less than 0.1"
-    return (f"{search.tried:,} ways, {search.different:,} different results. Of figures with "
-            f"these decimals within {AROUND} points, {often} percent are printed by some way by "
-            "accident.")
+    share = 1000 * search.by_accident
+    often = f"{share:.0f}" if share >= 1 or not share else "less than 1"
+    return (f"Tried {search.tried:,} ways, {search.different:,} different results. A random "
+            f"figure within {AROUND} points is matched by some way in {often} of 1,000 cases.")
 
 
 def in_words(way: FoundWay, figure: Figure) -> str:
@@ -374,19 +354,15 @@ def listed(names: Iterable[str], most: int = 6) -> str:
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
 
 
-def _of_variation(ways: list[FoundWay], figure: Figure, files: Sequence[str],
-                  tells: bool) -> Iterator[str]:
+def _of_variation(ways: list[FoundWay], figure: Figure, files: Sequence[str], tells: bool,
+                  verbose: bool) -> Iterator[str]:
     first = ways[0]
     title = in_words(first, figure) if tells else (
         f"{'+'.join(first.variations)}: {first.convention}, {first.words}")
     others = dict.fromkeys(way.convention for way in ways if way.convention != first.convention)
     yield ""
     yield from wrap(title + (f" (also: {listed(others)})" if others else "") + ".", rest="  ")
-    if first.features not in ("distances", "ranked lists"):
-        features = dict.fromkeys(way.features for way in ways)
-        yield from wrap(f"  ranked by: {', '.join(features)}", rest="    ")
-    yield from wrap(f"  seen in: {first.source}", rest="    ")
-    yield f"  signature: {first.signature}"
+    if verbose:
+        yield f"  signature: {first.signature}"
     # Not folded, so that it can be copied.
-    command = first.options.replace("FILE", " ".join(files), 1)
-    yield f"  reid-ref {command}" if command else "  no option of reid-ref does this"
+    yield f"  {check_of(first, files)}"

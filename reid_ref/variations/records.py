@@ -34,10 +34,11 @@ def _other_cameras(convention: Convention) -> Mapping[str, Any] | None:
                              for rule in convention.ignored)}
 
 
-def _one_image(convention: Convention) -> Mapping[str, Any] | None:
+def _one_image(cameras: bool) -> Choices:
     # A pass over whole rows takes long, and toolboxes that draw a gallery count alike.
-    return {"cmc": "single-gallery-shot", "cmc_length": 1} if convention.base == "torchreid" else (
-        None)
+    return lambda convention: None if convention.base != "torchreid" else {
+        "cmc": "single-gallery-shot", "cmc_length": 1,
+        "ignored": (convention if cameras else convention.without_cameras()).ignored}
 
 
 _JUNK, _ZERO = labels.needs_label(JUNK, "-1"), labels.needs_label(DISTRACTOR, "0")
@@ -54,7 +55,7 @@ _RECORDS = [
         "same-camera-kept", "with images of the query's identity on its own camera as good ones",
         "LA-Transformer #3; VERI-Wild #7; fast-reid #257; reid-strong-baseline #159; "
         "jiyanggao Video-Person-ReID #4", 5, "cameras", labels.needs_cameras,
-        choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
+        choices=lambda convention: {"ignored": convention.without_cameras().ignored}, pairs=True),
     Variation(
         "queries-in-gallery", "with the queries in the gallery as well",
         "TKP #6; AP3D #2; MARS-evaluation #4; torchreid #59, #77; TF-CLIP's class: "
@@ -67,7 +68,11 @@ _RECORDS = [
     Variation(
         "one-gallery-image", "with one gallery image of each identity, as an expectation",
         "fast-reid #334; torchreid #114; open-reid #58; layumi #13", 4, "images",
-        choices=_one_image, rankings=("normalised", "distances")),
+        choices=_one_image(True), rankings=("normalised", "distances")),
+    Variation(
+        "one-gallery-image-any-camera", "with one gallery image of each identity, as an "
+        "expectation, whatever its camera", "person-re-ranking #5", 1, "images",
+        labels.needs_cameras, choices=_one_image(False), rankings=("normalised", "distances")),
     Variation(
         "exchanged", "with query and gallery exchanged",
         "fast-reid #58; TransReID #59; VehicleID's loaders: JDAI-CV/fast-reid c9bc3ce, "
@@ -115,6 +120,41 @@ _RECORDS = [
         f"of lists cut after {length} images, with recall over the good images in them",
         "batch-dropblock-network #14; VisDA2020 #3", 2, "length",
         choices=_set(top_k=length, recall="found")) for length in CUTS),
+    Variation(
+        "largest-class-found", "of lists cut after as many images as the largest identity has, "
+        "with recall over the good images in them", "pytorch-metric-learning #525", 1, "AP",
+        result=results.with_ap(results.at_largest)),
+    Variation(
+        "map-at-r", "with MAP@R: AP of the first R places, over R, the number of good images",
+        "no thread known; pytorch-metric-learning, mean_average_precision_at_r", kind="AP",
+        result=results.with_ap(results.at_size)),
+    Variation(
+        "reciprocal-rank", "with 1 over the rank of the first good image as AP (mean reciprocal "
+        "rank)", "no thread known; reciprocal rank of information retrieval", kind="AP",
+        result=results.with_ap(results.reciprocal)),
+    Variation(
+        "integer-division", "with integer division in AP: 0 but for queries with one good image",
+        "layumi #4", 1, "AP", result=results.with_ap(results.in_whole_numbers)),
+    Variation(
+        "one-rank-late", "with a CMC curve that begins with Rank-2", "no thread known; an index "
+        "that counts from 0", kind="CMC", result=results.one_rank_late),
+    Variation(
+        "query-expansion", f"after query expansion (the {features.EXPANDED} nearest, weighted by "
+        "the cubes of their cosines)", "fast-reid #357, #596", 2, "expansion",
+        lacks=labels.needs_features, data=features.expanded),
+    *(Variation(
+        f"{parts}-parts-normalised", f"after each of {parts} parts of the features was normalised "
+        "by itself", "layumi #50", 1, lacks=features.needs_parts(parts, 8 * parts),
+        data=features.parts_normalised(parts), rankings=("normalised",))
+      for parts in (2, 3, 4, 6, 8)),
+    Variation(
+        "shifted-cameras", "with the cameras of the wrong rows in the gallery: those of query and "
+        "gallery together, from the first", "centroids-reid #41", 1, "cameras",
+        labels.needs_cameras, data=labels.shifted_cameras),
+    Variation(
+        "known-identities", "without the gallery images whose identity no query has",
+        "no thread known; a gallery without distractors", kind="images", lacks=labels.needs_part,
+        data=labels.known_identities),
     Variation(
         "other-cameras", "without any image of the query's camera",
         "MARS-evaluation #3; reid-strong-baseline #159", 2, "cameras", labels.needs_cameras,

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.validate.candidates import (
-    Effect, best_known, effects_of, quick_conventions, results_of_parts, rules_that_apply)
+    Effect, best_known, effects_of, faulty_labels, quick_conventions, results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.search import (
     ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, searched, share_of_accidents,
     value_of)
@@ -130,6 +130,8 @@ class Validation(Value):
         Without cameras, bounds count every image of the query's identity as good.
     search : Search, optional
         What variations of the file and of the evaluation give; None if none was made.
+    labels : str
+        What is wrong with the labels, which no evaluation can mend.
     effects : tuple of Effect
         Of a figure that is reproduced, the steps from matlab's number to it.
     """
@@ -144,6 +146,7 @@ class Validation(Value):
     has_cameras: bool = True
     search: Search | None = None
     effects: tuple[Effect, ...] = ()
+    labels: str = ""
 
     @property
     def reproduced(self) -> bool:
@@ -308,7 +311,8 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
         candidates = _candidates(numbers, figure, protocol, names)
         other = _other_way_round(figure)
         answer = Validation(figure, candidates, not_tried, *possible(figure, query, gallery),
-                            has_cameras=query.camera is not None)
+                            has_cameras=query.camera is not None,
+                            labels=faulty_labels(data.query, data.gallery))
         answers.append(replace(
             answer, swapped=other is not None and not answer.reproduced
             and _candidates(numbers, other, protocol, names)[0].match == "rounded",
@@ -358,12 +362,12 @@ def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     """Return kinds of variations that cannot print any of the figures, with the reason."""
     left = [answer for answer in answers if not answer.settled]
     if left and not any(answer.possible for answer in left):
-        return dict.fromkeys(("features", "re-ranking"), HOPELESS[0])
+        return dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
     plain = [[100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
               and any(way.features != "dot" for way in one.ways)] for answer in left]
     if left and all(answer.figure.mAP is not None and values and answer.figure.mAP < min(values)
                     for answer, values in zip(left, plain)):
-        return {"re-ranking": HOPELESS[1]}
+        return dict.fromkeys(("expansion", "re-ranking"), HOPELESS[1])
     return {}
 
 

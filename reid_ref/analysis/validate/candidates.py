@@ -49,6 +49,23 @@ def rules_that_apply(query: Labels) -> list[Convention]:
             if of_rule <= columns and (of_rule or "camera" not in columns)]
 
 
+def faulty_labels(query: Labels, gallery: Labels) -> str:
+    """Return what is wrong with labels by which no evaluator can print much; empty if nothing.
+
+    Examples
+    --------
+    >>> faulty_labels(Labels([2, 2]), Labels([2]))
+    'every image has the identity 2: the labels are dummies'
+    """
+    if (query.identity == query.identity[0]).all() and (
+            gallery.identity == query.identity[0]).all():
+        return f"every image has the identity {query.identity_of(0)}: the labels are dummies"
+    absent = int(np.count_nonzero(~np.isin(query.identity, gallery.identity)))
+    return "" if 2 * absent < len(query) else (
+        f"no gallery image has the identity of {absent:,} of {len(query):,} queries: the sides are "
+        "numbered or split otherwise")
+
+
 def quick_conventions(data: ResultFile) -> list[Convention]:
     """Return the conventions of a search: those of toolboxes that are tried by default, and rules
     by further columns.

@@ -182,8 +182,8 @@ def _chains(data: ResultFile, depth: int,
     """Return what to try, and why other variations are not tried."""
     every, n_images = every_variation(), len(data.query) + len(data.gallery)
     if n_images > _MOST_RERANKED:
-        hopeless = {"re-ranking": f"compares each of {n_images:,} images with each; reid-ref "
-                    "rerank does it", **hopeless}
+        hopeless = dict.fromkeys(("re-ranking", "expansion"), f"compares each of {n_images:,} "
+                                 "images with each; reid-ref rerank does it") | hopeless
     without = {name: hopeless[each.kind] for name, each in every.items() if each.kind in hopeless}
     chains, reasons = chains_that_apply(data, chains_of(
         [each for name, each in every.items() if name not in without], depth))
@@ -205,8 +205,11 @@ def searched(trials: Trials, figure: Figure, counts: Iterable[int],
     """
     printed = figure.numbers()
     in_order = sorted(trials.tried, key=lambda each: trials.order.get(each.way.variations, 0))
-    ways = tuple(each.way for each in in_order
-                 if all(_prints(each.numbers[name], digits) for name, digits in printed.items()))
+    found = [each.way for each in in_order
+             if all(_prints(each.numbers[name], digits) for name, digits in printed.items())]
+    names = {way.variations for way in found}
+    ways = tuple(way for way in found if not any(  # a found one, and one that changes nothing
+        {*fewer} < {*way.variations} for fewer in names))
     cells = {tuple(repr(each.numbers[name]) for name in printed) for each in trials.tried}
     points = np.array([list(map(float, cell)) for cell in cells]).reshape(-1, len(printed))
     shares = [share_of_accidents(points, printed, counts), *(

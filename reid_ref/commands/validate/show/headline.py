@@ -82,6 +82,10 @@ def _name(way: Way | FoundWay) -> str:
     if way.convention in rules_of_protocols():
         return "the rule of " + ", ".join(rules_of_protocols()[way.convention][1])
     on = f" on {RANKED[way.features]}" if way.features in RANKED else ""
+    rule = CONVENTIONS[way.convention] if way.convention in NAMES else None
+    if rule is not None:
+        on += ", cameras not looked at" * (not rule.needs_cameras)
+        on += ", images labelled -1 as wrong answers" * ("label -1" not in rule.not_ranked)
     if way.convention not in NAMES and part_named(way.convention) is not None:
         return f"protocol {way.convention.removesuffix('-all')}{on}"
     names = names_by_default(way.convention, way.features)
@@ -118,7 +122,7 @@ def _nothing(answer: Validation, best: Way) -> str:
                 f"{figure.rank1} fits")
     if answer.candidates[0].match == "another protocol":
         return f"its protocol does not print it; {_name(best)} would, which is no match"
-    texts = ["no convention prints it" if search is None else
+    texts = [answer.labels] * bool(answer.labels) + ["no convention prints it" if search is None else
              f"none of {search.tried:,} ways prints it" if not search.ways else
              f"no cause can be named: {len({way.variations for way in search.ways})} variations "
              f"print it, but so would some of {100 * search.by_accident:.1f} percent of random "

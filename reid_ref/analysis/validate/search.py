@@ -182,8 +182,8 @@ def _chains(data: ResultFile, depth: int,
     """Return what to try, and why other variations are not tried."""
     every, n_images = every_variation(), len(data.query) + len(data.gallery)
     if n_images > _MOST_RERANKED:
-        hopeless = dict.fromkeys(("re-ranking", "expansion"), f"compares each of {n_images:,} "
-                                 "images with each; reid-ref rerank does it") | hopeless
+        hopeless = {**dict.fromkeys(("re-ranking", "expansion"), f"compares each of {n_images:,} "
+                                    "images with each; reid-ref rerank does it"), **hopeless}
     without = {name: hopeless[each.kind] for name, each in every.items() if each.kind in hopeless}
     chains, reasons = chains_that_apply(data, chains_of(
         [each for name, each in every.items() if name not in without], depth))

@@ -82,10 +82,10 @@ def _name(way: Way | FoundWay) -> str:
     if way.convention in rules_of_protocols():
         return "the rule of " + ", ".join(rules_of_protocols()[way.convention][1])
     on = f" on {RANKED[way.features]}" if way.features in RANKED else ""
-    rule = CONVENTIONS[way.convention] if way.convention in NAMES else None
-    if rule is not None:
-        on += ", cameras not looked at" * (not rule.needs_cameras)
-        on += ", images labelled -1 as wrong answers" * ("label -1" not in rule.not_ranked)
+    if way.convention in NAMES:
+        on = (" without its loader (images labelled -1 are wrong answers)" * way.convention.endswith(
+            "-function") + " (cameras not looked at)" * (
+            not CONVENTIONS[way.convention].needs_cameras)) + on
     if way.convention not in NAMES and part_named(way.convention) is not None:
         return f"protocol {way.convention.removesuffix('-all')}{on}"
     names = names_by_default(way.convention, way.features)

@@ -57,20 +57,6 @@ def in_whole_numbers(ranks: GoodRanks) -> Doubles:
     return np.where(ranks.n_good > 1, 0.0, ap)
 
 
-def reciprocal(ranks: GoodRanks) -> Doubles:
-    """Return 1 over the rank of the first good image (mean reciprocal rank).
-
-    Examples
-    --------
-    >>> from reid_ref.ranking.good_ranks import from_lists
-    >>> reciprocal(from_lists([[2, 3], [1]]))
-    array([0.5, 1. ])
-    """
-    with np.errstate(divide="ignore"):
-        return np.where(ranks.n_good > 0, np.where(
-            ranks.first_match > 0, 1 / ranks.first_match, 0), np.nan)
-
-
 def at_size(ranks: GoodRanks) -> Doubles:
     """Return AP of the first R places, over R, the number of good images (MAP@R).
 
@@ -98,11 +84,6 @@ def at_largest(ranks: GoodRanks) -> Doubles:
     total = np.bincount(ranks.query, np.where(within, ranks.nth / ranks.rank, 0), size)
     found = np.bincount(ranks.query, within, size)
     return unmatched_as_nan(ranks, total / np.maximum(found, 1))
-
-
-def one_rank_late(result: Result) -> Result:
-    """Return the result with a CMC curve that begins with Rank-2."""
-    return replace(result, cmc=read_only(result.cmc[1:]))
 
 
 def _best_from_here(ranks: GoodRanks) -> Doubles:

@@ -324,8 +324,8 @@ def test_table_of_an_impossible_figure():
 def test_table_of_a_truncated_figure():
     status, out, _ = run(MARKET, "--published", "45.8/40.1", "--convention", "matlab,mars")
     assert status == 1
-    assert ("answer     nearly printed by matlab's rule on normalised features: 0.06 points\n"
-            "           off, the next 6.28;") in out
+    assert ("answer     nearly printed by matlab's rule on normalised features, 0.06 points\n"
+            "           off, the next 6.28: ") in out
     assert "; or its digits were cut off\n" in out
     assert "\n\nReproduced only if the digits were cut off" in out
     assert "Not tried" not in out
@@ -605,7 +605,7 @@ def test_the_share_of_accidents_is_that_of_figures_drawn_at_random():
 def test_several_figures_name_what_is_by_far_the_closest():
     words = "--convention", "matlab,torchreid", "--published", "45.8/40.1"
     first, second = run(MARKET, *words, "45.9/40.3")[1].splitlines()
-    assert "by far the closest matlab, features normalised (0.06; the next " in first
+    assert "nearly printed by matlab's rule on normalised features, 0.06 points off, the" in first
     assert first.endswith("; or cut off")
     assert "by far the closest matlab, features normalised (0.14; the next " in second
     answer = answer_of(*words)["closest"]

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.validate.candidates import (
-    Effect, best_known, effects_of, faulty_labels, quick_conventions, results_of_parts, rules_that_apply)
+    Effect, Way, best_known, effects_of, faulty_labels, quick_conventions, results_of_parts,
+    rules_that_apply)
 from reid_ref.analysis.validate.search import (
     ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, searched, share_of_accidents,
     value_of)
@@ -38,14 +39,6 @@ from reid_ref.labels import JUNK, Labels
 from reid_ref.protocols import Protocol, evaluate_ranked, find_protocol
 from reid_ref.result import Result
 from reid_ref.text.plain import Share
-
-
-class Way(NamedTuple):
-    """One way to evaluate a file."""
-
-    features: str
-    convention: str
-    signature: str
 
 
 #: By the numbers of the figures as texts, because NaN is not equal to itself: what gives them.

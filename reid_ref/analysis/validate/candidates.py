@@ -2,7 +2,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
-from typing import NamedTuple, Protocol as Interface, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from reid_ref.analysis.explain import explain, target_named
 from reid_ref.arrays import InputError, ignored, warnings_to
 from reid_ref.conventions import CONVENTIONS, NAMES, TOOLBOXES, Convention, left_out
 from reid_ref.conventions.records import COPIES
+from reid_ref.disk import tables_of
 from reid_ref.evaluation.how import NORMALISED, How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import Labels
@@ -21,12 +22,8 @@ from reid_ref.rules.candidates import place, rules_of_protocols
 
 #: What `How.scaling` calls a ranking of features.
 _SCALINGS = {"normalised": NORMALISED, "Euclidean": "euclidean", "dot": "dot"}
-#: Steps of `explain` that a reader knows by other words.
-_STEPS = {
-    ("loads", "all images"): "images labelled -1 stay in as wrong answers",
-    ("unmatched", "drop"): "queries without a good image left out",
-    ("ignored", "without same identity, same camera"):
-        "cameras not looked at, so images of the query's camera count as hits"}
+#: What is ranked, the options for it, and steps of `explain`, in words.
+WORDS = tables_of("analysis/validate/words.toml")
 #: Points of mAP below which a step from matlab is not named.
 LEAST_STEP = .005
 
@@ -62,8 +59,8 @@ def faulty_labels(query: Labels, gallery: Labels) -> str:
         return f"every image has the identity {query.identity_of(0)}: the labels are dummies"
     absent = int(np.count_nonzero(~np.isin(query.identity, gallery.identity)))
     return "" if 2 * absent < len(query) else (
-        f"no gallery image has the identity of {absent:,} of {len(query):,} queries: the sides are "
-        "numbered or split otherwise")
+        f"no gallery image has the identity of {absent:,} of {len(query):,} queries: the sides "
+        "are numbered or split otherwise")
 
 
 def quick_conventions(data: ResultFile) -> list[Convention]:
@@ -115,17 +112,12 @@ def results_of_parts(data: ResultFile, how: How) -> Iterator[tuple[str, Result]]
                 protocol, data.input, data.query, data.gallery, how, part=part.name)[part.name]
 
 
-class Ranks(Interface):
-    """A way to evaluate: what is ranked, and by whose rule."""
+class Way(NamedTuple):
+    """One way to evaluate a file."""
 
-    @property
-    def features(self) -> str: ...
-
-    @property
-    def convention(self) -> str: ...
-
-
-Named = TypeVar("Named", bound=Ranks)
+    features: str
+    convention: str
+    signature: str
 
 
 class Effect(NamedTuple):
@@ -145,16 +137,16 @@ def effects_of(data: ResultFile, name: str, ranking: str) -> list[Effect]:
         walk = explain(data, "matlab", target_named(name), **data.input.rankings()[ranking])
         points = [100 * (after.mAP - before.mAP) for before, after in pairwise(
             [walk.start, *(step.result for step in walk.steps)])]
-        effects = [Effect(_STEPS.get((step.choice, step.value), step.meaning) or
-                          f"{step.value} {step.choice.replace('ap', 'AP')}", change)
+        effects = [Effect(WORDS["steps"].get(f"{step.choice} {step.value}") or step.meaning
+                          or f"{step.choice} {step.value}", change)
                    for step, change in zip(walk.steps, points) if abs(change) >= LEAST_STEP]
         return sorted(effects, key=lambda effect: -abs(effect.points))
     return []
 
 
-def best_known(ways: Iterable[Named]) -> Named:
+def best_known(ways: Iterable[Way]) -> Way:
     """Return the way to name: one of a toolbox's own distances, and of these the best known."""
-    def rank(way: Named) -> tuple[bool, tuple[int, bool]]:
+    def rank(way: Way) -> tuple[bool, tuple[int, bool]]:
         known = way.convention in NAMES
         return (known and not names_by_default(way.convention, way.features),
                 place(CONVENTIONS[way.convention]) if known else (len(NAMES), True))

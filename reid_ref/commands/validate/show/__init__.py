@@ -6,10 +6,12 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from reid_ref.analysis.validate import HOPELESS, Candidate, Closest, Validation
-from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay, Search
-from reid_ref.commands.validate.show.headline import NOT_IN_A_FILE, by_variations, check_of, headline
+from reid_ref.analysis.validate.candidates import WORDS
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, Search
+from reid_ref.commands.validate.show.headline import (
+    by_variations, check_of, found_words, headline, nearly_words)
 from reid_ref.console.answers import OfFiles
-from reid_ref.conventions import CONVENTIONS, NAMES
+from reid_ref.conventions import NAMES
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import (
@@ -98,7 +100,7 @@ def as_lines(pairs: Sequence[FigureVerdict]) -> str:
 def verdict_text(answer: Validation) -> str:
     """Return in a few words what reproduces a figure, or whether it is possible."""
     if answer.closest is not None:
-        how = f"not reproduced; by far the closest {_closest(answer.closest)}" + (
+        how = f"not reproduced; {nearly_words(answer.closest, answer.best)}" + (
             "; or cut off" if answer.candidates[0].match == "truncated" else "")
     elif answer.candidates:
         first = answer.candidates[0]
@@ -127,24 +129,15 @@ def _found(answer: Validation) -> str:
     search = answer.search
     if search is None or not search.ways:
         return ""
-    names = dict.fromkeys("+".join(way.variations) for way in search.ways)
-    if search.tells and len(names) == 1:
-        return f"; {in_words(search.ways[0], answer.figure)}"
-    share = f"{100 * search.by_accident:.1f} percent by accident"
-    return f"; printed with {' or '.join(list(names)[:3])} ({share})"
+    if search.tells:
+        return f"; {found_words(by_variations(search.ways))}"
+    names = listed(dict.fromkeys("+".join(way.variations) for way in search.ways), 3)
+    return f"; printed with {names} ({100 * search.by_accident:.1f} percent by accident)"
 
 
 #: A figure that is possible, by its verdict.
 _POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits were cut off",
              "padded": "possible as {}"}
-
-
-def _closest(closest: Closest) -> str:
-    of = "" if closest.features == ("distances",) else ", " + " or ".join(
-        f"features {each}" if each == "normalised" else f"raw features, {each}"
-        for each in closest.features)
-    return (f"{listed(closest.conventions, 3)}{of} ({closest.difference:.2f}; the next "
-            f"{closest.next:.2f})")
 
 
 def as_answer(answer: Validation, paper: Published | None, files: list[str],
@@ -183,9 +176,9 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
                 way.features == "normalised" for one in answer.candidates for way in one.ways)
             else ""))
     if answer.search is not None:
-        lines += as_search(answer.search, answer.figure, files, verbose)
+        lines += as_search(answer.search, files, verbose)
     if answer.candidates and not (answer.reproduced or answer.search and answer.search.ways):
-        lines += ["", *wrap(f"No file shows: {'; '.join(NOT_IN_A_FILE)}.")]
+        lines += ["", *wrap(f"No file shows: {'; '.join(WORDS['no file shows'])}.")]
     left = answer.left_out | (answer.search.left_out if answer.search else {})
     if left and verbose:
         lines += ["", *wrap(f"Not tried: {with_reasons(left)}")]
@@ -295,56 +288,37 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None,
 
 # ---------------------------------------------------------------- what a search found
 
-def as_search(search: Search, figure: Figure, files: Sequence[str],
-              verbose: bool = False) -> Iterator[str]:
+def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> Iterator[str]:
     """Yield the lines of what was tried, what it is worth, and what prints the figure."""
-    yield ""
-    yield from wrap(worth(search))
-    for reason, names in by_reason(search.left_out).items():
-        if reason in HOPELESS:
-            yield from wrap(f"{len(names)} variations are left out ({listed(names, 2)}): each "
-                            f"{reason}; --search tries them.")
-    if search.not_tried:
-        yield from wrap(f"Interrupted; not tried: {listed(search.not_tried)}")
-    groups = by_variations(search.ways)
-    if groups and not search.tells:
-        yield from wrap(
-            f"So many would that no cause is named: above {ACCIDENTS:.0%} of accidents only a "
-            "list stands here. More decimals, or more numbers (--published "
-            "Rank-1=...,mAP=...,Rank-5=...), narrow it.")
-    for ways in groups[:MOST] if len(groups) > 1 or not search.tells else []:
-        yield from _of_variation(ways, figure, files, search.tells, verbose)
-    if len(groups) > MOST:
-        yield from wrap(f"and {len(groups) - MOST} more variations, which --json lists")
-    if groups:
-        seen = dict.fromkeys(ways[0].source for ways in groups[:MOST])
-        yield from wrap(f"seen in: {'; '.join(seen)}", rest="  ")
-
-
-def worth(search: Search) -> str:
-    """Return how many ways were tried, and how often accident meets such a figure."""
     share = 1000 * search.by_accident
     often = f"{share:.0f}" if share >= 1 or not share else "less than 1"
-    return (f"Tried {search.tried:,} ways, {search.different:,} different results. A random "
-            f"figure within {AROUND} points is matched by some way in {often} of 1,000 cases.")
-
-
-def in_words(way: FoundWay, figure: Figure) -> str:
-    """Return the sentence that a reader wants."""
-    return (f"{pair(figure)} is what {way.convention} prints of "
-            f"{'these distances' if way.features == 'distances' else 'these features'} "
-            f"{way.words}")
+    lines = [f"Tried {search.tried:,} ways, {search.different:,} different results. A random "
+             f"figure within {AROUND} points is matched by some way in {often} of 1,000 cases."]
+    lines += [f"{len(names)} variations are left out ({listed(names, 2)}): each {reason}; "
+              "--search tries them." for reason, names in by_reason(search.left_out).items()
+              if reason in HOPELESS]
+    if search.not_tried:
+        lines.append(f"Interrupted; not tried: {listed(search.not_tried)}")
+    groups = by_variations(search.ways)
+    if groups and not search.tells:
+        lines.append(f"Above {ACCIDENTS:.0%} of accidents no cause is named. More decimals or "
+                     "numbers (--published Rank-1=...,mAP=...,Rank-5=...) narrow it.")
+    yield ""
+    for line in lines:
+        yield from wrap(line)
+    for ways in groups[:len(NAMES) if verbose else MOST] if len(groups) > 1 or verbose or (
+            not search.tells) else ():
+        yield from wrap(f"{'+'.join(ways[0].variations)}: {found_words([ways])}", rest="  ")
+        yield from [f"  signature: {ways[0].signature}"] * verbose
+        yield f"  {check_of(ways[0], files)}"  # not folded, so that it can be copied
+    if groups:
+        more = f"{len(groups) - MOST} more variations in --json; " * (len(groups) > MOST)
+        seen = dict.fromkeys(ways[0].source for ways in groups[:MOST])
+        yield from wrap(f"{more}seen in: {'; '.join(seen)}", rest="  ")
 
 
 def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
     return "/".join("" if value is None else str(value) for value in (rank1, mAP))
-
-
-def pair(figure: Figure) -> str:
-    """Return a figure as it was printed."""
-    two = figure_text(figure.rank1, figure.mAP)
-    others = [f"{name} {value}" for name, value in figure.others]
-    return ", ".join(([] if two == "/" else [two]) + others)
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
@@ -352,17 +326,3 @@ def listed(names: Iterable[str], most: int = 6) -> str:
     every = list(names)
     more = len(every) - most
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-def _of_variation(ways: list[FoundWay], figure: Figure, files: Sequence[str], tells: bool,
-                  verbose: bool) -> Iterator[str]:
-    first = ways[0]
-    title = in_words(first, figure) if tells else (
-        f"{'+'.join(first.variations)}: {first.convention}, {first.words}")
-    others = dict.fromkeys(way.convention for way in ways if way.convention != first.convention)
-    yield ""
-    yield from wrap(title + (f" (also: {listed(others)})" if others else "") + ".", rest="  ")
-    if verbose:
-        yield f"  signature: {first.signature}"
-    # Not folded, so that it can be copied.
-    yield f"  {check_of(first, files)}"

@@ -607,7 +607,7 @@ def test_several_figures_name_what_is_by_far_the_closest():
     first, second = run(MARKET, *words, "45.9/40.3")[1].splitlines()
     assert "nearly printed by matlab's rule on normalised features, 0.06 points off, the" in first
     assert first.endswith("; or cut off")
-    assert "by far the closest matlab, features normalised (0.14; the next " in second
+    assert "nearly printed by matlab's rule on normalised features, 0.14 points off, the" in second
     answer = answer_of(*words)["closest"]
     assert answer["conventions"] == ["matlab"] and 0 < answer["accidents"] < .01
     assert answer_of("--published", "45.83/40.16")["closest"] is None

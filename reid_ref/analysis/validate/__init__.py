@@ -342,7 +342,7 @@ def search_file(data: ResultFile, answers: Sequence[Validation],
              for way in ((way.features, way.convention) for way in candidate.ways)}
     new = trials.other_than(plain)
     return [replace(answer, search=searched(new, answer.figure, answer.query_counts, [
-        one.numbers() for one in answer.candidates if one.difference <= MOVED]))
+        one.numbers() for one in answer.candidates]))
             if always or not answer.settled else answer for answer in answers]
 
 

@@ -5,7 +5,7 @@ so the answer begins with how often a figure of these decimals is met by none bu
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -190,18 +190,18 @@ def _chains(data: ResultFile, depth: int,
     return chains, reasons | without
 
 
-def searched(trials: Trials, figure: Figure, counts: Iterable[int],
-             near: Iterable[Mapping[str, float]] = ()) -> Search:
+def searched(trials: Trials, figure: Figure, counts: Collection[int],
+             plain: Iterable[Mapping[str, float]] = ()) -> Search:
     """Return what was found of a figure.
 
     Parameters
     ----------
     trials : Trials
     figure : Figure
-    counts : iterable of int
+    counts : collection of int
         The numbers of queries that Rank-k may be over.
-    near : iterable of dict of str to float
-        The numbers of conventions within `MOVED` points of the figure.
+    plain : iterable of dict of str to float
+        The numbers of conventions alone.
     """
     printed = figure.numbers()
     in_order = sorted(trials.tried, key=lambda each: trials.order.get(each.way.variations, 0))
@@ -212,6 +212,9 @@ def searched(trials: Trials, figure: Figure, counts: Iterable[int],
         {*fewer} < {*way.variations} for fewer in names))
     cells = {tuple(repr(each.numbers[name]) for name in printed) for each in trials.tried}
     points = np.array([list(map(float, cell)) for cell in cells]).reshape(-1, len(printed))
+    near = [base for base in plain if all(
+        abs(100 * base[name] - float(digits)) <= _moved(name, counts)
+        for name, digits in printed.items())]
     shares = [share_of_accidents(points, printed, counts), *(
         share_of_accidents(points, {name: Decimal(100 * base[name]).quantize(unit_of(digits))
                                     for name, digits in printed.items()}, counts, MOVED)
@@ -220,12 +223,17 @@ def searched(trials: Trials, figure: Figure, counts: Iterable[int],
                   tuple(map(_name, trials.waiting)))
 
 
+def _moved(name: str, counts: Collection[int]) -> float:
+    """Return the points that remade features move a number by; Rank-k by a query at least."""
+    return max(MOVED, 100 / min(counts)) if name.startswith("Rank-") else MOVED
+
+
 def _prints(value: float, digits: Decimal) -> bool:
     near = abs(100 * value - float(digits)) <= float(unit_of(digits))  # most are not
     return near and agreement(value, digits) == "rounded"
 
 
-def share_of_accidents(points: Doubles, printed: Mapping[str, Decimal], counts: Iterable[int],
+def share_of_accidents(points: Doubles, printed: Mapping[str, Decimal], counts: Collection[int],
                        around: float = AROUND) -> float:
     """Return the share of figures near a printed one that some result prints.
 
@@ -234,7 +242,7 @@ def share_of_accidents(points: Doubles, printed: Mapping[str, Decimal], counts: 
     points : float64, shape (n, n_numbers)
         Results in [0, 1].
     printed : dict of str to Decimal
-    counts : iterable of int
+    counts : collection of int
         Numbers of queries, at least one.
     around : float
         How near, in points.
@@ -257,7 +265,7 @@ def share_of_accidents(points: Doubles, printed: Mapping[str, Decimal], counts: 
     return len(met) / total if total else 0.0
 
 
-def _digits_near(name: str, digits: Decimal, counts: Iterable[int],
+def _digits_near(name: str, digits: Decimal, counts: Collection[int],
                  around: float) -> set[int]:
     """Return what may have been printed near a number, in units of its last digit.
 
@@ -266,6 +274,7 @@ def _digits_near(name: str, digits: Decimal, counts: Iterable[int],
     unit = float(unit_of(digits))
     own, reach = round(float(digits) / unit), max(int(around / unit), 1)
     if name.startswith("Rank-"):
+        reach = max(reach, int(min(AROUND, _moved(name, counts)) / unit))
         shares = {round(100 * k / n / unit) for n in set(counts) for k in range(n + 1)}
         if own in shares:
             return {place for place in shares if abs(place - own) <= reach}

@@ -175,7 +175,7 @@ def _other_queries(before: Result, after: Result) -> bool:
 
 def _affected(before: Result, after: Result) -> int:
     if _other_queries(before, after):
-        return len(after.per_query.status)
+        return len(before.per_query.status)
     old, new = before.per_query, after.per_query
     ap, other = before.of_query("mAP"), after.of_query("mAP")
     same_ap = (abs(ap - other) < LEAST_CHANGE) | (np.isnan(ap) & np.isnan(other))
@@ -216,14 +216,22 @@ def target_named(target: str) -> str | Convention | Variation | Selection:
 
 def _of_variation(data: ResultFile, origin: Convention, variation: Variation,
                   how: How) -> Explanation:
-    """Return one step: the convention, and the same under the variation."""
+    """Return one step: the convention, and the same under the variation; before it another, to
+    the features that re-ranking takes, where the convention ranks others."""
     origin, = _that_apply(data, origin)
     how = replace(how, conventions=(origin,))
     start, = results_of(data.input, data.query, data.gallery, how)
-    end = varied(data, variation, origin, how)
-    step = Step("variation", variation.name, f"{variation.words} ({variation.source})", end,
-                _affected(start, end))
-    return Explanation(origin, variation, start, (step,))
+    end, before, steps = varied(data, variation, origin, how), start, []
+    rankings = data.input.rankings()
+    for ranking in variation.rankings if variation.rank else ():
+        before, = results_of(data.input, data.query, data.gallery, replace(
+            how, **rankings[ranking]))
+        steps.append(Step("distances", f"features {ranking}", f"as {variation.name} takes them",
+                          before, _affected(start, before)))
+    steps.append(Step("variation", variation.name, f"{variation.words} ({variation.source})", end,
+                      _affected(before, end)))
+    return Explanation(origin, variation, start, tuple(
+        step for step in steps if step.affected or step.choice == "variation"))
 
 
 def explain(data: ResultFile, origin: str | Convention = "matlab",

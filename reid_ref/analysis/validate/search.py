@@ -156,7 +156,8 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
     trials.waiting[:] = chains
     trials.order.update((tuple(each.name for each in chain), k) for k, chain in enumerate(chains))
     how = How(max_memory=max_memory)
-    for group in sorted(groups, key=_seconds):
+    # Re-ranking takes longest, the longer the more neighbours it needs, and comes last.
+    for group in sorted(groups, key=lambda group: max(each.neighbours for each in group[0])):
         try:
             for outcomes in outcomes_of(data, group, conventions, how):
                 trials.add(outcomes)
@@ -165,11 +166,6 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
         trials.waiting[:] = [chain for chain in trials.waiting if chain not in group]
         if progress is not None:
             progress(1)
-
-
-def _seconds(group: list[Chain]) -> int:
-    """Return which passes take longest, and come last: re-ranking, by its neighbours."""
-    return max(each.neighbours for each in group[0])
 
 
 def n_passes(data: ResultFile, depth: int, hopeless: Mapping[str, str] = {}) -> int:

@@ -9,7 +9,7 @@ from reid_ref.analysis.validate import HOPELESS, Candidate, Closest, Validation
 from reid_ref.analysis.validate.candidates import WORDS
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, Search
 from reid_ref.commands.validate.show.headline import (
-    by_variations, check_of, found_words, headline, nearly_words)
+    by_variations, check_of, found_words, headline)
 from reid_ref.console.answers import OfFiles
 from reid_ref.conventions import NAMES
 from reid_ref.datasets import FINGERPRINTS
@@ -99,15 +99,8 @@ def as_lines(pairs: Sequence[FigureVerdict]) -> str:
 
 def verdict_text(answer: Validation) -> str:
     """Return in a few words what reproduces a figure, or whether it is possible."""
-    if answer.closest is not None:
-        how = f"not reproduced; {nearly_words(answer.closest, answer.best)}" + (
-            "; or cut off" if answer.candidates[0].match == "truncated" else "")
-    elif answer.candidates:
-        first = answer.candidates[0]
-        alike = [one for one in answer.candidates if one.match == first.match != "no"] or [first]
-        by = ", ".join(dict.fromkeys(way.convention for one in alike for way in one.ways))
-        how = {"rounded": f"reproduced by {by}", "truncated": f"only cut off: {by}"}.get(
-            first.match, f"not reproduced; closest {by} ({first.difference:.2f} points)")
+    if answer.candidates:
+        how = dict(headline(answer, ()))["answer"]
     elif answer.possible:
         how = _POSSIBLE[answer.verdict].format(
             *(counts.possible_as for counts in answer.hit_counts if counts.possible_as))
@@ -121,18 +114,7 @@ def verdict_text(answer: Validation) -> str:
     else:
         names = " and ".join(name for name in answer.figure.numbers() if name != "mAP")
         how = answer.no_bounds or f"impossible: mAP is out of reach with this {names}"
-    return how + ("; probably swapped" if answer.swapped else "") + _found(answer)
-
-
-def _found(answer: Validation) -> str:
-    """Return which variations print a figure, in the line of one of several."""
-    search = answer.search
-    if search is None or not search.ways:
-        return ""
-    if search.tells:
-        return f"; {found_words(by_variations(search.ways))}"
-    names = listed(dict.fromkeys("+".join(way.variations) for way in search.ways), 3)
-    return f"; printed with {names} ({100 * search.by_accident:.1f} percent by accident)"
+    return how + "; probably swapped" * (answer.swapped and not answer.candidates)
 
 
 #: A figure that is possible, by its verdict.

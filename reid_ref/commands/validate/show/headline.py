@@ -2,7 +2,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from reid_ref.analysis.validate import Closest, Validation
+from reid_ref.analysis.validate import Validation
 from reid_ref.analysis.validate.candidates import WORDS, Way, best_known, names_by_default
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay
 from reid_ref.conventions import CONVENTIONS, NAMES
@@ -30,8 +30,9 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
         check = check_of(groups[0][0], files)
     elif closest is not None:
         yield "answer", (
-            f"{nearly_words(closest, best)}: another decoder, resizing or machine moves a network "
-            "that much" + _share(closest.accidents)
+            f"nearly printed by {name_of(best)}, {closest.difference:.2f} points off, the next "
+            f"{closest.next:.2f}: another decoder, resizing or machine moves a network that much"
+            + _share(closest.accidents)
             + "; or its digits were cut off" * (answer.candidates[0].match == "truncated"))
     else:
         yield "answer", ". ".join(_nothing(answer, best))
@@ -78,13 +79,6 @@ def name_of(way: Way | FoundWay) -> str:
         f" ({rule}{on})")
 
 
-def nearly_words(closest: Closest, best: Way | None) -> str:
-    """Return which convention is by far the closest."""
-    name = name_of(best) if best else ", ".join(closest.conventions)
-    return (f"nearly printed by {name}, {closest.difference:.2f} points off, the next "
-            f"{closest.next:.2f}")
-
-
 def found_words(groups: list[list[FoundWay]]) -> str:
     """Return in words what prints the figure, of the ways of each variation."""
     texts = [f"{name_of(ways[0])} {ways[0].words}" for ways in groups]
@@ -111,8 +105,10 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
         yield (f"no cause can be named: {len(names)} variations print it, but so they would "
                f"{100 * search.by_accident:.1f} percent of random figures near it")
     else:
-        yield "no convention prints it" if search is None else (
-            f"none of {search.tried:,} ways prints it")
+        tried = "no convention" if search is None else f"none of {search.tried:,} ways"
+        off = answer.candidates[0].difference
+        yield f"{tried} prints it" + f"; {name_of(best)} is {off:.2f} points off" * (
+            off <= AROUND and not answer.alone)
     if answer.candidates[0].match == "truncated":
         yield f"Cut off, not rounded, it is that of {name_of(best)}"
     for name, ways in answer.alone.items():

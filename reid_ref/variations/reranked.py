@@ -16,9 +16,9 @@ from reid_ref.variations.variation import Variation
 _THREADS = ("fast-reid #3, #357; layumi #74, #233; IDKL #4; RPTM_reid #6; "
             "Ranked_Person_ReID #13; cvlab-yonsei/projects #7; person-re-ranking #15")
 #: By `Variant.distance`: what the code is given in the place of the paper's squared distances.
-_SQUARES = {"squared": "of distances that are squared once",
-            "fourth": "of squared distances that it squares again",
-            "cosine-fourth": "of products that it squares again"}
+_SQUARES = {"squared": "with distances squared once",
+            "fourth": "with squared distances squared again",
+            "cosine-fourth": "with squared distances (2 - 2 cosine) squared again"}
 
 
 def settings_of_toolboxes() -> dict[Settings, list[Convention]]:

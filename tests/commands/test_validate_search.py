@@ -109,7 +109,7 @@ def test_above_a_share_of_accidents_no_sentence_is_written():
                for places, found in ((0, coarse), (3, fine))]
     texts = [dict(headline(answer, ["a"]))["answer"] for answer in answers]
     assert texts[0].startswith("no cause can be named: ")
-    assert texts[1].startswith("printed by layumi's rule after re-ranking as layumi does, of prod")
+    assert texts[1].startswith("printed by layumi's rule after re-ranking as layumi does, with ")
     listed = " ".join(as_search(coarse, ["a"]))
     assert "no cause is named" in listed
 

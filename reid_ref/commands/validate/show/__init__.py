@@ -140,8 +140,10 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
 
     `verbose`: also counts and bounds in full, what was not tried and why, and signatures.
     """
-    rows = [*headline(answer, files), ("", "")] if answer.candidates else []
-    lines = named_rows([*rows, *given, ("published", f"{answer.figure} percent")], INDENT)
+    first = [line for name, text in headline(answer, files) for line in (
+        _row(name, text) if name != "check" else [f"{name:{INDENT}}{text}"])]  # to be copied
+    lines = [*first, ""] if answer.candidates else []
+    lines += named_rows([*given, ("published", f"{answer.figure} percent")], INDENT)
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"

@@ -132,7 +132,8 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
 
 
 def part_named(name: str) -> tuple[Protocol, Part] | None:
-    """Return the part of a protocol of images that is called so; None if there is no such one.
+    """Return the part of a protocol of images that is called so, of a protocol's name its first;
+    None if there is no such one.
 
     Examples
     --------
@@ -143,8 +144,6 @@ def part_named(name: str) -> tuple[Protocol, Part] | None:
     called = folded(name, "-")
     for protocol in PROTOCOLS.values():
         parts = {f"{protocol.name}-{part.name}": part for part in protocol.parts}
-        if protocol.boxes is None and called == protocol.name and len(parts) > 1:
-            raise InputError("target", " or ".join(parts), called, "name one of its parts")
         if protocol.boxes is None and called in {*parts, protocol.name}:
             return protocol, parts.get(called, protocol.parts[0])
     return None

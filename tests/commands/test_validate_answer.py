@@ -15,7 +15,6 @@ from reid_ref.cli import main
 from reid_ref.commands.validate.show.headline import headline
 from reid_ref.datasets.published import parse_figure
 from reid_ref.variations import VARIATIONS
-from tests.refusals import refused
 from tests.variations import figure_of, quiet
 
 
@@ -157,9 +156,21 @@ def test_explain_ends_at_the_number_of_a_part(name, protocol, part, columns):
     assert (walk.steps[-1].choice == "protocol") == (protocol != "ltcc")
 
 
-def test_a_protocol_of_several_parts_is_asked_for_one():
-    refused("target", "ltcc-general or ltcc-sc or ltcc-cc", reid_ref.explain, made(1), "matlab",
-            "ltcc")
+def test_a_protocol_means_its_first_part():
+    assert quiet(reid_ref.explain, made(1, clothes=3), "matlab", "ltcc").target.name == (
+        "ltcc-general")
+
+
+def test_a_file_without_cameras_has_rules_of_its_own():
+    data = made(5)
+    bare = replace(data, query=Labels(data.query.identity), gallery=Labels(data.gallery.identity))
+    figure = plain(bare, same_identity, lambda query, gallery, k: np.zeros(len(gallery), bool))
+    assert rows(bare, figure)[0].reproduced
+    rank1, mAP = map(float, figure.split("/"))
+    said = rows(bare, f"{rank1:.2f}/{mAP - 1.5:.2f}", search=False)[1]
+    assert said["answer"].startswith("no convention prints it. Rank-1 alone is that of ")
+    said = rows(bare, f"{rank1 - 100 / 90:.2f}/{mAP - 1:.2f}", search=False)[1]
+    assert "1.11 points off" in said["answer"]
 
 
 def test_normalisation_is_a_step_of_its_own_before_re_ranking():

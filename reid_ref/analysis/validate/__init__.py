@@ -178,7 +178,8 @@ class Validation(Value):
     def alone(self) -> dict[str, list[Way]]:
         """Of several numbers, each that some way prints without the others, and these ways."""
         printed = {} if self.reproduced else self.figure.numbers()
-        ways = {name: [way for one in self.candidates if one.match == "no" for way in one.ways
+        other = [one for one in self.candidates if one.match == "no" and one.difference < np.inf]
+        ways = {name: [way for one in other for way in one.ways
                        if agreement(one.numbers()[name], digits) == "rounded"]
                 for name, digits in printed.items() if len(printed) > 1}
         return {name: found for name, found in ways.items() if found}

@@ -146,10 +146,10 @@ def effects_of(data: ResultFile, name: str, ranking: str) -> list[Effect]:
 
 def best_known(ways: Iterable[Way]) -> Way:
     """Return the way to name: one of a toolbox's own distances, and of these the best known."""
-    def rank(way: Way) -> tuple[bool, tuple[int, bool]]:
+    def rank(way: Way) -> tuple[bool, bool, tuple[int, bool]]:
         known = way.convention in NAMES
-        return (known and not names_by_default(way.convention, way.features),
-                place(CONVENTIONS[way.convention]) if known else (len(NAMES), True))
+        return (not known, not names_by_default(way.convention, way.features),
+                place(CONVENTIONS[way.convention]) if known else (0, False))
     return min(ways, key=rank)
 
 

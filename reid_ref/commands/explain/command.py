@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.explain import AP_DIGITS, Explanation, explain, target_named
-from reid_ref.arrays import InputError, errors_at
+from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
 from reid_ref.console import options as common
 from reid_ref.console.answers import input_of, show_answer
@@ -56,8 +56,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: ExplainRequest) -> None:
-    with errors_at("--to"):
-        found = target_named(request.target)
+    found = target_named(request.target)
     if not isinstance(found, str) and request.query is not None:
         raise InputError("--query", "two conventions", f"--to {request.target}", "leave it out")
     if isinstance(found, str):  # the error of a name lists variations, too

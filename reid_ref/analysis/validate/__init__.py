@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.validate.candidates import (
-    Effect, Way, best_known, effects_of, faulty_labels, quick_conventions, results_of_parts,
-    rules_that_apply)
+    Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
+    results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.search import (
     ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, searched, share_of_accidents,
     value_of)
 from reid_ref.arrays import (
-    BenchmarkWarning, Doubles, InputError, InputWarning, UnmatchedWarning, check_count, warn,
-    warnings_to)
+    BenchmarkWarning, Doubles, InputError, UnmatchedWarning, check_count, each_warning_once, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions, left_out
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
@@ -176,11 +175,12 @@ class Validation(Value):
 
     @property
     def alone(self) -> dict[str, list[Way]]:
-        """Of several numbers, each that some way prints without the others, and these ways."""
+        """Of several numbers, each that a toolbox prints without the others, and these ways."""
         printed = {} if self.reproduced else self.figure.numbers()
         other = [one for one in self.candidates if one.match == "no" and one.difference < np.inf]
         ways = {name: [way for one in other for way in one.ways
-                       if agreement(one.numbers()[name], digits) == "rounded"]
+                       if agreement(one.numbers()[name], digits) == "rounded"
+                       and names_by_default(way.convention, way.features)]
                 for name, digits in printed.items() if len(printed) > 1}
         return {name: found for name, found in ways.items() if found}
 
@@ -403,15 +403,12 @@ def _names(figures: Iterable[Figure]) -> tuple[str, ...]:
 def _ways(results: Iterable[tuple[str, Mapping[str, Result]]], names: tuple[str, ...]) -> Ways:
     """Return which ways give the same numbers, of rankings and their results by convention."""
     numbers: Ways = {}
-    warnings: dict[str, type[InputWarning]] = {}
-    with warnings_to(warnings.setdefault):
+    # Of queries without a match, the convention that is shown first is told.
+    with each_warning_once("", UnmatchedWarning):
         for ranking, by_convention in results:
             for name, result in by_convention.items():
                 same = tuple(repr(value_of(result, measure)) for measure in names)
                 numbers.setdefault(same, []).append(Way(ranking, name, str(result.signature)))
-    for text, category in warnings.items():
-        if category is not UnmatchedWarning:  # of the first convention; that of the answer is told
-            warn(text, category)
     return numbers
 
 

@@ -102,8 +102,8 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
         yield f"its protocol does not print it; {name_of(best)} would, which is no match"
     elif search is not None and search.ways:
         names = dict.fromkeys("+".join(way.variations) for way in search.ways)
-        yield (f"no cause can be named: {len(names)} variations print it, but so they would "
-               f"{100 * search.by_accident:.1f} percent of random figures near it")
+        yield (f"no cause can be named: variations print it ({len(names)}, listed below), but "
+               f"they would {100 * search.by_accident:.1f} percent of random figures near it")
     else:
         tried = "no convention" if search is None else f"none of {search.tried:,} ways"
         off = answer.candidates[0].difference

@@ -249,7 +249,8 @@ def test_validate_leaves_out_what_needs_cameras(plain):
                                plain.gallery, convention="simpleir")
     found = reid_ref.validate(plain, f"{100 * simple.rank(1):.2f}/{100 * simple.mAP:.2f}")
     assert found.reproduced and "needs cameras" in found.left_out["matlab"]
-    assert {way.convention for one in found.candidates for way in one.ways} == {"simpleir"}
+    assert {way.convention for one in found.candidates for way in one.ways} == {
+        "simpleir", "cuhk-pedes", "cuhk-pedes-trapezoid", "veri-wild-2019"}
     assert {bounds.holds for bounds in found.bounds} == {True} and not found.has_cameras
 
 

@@ -65,7 +65,14 @@ def with_junk_query(data):
     return replace(narrow(data), query=Labels(identity, data.query.camera))
 
 
-KINDS = {"made": lambda data: data, "doubles": in_doubles, "junk query": with_junk_query}
+def with_few_images(data):
+    """A gallery in which some queries have one good image."""
+    data = narrow(data)
+    return replace(data, gallery=data.gallery[::5], gallery_features=data.gallery_features[::5])
+
+
+KINDS = {"made": lambda data: data, "doubles": in_doubles, "junk query": with_junk_query,
+         "few images": with_few_images}
 
 
 @functools.cache

@@ -6,18 +6,23 @@ of two results in a row.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from reid_ref.arrays import CameraWarning, InputError, warn
 from reid_ref.arrays.value import Value
-from reid_ref.conventions import CHOICES, IGNORED, LOADS, Convention, find_convention
+from reid_ref.conventions import (
+    CHOICES, IGNORED, LOADS, NAMES, Convention, find_convention, known_as)
 from reid_ref.evaluation.engine import results_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.extensions import canonical, declared_names
 from reid_ref.labels import QueryLists
+from reid_ref.protocols import Protocol, evaluate_ranked
+from reid_ref.protocols.record import Part
+from reid_ref.protocols.records import part_named
+from reid_ref.protocols.words import trials_of, words_of
 from reid_ref.result import Result
 from reid_ref.variations import VARIATIONS, Variation, find_variation, varied
 
@@ -32,6 +37,8 @@ AP_DIGITS = 10
 LEAST_CHANGE = 0.5 * 10.0**-AP_DIGITS
 
 
+#: A part of a protocol, as `part_named` finds it.
+Selection: TypeAlias = tuple[Protocol, Part]
 #: A choice, its value, its meaning, and the convention after the change.
 Change = tuple[str, str, str, Convention]
 
@@ -168,7 +175,7 @@ def _other_queries(before: Result, after: Result) -> bool:
 
 def _affected(before: Result, after: Result) -> int:
     if _other_queries(before, after):
-        return len(after.per_query.status)
+        return len(before.per_query.status)
     old, new = before.per_query, after.per_query
     ap, other = before.of_query("mAP"), after.of_query("mAP")
     same_ap = (abs(ap - other) < LEAST_CHANGE) | (np.isnan(ap) & np.isnan(other))
@@ -199,25 +206,43 @@ def as_variation(target: str | Convention | Variation) -> Variation | None:
     return target if isinstance(target, Variation) else None
 
 
+def target_named(target: str) -> str | Convention | Variation | Selection:
+    """Return the variation, or the part of a protocol, that a name is; of others the name."""
+    found = as_variation(target)
+    if found is None and known_as(target) not in NAMES:
+        return part_named(target) or target
+    return found or target
+
+
 def _of_variation(data: ResultFile, origin: Convention, variation: Variation,
                   how: How) -> Explanation:
-    """Return one step: the convention, and the same under the variation."""
+    """Return one step: the convention, and the same under the variation; before it another, to
+    the features that re-ranking takes, where the convention ranks others."""
     origin, = _that_apply(data, origin)
     how = replace(how, conventions=(origin,))
     start, = results_of(data.input, data.query, data.gallery, how)
-    end = varied(data, variation, origin, how)
-    step = Step("variation", variation.name, f"{variation.words} ({variation.source})", end,
-                _affected(start, end))
-    return Explanation(origin, variation, start, (step,))
+    end, before, steps = varied(data, variation, origin, how), start, []
+    rankings = data.input.rankings()
+    for ranking in variation.rankings if variation.rank else ():
+        before, = results_of(data.input, data.query, data.gallery, replace(
+            how, **rankings[ranking]))
+        steps.append(Step("distances", f"features {ranking}", f"as {variation.name} takes them",
+                          before, _affected(start, before)))
+    steps.append(Step("variation", variation.name, f"{variation.words} ({variation.source})", end,
+                      _affected(before, end)))
+    return Explanation(origin, variation, start, tuple(
+        step for step in steps if step.affected or step.choice == "variation"))
 
 
 def explain(data: ResultFile, origin: str | Convention = "matlab",
-            target: str | Convention | Variation = "torchreid", *, metric: str | None = None,
-            normalize: bool | None = None, lists: QueryLists | None = None,
-            max_memory: int | str | None = None, progress: Progress | None = None) -> Explanation:
+            target: str | Convention | Variation | Selection = "torchreid", *,
+            metric: str | None = None, normalize: bool | None = None,
+            lists: QueryLists | None = None, max_memory: int | str | None = None,
+            progress: Progress | None = None) -> Explanation:
     """Explain why two conventions give two numbers: from one to the other, a choice at a time.
 
-    Or what a variation changes, such as re-ranking: one step.
+    Or what a variation changes, such as re-ranking: one step. Or to a part of a protocol, whose
+    own images, tracks or draws are the last step.
 
     If the labels have no cameras, rules that look at them are left out of both conventions.
 
@@ -228,8 +253,9 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
         ``ResultFile("arrays", query, gallery, distances=distances)``.
     origin : str or Convention
         As the option `convention` of `reid_ref.evaluate`.
-    target : str or Convention or Variation
-        The same, or a variation or its name (`reid_ref.variations.VARIATIONS`).
+    target : str or Convention or Variation or (Protocol, Part)
+        The same, or a variation or its name (`reid_ref.variations.VARIATIONS`), or a part of a
+        protocol or its name: "ltcc-cc".
     metric, normalize, lists, max_memory, progress
         As for `reid_ref.evaluate`. The first two are for features, which are ranked by exact
         distances; if they are given, they hold for every step.
@@ -261,11 +287,13 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
     """
     check_result_file(data)
     how = How((), metric, normalize, lists, max_memory, progress)
-    variation = as_variation(target)
-    if variation is not None:
-        return _of_variation(data, find_convention(origin), variation, how)
-    assert not isinstance(target, Variation)
-    origin, target = _that_apply(data, find_convention(origin), find_convention(target))
+    if isinstance(target, str):
+        target = target_named(target)
+    if isinstance(target, Variation):
+        return _of_variation(data, find_convention(origin), target, how)
+    selection = target if isinstance(target, tuple) else None
+    origin, target = _that_apply(data, find_convention(origin), (
+        _rule_of(*target) if isinstance(target, tuple) else find_convention(target)))
     target.check_gallery(data.query, data.gallery)  # without a step it is not evaluated
     chain = _chain(origin, target)
     if len(data.input.rankings()) > 1 and how.scaling(origin) != how.scaling(target):
@@ -278,4 +306,22 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
                          replace(how, conventions=tuple(conventions)))
     steps = [Step(choice, value, meaning, after, _affected(before, after))
              for (choice, value, meaning, _), (before, after) in zip(changes, pairwise(results))]
+    if selection is not None and selection[0].selects(selection[1]):
+        steps.append(_selected(data, *selection, how, results[-1]))
     return Explanation(origin, target, results[0], tuple(steps))
+
+
+def _rule_of(protocol: Protocol, part: Part) -> Convention:
+    return protocol.convention_of(part).replace(name=f"{protocol.name}-{part.name}")
+
+
+def _selected(data: ResultFile, protocol: Protocol, part: Part, how: How, before: Result) -> Step:
+    """Return the step from the rule of a protocol to its own images, draws or tracks."""
+    result = evaluate_ranked(protocol, data.input, data.query, data.gallery, replace(
+        how, conventions=()), part=part.name)[part.name]
+    short, trials = trials_of(protocol)
+    meaning = (words_of(protocol, part).partition("; ignored")[0]
+               + ", each as near as its nearest image" * protocol.tracks
+               + f"; {trials}" * (short != "one"))
+    return Step("protocol", f"{protocol.name} {part.name}", meaning, result,
+                _affected(before, result))

@@ -124,13 +124,16 @@ def warnings_to(receive: Receiver | None) -> Iterator[None]:
 
 
 @contextmanager
-def each_warning_once(place: str = "") -> Iterator[None]:
-    """Show each different warning once, after its place, if several evaluations repeat it."""
+def each_warning_once(place: str = "", *untold: type[InputWarning]) -> Iterator[None]:
+    """Show each different warning once, after its place, if several evaluations repeat it; those
+    of the classes `untold` not at all.
+    """
     categories: dict[str, type[InputWarning]] = {}
     with warnings_to(categories.setdefault):
         yield
     for text, category in categories.items():
-        warn(place + text, category)
+        if category not in untold:
+            warn(place + text, category)
 
 
 def ignored(message: str, category: type[InputWarning]) -> None:

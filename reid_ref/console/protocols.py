@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from reid_ref.arrays import InputError, NormWarning, warn
+from reid_ref.arrays import InputError, NormWarning, UnreadWarning, warn
 from reid_ref.arrays.errors import check_count
 from reid_ref.console import files as ranked_lists, options as common
 from reid_ref.console.protocol_names import protocol_or_file
@@ -23,6 +23,21 @@ from reid_ref.protocols.result import ProtocolResult
 from reid_ref.protocols.trials import ONE_OF_SEVERAL, check_averaged
 from reid_ref.protocols.words import choices_of
 from reid_ref.result import Result
+
+#: Columns that no convention counts by, and what that means.
+NOT_COUNTED = {
+    "clothes": "these are the numbers of the standard setting; cloth-changing ones: "
+               "--protocol ltcc",
+    "view": "every image is ranked whatever its view",
+    "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
+    "frame": "neighbouring frames count"}
+
+
+def warn_of_columns(query: Labels, gallery: Labels, pooled: bool = False) -> None:
+    """Warn of columns of both sides that no convention counts by."""
+    unused = query.columns().keys() & gallery.columns().keys() & NOT_COUNTED.keys()
+    for column in sorted(unused - {"video" if pooled else ""}):
+        warn(f"{column}: not used, {NOT_COUNTED[column]}", UnreadWarning)
 
 
 def add(command: Any) -> None:

@@ -310,6 +310,11 @@ class Protocol:
         return (int(np.count_nonzero(loaded_images(query, convention.loads))),
                 len(gallery) - int(n_junk))
 
+    def selects(self, part: Part) -> bool:
+        """Return whether a part takes, draws or joins images: whether it is more than a rule."""
+        return bool(part.query.where or part.gallery.where or self.tracks
+                    or part.query.side != "query" or not isinstance(self.trials, Given))
+
     def convention_of(self, part: Part) -> Convention:
         """Return the convention of a part."""
         if part.ignored is None:

@@ -129,3 +129,21 @@ def find_protocol(protocol: str | Protocol, argument: str = "protocol") -> Proto
     near = get_close_matches(name, [*PROTOCOLS, *extensions.declared_names("protocol")], n=1)
     raise InputError(argument, got=f"unknown {protocol!r}", remedy=(
         f"did you mean {near[0]!r}? " if near else "") + "reid-ref protocols lists all")
+
+
+def part_named(name: str) -> tuple[Protocol, Part] | None:
+    """Return the part of a protocol of images that is called so, of a protocol's name its first;
+    None if there is no such one.
+
+    Examples
+    --------
+    >>> protocol, part = part_named("LTCC-cc")
+    >>> protocol.name, part.name, part_named("veri-776-tracks")[1].name, part_named("torchreid")
+    ('ltcc', 'cc', 'all', None)
+    """
+    called = folded(name, "-")
+    for protocol in PROTOCOLS.values():
+        parts = {f"{protocol.name}-{part.name}": part for part in protocol.parts}
+        if protocol.boxes is None and called in {*parts, protocol.name}:
+            return protocol, parts.get(called, protocol.parts[0])
+    return None

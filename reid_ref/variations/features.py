@@ -4,9 +4,15 @@ from dataclasses import replace
 import numpy as np
 
 from reid_ref import distances
-from reid_ref.arrays import Array
+from reid_ref.arrays import Array, blocks_of
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.reranking.neighbours import joined_features, pairs_of
 from reid_ref.variations.labels import needs_features, sides_of
+
+#: How many nearest images, itself included, query expansion averages in fast-reid.
+EXPANDED = 5
+#: Rows whose neighbours are in memory together.
+_ROWS = 1024
 
 
 def both(change: Callable[[Array], Array]) -> Callable[[ResultFile], ResultFile]:
@@ -34,6 +40,29 @@ def needs_parts(of: int, least: int = 2) -> Callable[[ResultFile], str]:
         return "" if width % of == 0 and width >= least else (
             f"{width} dimensions are not {of} parts")
     return lacks
+
+
+def parts_normalised(of: int) -> Callable[[ResultFile], ResultFile]:
+    """Return what divides each of several equal parts of a feature by its own 2-norm."""
+    def normalised(features: Array) -> Array:
+        parts = features.reshape(len(features), of, -1)
+        norms = np.linalg.norm(parts, axis=2, keepdims=True)
+        return np.asarray(parts / np.maximum(norms, np.finfo(norms.dtype).tiny)).reshape(
+            features.shape)
+    return both(normalised)
+
+
+def expanded(data: ResultFile) -> ResultFile:
+    """Replace each feature by the mean of its 5 nearest, weighted by the cubes of their cosines.
+    """
+    query, gallery = sides_of(data)
+    pairs = pairs_of(joined_features(query, gallery, np.float32, True), None, "squared")
+    index, every = pairs.nearest(EXPANDED)[0], np.concatenate([query, gallery])
+    new = np.empty_like(every)
+    for rows in blocks_of(len(every), _ROWS):
+        cosine = np.einsum("nkd,nd->nk", pairs.features[index[rows]], pairs.features[rows])
+        new[rows] = np.mean(every[index[rows]] * cosine[..., np.newaxis]**3, axis=1)
+    return replace(data, query_features=new[:len(query)], gallery_features=new[len(query):])
 
 
 def centred_together(data: ResultFile) -> ResultFile:

@@ -26,6 +26,18 @@ def without_distractors(data: ResultFile) -> ResultFile:
                      "gallery", data.gallery.identity != DISTRACTOR)
 
 
+def known_identities(data: ResultFile) -> ResultFile:
+    """Leave gallery images out whose identity no query has, but for those labelled -1."""
+    return images_of(data, "query", np.ones(len(data.query), np.bool_), "gallery", np.isin(
+        data.gallery.identity, [*data.query.identity, JUNK]))
+
+
+def shifted_cameras(data: ResultFile) -> ResultFile:
+    """Give gallery images the cameras of the first rows, as if these were not the queries'."""
+    every = np.concatenate([side.camera for side in (data.query, data.gallery)])
+    return replace(data, gallery=replace(data.gallery, camera=every[:len(data.gallery)]))
+
+
 def exchanged(data: ResultFile) -> ResultFile:
     """Let the gallery ask and the queries answer; images labelled 0 or -1 ask nothing."""
     return images_of(data, "gallery", ~np.isin(data.gallery.identity, (DISTRACTOR, JUNK)),

@@ -1,6 +1,7 @@
 """The variations by name, in the order of how often threads report them."""
 import copyreg
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -8,6 +9,8 @@ from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions import Convention
 from reid_ref.conventions.choices import SAME_CAMERA
+from reid_ref.disk import tables_of
+from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK
 from reid_ref.variations import features, labels, results
 from reid_ref.variations.reranked import reranked
@@ -34,122 +37,77 @@ def _other_cameras(convention: Convention) -> Mapping[str, Any] | None:
                              for rule in convention.ignored)}
 
 
-def _one_image(convention: Convention) -> Mapping[str, Any] | None:
+def _one_image(cameras: bool) -> Choices:
     # A pass over whole rows takes long, and toolboxes that draw a gallery count alike.
-    return {"cmc": "single-gallery-shot", "cmc_length": 1} if convention.base == "torchreid" else (
-        None)
+    return lambda convention: None if convention.base != "torchreid" else {
+        "cmc": "single-gallery-shot", "cmc_length": 1,
+        "ignored": (convention if cameras else convention.without_cameras()).ignored}
 
 
 _JUNK, _ZERO = labels.needs_label(JUNK, "-1"), labels.needs_label(DISTRACTOR, "0")
-_OPEN_REID = "open-reid #16, #35; huanghoujing triplet-loss-baseline #27"
+_TABLES = tables_of("variations/records.toml")
+
+
+def _record(name: str, *parts: object, **functions: Any) -> Variation:
+    """Return a variation: its words from the table, what it does from here."""
+    table: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value
+                             for key, value in _TABLES[name].items()}
+    words, source = table.pop("words").format(*parts), table.pop("source")
+    threads = len(re.findall(r"#\d", source))
+    return Variation(name.format(*parts), words, source, threads, **table, **functions)
+
+
+def _of_features(name: str, *parts: object,
+                 change: Callable[[ResultFile], ResultFile]) -> Variation:
+    return _record(name, *parts, lacks=labels.needs_features, data=change)
+
+
+def _part(name: str, which: int, of: int, word: object, least: int = 2) -> Variation:
+    return _record(name, word, lacks=features.needs_parts(of, least),
+                   data=features.part(which, of))
+
 
 _RECORDS = [
     *reranked(),
-    *(Variation(
-        f"multi-query-{pooling}", f"with multiple queries, pooled by their {pooling}",
-        "layumi #21, #48; 2016_person_re-ID #6; MGN-pytorch #19; fast-reid #3; "
-        "hehefan Unsupervised-Person-Re-identification #13", 6, lacks=labels.needs_multi_query,
-        data=labels.multi_query(pooling)) for pooling in ("mean", "max")),
-    Variation(
-        "same-camera-kept", "with images of the query's identity on its own camera as good ones",
-        "LA-Transformer #3; VERI-Wild #7; fast-reid #257; reid-strong-baseline #159; "
-        "jiyanggao Video-Person-ReID #4", 5, "cameras", labels.needs_cameras,
-        choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
-    Variation(
-        "queries-in-gallery", "with the queries in the gallery as well",
-        "TKP #6; AP3D #2; MARS-evaluation #4; torchreid #59, #77; TF-CLIP's class: "
-        "AsuradaYuci/TF-CLIP 497a4f2, utils/metrics.py:117-119", 5, "images",
-        labels.needs_features, data=labels.with_queries),
-    Variation(
-        "matched-queries", "over the queries with a good image alone",
-        "MARS-evaluation #4; Video-Person-ReID #6; torchreid #59, #77", 4, "queries",
-        choices=_set(unmatched="drop")),
-    Variation(
-        "one-gallery-image", "with one gallery image of each identity, as an expectation",
-        "fast-reid #334; torchreid #114; open-reid #58; layumi #13", 4, "images",
-        choices=_one_image, rankings=("normalised", "distances")),
-    Variation(
-        "exchanged", "with query and gallery exchanged",
-        "fast-reid #58; TransReID #59; VehicleID's loaders: JDAI-CV/fast-reid c9bc3ce, "
-        "fastreid/data/datasets/vehicleid.py", 2, "images", labels.needs_askers,
-        data=labels.exchanged),
-    Variation(
-        "all-as-both", "with every image of the queries' identities as query and in the gallery",
-        _OPEN_REID, 3, "images", labels.needs_features, data=labels.all_as_both,
-        rankings=("Euclidean",)),
-    Variation(
-        "without-junk", "without the images labelled -1",
-        "huanghoujing triplet-loss-baseline #5; fast-reid #8; layumi #58", 3, "labels", _JUNK,
-        choices=_without_junk, pairs=True),
-    Variation(
-        "junk-wrong", "with images labelled -1 as wrong answers",
-        "huanghoujing triplet-loss-baseline #5, #13", 2, "labels", _JUNK,
-        choices=lambda convention: {**_without_junk(convention), "loads": "all images"},
-        pairs=True),
-    Variation(
-        "without-distractors", "without the distractors (label 0)",
-        "Market-1501_Attribute #6; fast-reid #8", 2, "labels", _ZERO,
-        data=labels.without_distractors, pairs=True),
-    Variation(
-        "without-both", "without the images labelled 0 or -1",
-        "Market-1501_Attribute #6; layumi #58", 2, "labels", labels.needs_both_labels,
-        data=labels.without_distractors, choices=_without_junk, pairs=True),
-    *(Variation(
-        f"{name}-half", f"of the {name} half of the features alone",
-        "layumi #29; AlignedReID #25; SPReID #12", 3, lacks=features.needs_parts(2),
-        data=features.part(k, 2)) for k, name in enumerate(("first", "second"))),
-    *(Variation(
-        f"third-{k + 1}-of-3", f"of part {k + 1} of 3 of the features alone",
-        "layumi #29; AlignedReID #25; SPReID #12", 3, lacks=features.needs_parts(3),
-        data=features.part(k, 3)) for k in range(3)),
-    *(Variation(
-        f"quarter-{k + 1}-of-4", f"of part {k + 1} of 4 of the features alone",
-        "layumi #29; AlignedReID #25; SPReID #12", 3, lacks=features.needs_parts(4, 2048),
-        data=features.part(k, 4)) for k in range(4)),
-    *(Variation(
-        f"cut-{length}", f"of lists cut after {length} images",
-        "batch-dropblock-network #14; VisDA2020 #3; METU-TRADEMARK-DATASET #1", 3, "length",
-        choices=_set(top_k=length)) for length in CUTS),
-    *(Variation(
-        f"cut-{length}-found",
-        f"of lists cut after {length} images, with recall over the good images in them",
-        "batch-dropblock-network #14; VisDA2020 #3", 2, "length",
-        choices=_set(top_k=length, recall="found")) for length in CUTS),
-    Variation(
-        "other-cameras", "without any image of the query's camera",
-        "MARS-evaluation #3; reid-strong-baseline #159", 2, "cameras", labels.needs_cameras,
-        choices=_other_cameras),
-    Variation(
-        "interpolated", "with AP interpolated (PASCAL VOC since 2010)",
-        "deep-image-retrieval #8; scikit-learn #4577", 2, "AP",
-        result=results.with_ap(results.interpolated)),
-    Variation(
-        "eleven-points", "with AP at eleven points (PASCAL VOC 2007)",
-        "scikit-learn #4577; ActivityNet #1", 2, "AP",
-        result=results.with_ap(results.eleven_points)),
-    Variation(
-        "centred", "after the mean of each side was subtracted", "Pose2ID #30", 1,
-        lacks=labels.needs_features, data=features.centred),
-    Variation(
-        "centred-together", "after the mean of all images was subtracted", "Pose2ID #30", 1,
-        lacks=labels.needs_features, data=features.centred_together),
-    Variation(
-        "float32-cosine", "with cosine distances computed in single precision",
-        "reid-strong-baseline #33; KaiyangZhou/deep-person-reid f8cd150, "
-        "torchreid/metrics/distance.py, cosine_distance", 1,
-        lacks=labels.needs_features, data=features.in_float32, rankings=("distances",)),
-    Variation(
-        "standardised", "after each dimension was standardised",
-        "no thread known; sklearn.preprocessing.StandardScaler", lacks=labels.needs_features,
-        data=features.standardised),
-    Variation(
-        "square-rooted", "after the square root of each number, with its sign",
-        "no thread known; Arandjelovic and Zisserman, CVPR 2012, RootSIFT",
-        lacks=labels.needs_features, data=features.square_rooted),
-    Variation(
-        "identity-mean", "as a mean over identities, not queries",
-        "no thread known; macro averages of classification", kind="mean",
-        result=results.over_identities),
+    *(_record("multi-query-{0}", pooling, lacks=labels.needs_multi_query,
+              data=labels.multi_query(pooling)) for pooling in ("mean", "max")),
+    _record("same-camera-kept", lacks=labels.needs_cameras,
+            choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
+    _of_features("queries-in-gallery", change=labels.with_queries),
+    _record("matched-queries", choices=_set(unmatched="drop")),
+    _record("one-gallery-image", choices=_one_image(True)),
+    _record("one-gallery-image-any-camera", lacks=labels.needs_cameras,
+            choices=_one_image(False)),
+    _record("exchanged", lacks=labels.needs_askers, data=labels.exchanged),
+    _of_features("all-as-both", change=labels.all_as_both),
+    _record("without-junk", lacks=_JUNK, choices=_without_junk),
+    _record("junk-wrong", lacks=_JUNK, choices=lambda convention: {
+        **_without_junk(convention), "loads": "all images"}),
+    _record("without-distractors", lacks=_ZERO, data=labels.without_distractors),
+    _record("without-both", lacks=labels.needs_both_labels, data=labels.without_distractors,
+            choices=_without_junk),
+    *(_part("{0}-half", k, 2, word) for k, word in enumerate(("first", "second"))),
+    *(_part("third-{0}-of-3", k, 3, k + 1) for k in range(3)),
+    *(_part("quarter-{0}-of-4", k, 4, k + 1, 2048) for k in range(4)),
+    *(_record("cut-{0}", length, choices=_set(top_k=length)) for length in CUTS),
+    *(_record("cut-{0}-found", length, choices=_set(top_k=length, recall="found"))
+      for length in CUTS),
+    _of_features("query-expansion", change=features.expanded),
+    *(_record("{0}-parts-normalised", parts, lacks=features.needs_parts(parts, 8 * parts),
+              data=features.parts_normalised(parts)) for parts in (2, 3, 4, 6, 8)),
+    _record("shifted-cameras", lacks=labels.needs_cameras, data=labels.shifted_cameras),
+    _record("known-identities", lacks=labels.needs_part, data=labels.known_identities),
+    _record("other-cameras", lacks=labels.needs_cameras, choices=_other_cameras),
+    *(_record(name, result=results.with_ap(rule)) for name, rule in (
+        ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),
+        ("largest-class-found", results.at_largest), ("map-at-r", results.at_size),
+        ("integer-division", results.in_whole_numbers))),
+    _of_features("centred", change=features.centred),
+    _of_features("centred-together", change=features.centred_together),
+    _of_features("float32-cosine", change=features.in_float32),
+    _of_features("standardised", change=features.standardised),
+    _of_features("square-rooted", change=features.square_rooted),
+    _record("identity-mean", result=results.over_identities),
 ]
 
 #: Those that threads report most come first; of the same number, in the order above.

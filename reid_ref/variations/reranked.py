@@ -5,6 +5,7 @@ from dataclasses import replace
 from reid_ref.conventions import CONVENTIONS, NAMES, Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.reranking.encoding import VARIANTS
 from reid_ref.reranking.k_reciprocal import reranked_results
 from reid_ref.reranking.settings import Settings, settings_of
 from reid_ref.result import Result
@@ -14,6 +15,10 @@ from reid_ref.variations.variation import Variation
 #: Threads that ask whether a printed number is after re-ranking.
 _THREADS = ("fast-reid #3, #357; layumi #74, #233; IDKL #4; RPTM_reid #6; "
             "Ranked_Person_ReID #13; cvlab-yonsei/projects #7; person-re-ranking #15")
+#: By `Variant.distance`: what the code is given in the place of the paper's squared distances.
+_SQUARES = {"squared": "with distances squared once",
+            "fourth": "with squared distances squared again",
+            "cosine-fourth": "with squared distances (2 - 2 cosine) squared again"}
 
 
 def settings_of_toolboxes() -> dict[Settings, list[Convention]]:
@@ -41,12 +46,14 @@ def reranked() -> Iterator[Variation]:
         reranking = records[0].reranking
         assert reranking is not None
         yield Variation(
-            name, f"after re-ranking ({settings.variant}, k1 {settings.k1}, k2 {settings.k2}, "
-            f"lambda {settings.lambda_:g})",
+            name, f"after re-ranking as {', '.join([each.name for each in records][:3])} do"
+            + "es" * (len(records) == 1) + f", {_SQUARES[VARIANTS[settings.variant].distance]} "
+            f"({settings.variant}, k1 {settings.k1}, k2 {settings.k2}, lambda "
+            f"{settings.lambda_:g})",
             f"{_THREADS}; {', '.join(each.name for each in records[:4])}: {reranking.source}",
             threads=9, kind="re-ranking", lacks=_needs_images(settings), rank=_ranks(settings),
             rankings=("normalised" if settings.normalize else "Euclidean",),
-            conventions=_loads_alike(settings), pairs=True,
+            conventions=_loads_alike(settings), pairs=True, neighbours=settings.k1,
             options=f"--variant {settings.variant} --k1 {settings.k1} --k2 {settings.k2} "
             f"--lambda {settings.lambda_:g}")
 

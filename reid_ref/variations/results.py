@@ -43,6 +43,49 @@ def eleven_points(ranks: GoodRanks) -> Doubles:
     return unmatched_as_nan(ranks, total / 11)
 
 
+def in_whole_numbers(ranks: GoodRanks) -> Doubles:
+    """Return AP where 1/n is divided in whole numbers: 0 but for queries with one good image.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> in_whole_numbers(from_lists([[2], [1, 2]]))
+    array([0.25, 0.  ])
+    """
+    before = np.where(ranks.rank > 1, (ranks.nth - 1) / np.maximum(ranks.rank - 1, 1), 1)
+    ap = mean_over_good(ranks, (before + ranks.nth / ranks.rank) / 2)
+    return np.where(ranks.n_good > 1, 0.0, ap)
+
+
+def at_size(ranks: GoodRanks) -> Doubles:
+    """Return AP of the first R places, over R, the number of good images (MAP@R).
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> at_size(from_lists([[1, 4]]))
+    array([0.5])
+    """
+    size = ranks.n_good[ranks.query]
+    return mean_over_good(ranks, np.where(ranks.rank <= size, ranks.nth / ranks.rank, 0))
+
+
+def at_largest(ranks: GoodRanks) -> Doubles:
+    """Return AP of as many places as any query has good images, over those found there.
+
+    Examples
+    --------
+    >>> from reid_ref.ranking.good_ranks import from_lists
+    >>> at_largest(from_lists([[1, 4], [2, 3, 4]])).round(4)
+    array([1.    , 0.5833])
+    """
+    within = ranks.rank <= ranks.n_good.max(initial=1)
+    size = len(ranks.found)
+    total = np.bincount(ranks.query, np.where(within, ranks.nth / ranks.rank, 0), size)
+    found = np.bincount(ranks.query, within, size)
+    return unmatched_as_nan(ranks, total / np.maximum(found, 1))
+
+
 def _best_from_here(ranks: GoodRanks) -> Doubles:
     """Return the largest precision at each good image or a later one of its query."""
     precision = ranks.nth / ranks.rank

@@ -9,17 +9,21 @@ and on binary noise. Of features the ranking is judged in three ways: normalised
 Euclidean and dot then rank alike), Euclidean on raw features, dot on raw features. Cosine on raw
 features is the first again.
 """
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from reid_ref.analysis.validate.candidates import (
+    Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
+    results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.search import (
-    AROUND, Search, Trials, run_search, searched, value_of)
+    ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, searched, share_of_accidents,
+    value_of)
 from reid_ref.arrays import (
-    BenchmarkWarning, Doubles, InputError, check_count, each_warning_once, warn)
+    BenchmarkWarning, Doubles, InputError, UnmatchedWarning, check_count, each_warning_once, warn)
 from reid_ref.arrays.value import Value
 from reid_ref.conventions import CONVENTIONS, Convention, find_conventions, left_out
 from reid_ref.datasets import FINGERPRINTS, good_and_wrong
@@ -27,21 +31,13 @@ from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named, known_benc
 from reid_ref.datasets.published import (
     Figure, HitCounts, MapBounds, Published, agreement, counts_of, parse_figure, possible,
     possible_on, unit_of, verdict_of)
-from reid_ref.evaluation.engine import by_name, results_of
+from reid_ref.evaluation.engine import by_name, results_of, warn_unmatched
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile, check_result_file
 from reid_ref.labels import JUNK, Labels
-from reid_ref.protocols import evaluate_ranked, find_protocol
+from reid_ref.protocols import Protocol, evaluate_ranked, find_protocol
 from reid_ref.result import Result
 from reid_ref.text.plain import Share
-
-
-class Way(NamedTuple):
-    """One way to evaluate a file."""
-
-    features: str
-    convention: str
-    signature: str
 
 
 #: By the numbers of the figures as texts, because NaN is not equal to itself: what gives them.
@@ -126,6 +122,10 @@ class Validation(Value):
         Without cameras, bounds count every image of the query's identity as good.
     search : Search, optional
         What variations of the file and of the evaluation give; None if none was made.
+    labels : str
+        What is wrong with the labels, which no evaluation can mend.
+    effects : tuple of Effect
+        Of a figure that is reproduced, the steps from matlab's number to it.
     """
 
     figure: Figure
@@ -137,11 +137,52 @@ class Validation(Value):
     swapped: bool = False
     has_cameras: bool = True
     search: Search | None = None
+    effects: tuple[Effect, ...] = ()
+    labels: str = ""
 
     @property
     def reproduced(self) -> bool:
         """Some convention gives the printed digits, rounded."""
         return any(candidate.match == "rounded" for candidate in self.candidates)
+
+    @property
+    def by_accident(self) -> float:
+        """The share of random figures that some convention prints, as `Search.by_accident`."""
+        printed = self.figure.numbers()
+        points = [[one.numbers()[name] for name in printed] for one in self.candidates]
+        return share_of_accidents(np.array(points).reshape(-1, len(printed)), printed,
+                                  self.query_counts)
+
+    @property
+    def query_counts(self) -> list[int]:
+        """The numbers of queries that Rank-k may be over."""
+        return [counts.n_query for counts in self.hit_counts] or [1]
+
+    @property
+    def settled(self) -> bool:
+        """Nothing is left to search: reproduced, and not by accident; or nearly; or over 100."""
+        return (self.reproduced and self.by_accident <= ACCIDENTS or self.closest is not None
+                or bool(self.figure.over))
+
+    @property
+    def best(self) -> Way | None:
+        """Of the ways that print the figure, or else are nearest, the one to name."""
+        closest, first = self.closest, self.candidates[:1]
+        ways = [way for one in self.candidates for way in one.ways
+                if one in first or one.match == first[0].match != "no" or closest is not None
+                and way.convention in closest.conventions and way.features in closest.features]
+        return best_known(ways) if ways else None
+
+    @property
+    def alone(self) -> dict[str, list[Way]]:
+        """Of several numbers, each that a toolbox prints without the others, and these ways."""
+        printed = {} if self.reproduced else self.figure.numbers()
+        other = [one for one in self.candidates if one.match == "no" and one.difference < np.inf]
+        ways = {name: [way for one in other for way in one.ways
+                       if agreement(one.numbers()[name], digits) == "rounded"
+                       and names_by_default(way.convention, way.features)]
+                for name, digits in printed.items() if len(printed) > 1}
+        return {name: found for name, found in ways.items() if found}
 
     @property
     def closest(self) -> Closest | None:
@@ -242,32 +283,44 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
     if conventions is None:
         not_tried = _left_out(query, gallery, label_minus_1)
         conventions = [name for name in CONVENTIONS if name not in not_tried]
+        conventions += rules_that_apply(query)
+        parts: Callable[..., Any] = results_of_parts
     else:
-        not_tried = {}
+        not_tried, parts = {}, lambda data, how: ()
     how = How(tuple(find_conventions(conventions)), max_memory=max_memory, progress=progress)
     if label_minus_1 == "not loaded":
         query = query[query.identity != JUNK]
     if label_minus_1 == "not loaded" or all("label -1" in rule for rule in how.not_ranked):
         gallery = gallery[gallery.identity != JUNK]
-    names = _names(figures)
-    numbers = _ways(((ranking, by_name(results_of(data.input, data.query, data.gallery,
-                                                  replace(how, **change))))
-                     for ranking, change in data.input.rankings().items()), names)
+    names, plain = _names(figures), {}
+
+    def results() -> Iterator[tuple[str, dict[str, Result]]]:
+        for ranking, change in data.input.rankings().items():
+            part = replace(how, **change)
+            plain.update(by_name(results_of(data.input, data.query, data.gallery, part)))
+            yield ranking, {**plain, **dict(parts(data, part))}
+    numbers = _ways(results(), names)
     answers = []
     for figure in figures:
         candidates = _candidates(numbers, figure, protocol, names)
         other = _other_way_round(figure)
         answer = Validation(figure, candidates, not_tried, *possible(figure, query, gallery),
-                            has_cameras=query.camera is not None)
+                            has_cameras=query.camera is not None,
+                            labels=faulty_labels(data.query, data.gallery))
         answers.append(replace(
             answer, swapped=other is not None and not answer.reproduced
-            and _candidates(numbers, other, protocol, names)[0].match == "rounded"))
+            and _candidates(numbers, other, protocol, names)[0].match == "rounded",
+            effects=tuple(effects_of(data, best.convention, best.features))
+            if answer.reproduced and (best := answer.best) else ()))
+    best = answers[0].best if answers else None
+    if best is not None and best.convention in plain:
+        warn_unmatched(plain[best.convention], data.query, data.gallery)
     return answers
 
 
 def is_searched(answers: Iterable[Validation], search: bool | None) -> bool:
-    """Return whether variations are tried: by default, where no convention gives some figure."""
-    return search or search is None and not all(answer.reproduced for answer in answers)
+    """Return whether variations are tried: by default, where some figure is not settled."""
+    return search or search is None and not all(answer.settled for answer in answers)
 
 
 def search_file(data: ResultFile, answers: Sequence[Validation],
@@ -283,29 +336,41 @@ def search_file(data: ResultFile, answers: Sequence[Validation],
         name for answer in answers for name in answer.figure.numbers())))
     records = quick_conventions(data) if conventions is None else conventions
     with suppress(KeyboardInterrupt) if partial else nullcontext():
-        run_search(data, records, trials, depth=depth, max_memory=max_memory, progress=progress)
+        run_search(data, records, trials, depth=depth,
+                   hopeless={} if always else hopeless(answers), max_memory=max_memory,
+                   progress=progress)
     plain = {way: candidate.numbers() for answer in answers for candidate in answer.candidates
              for way in ((way.features, way.convention) for way in candidate.ways)}
     new = trials.other_than(plain)
-    return [replace(answer, search=searched(new, answer.figure, [
-        counts.n_query for counts in answer.hit_counts] or [1]))
-            if always or not answer.reproduced else answer for answer in answers]
+    return [replace(answer, search=searched(new, answer.figure, answer.query_counts, [
+        one.numbers() for one in answer.candidates]))
+            if always or not answer.settled else answer for answer in answers]
 
 
-def quick_conventions(data: ResultFile) -> list[Convention]:
-    """Return the conventions of a search: those of toolboxes that are tried by default.
-
-    A bare function is its toolbox with images labelled -1 as wrong answers, which is a variation.
-    """
-    reasons = left_out(data.query, data.gallery)
-    return [convention for name, convention in CONVENTIONS.items()
-            if name not in reasons and not name.endswith("-function")]
+#: Why kinds of variations are left out of a search.
+HOPELESS = ("changes the order of the images, and no order of these images has the figure",
+            "raises mAP, and the figure's is below all without it")
 
 
-def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str,
+def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
+    """Return kinds of variations that cannot print any of the figures, with the reason."""
+    left = [answer for answer in answers if not answer.settled]
+    if left and not any(answer.possible for answer in left):
+        return dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
+    plain = [[100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
+              and any(way.features != "dot" for way in one.ways)] for answer in left]
+    if left and all(answer.figure.mAP is not None and values and answer.figure.mAP < min(values)
+                    for answer, values in zip(left, plain)):
+        return dict.fromkeys(("expansion", "re-ranking"), HOPELESS[1])
+    return {}
+
+
+def validate_protocol(data: ResultFile, figure: Figure, protocol: str | Protocol, part: str = "",
                       max_memory: int | str | None = None,
                       progress: Progress | None = None) -> Validation:
     """Compare a printed figure with what its own protocol gives on a file, and with nothing else.
+
+    Without `part`, with each of its parts.
 
     Raises
     ------
@@ -314,13 +379,15 @@ def validate_protocol(data: ResultFile, figure: Figure, protocol: str, part: str
     """
     record = find_protocol(protocol)
     if file := record.file_of_trials:
-        raise InputError("--paper", f"a figure whose protocol needs no {file}",
-                         f"one of {record.name}", f"reid-ref evaluate FILE --protocol "
+        raise InputError("protocol", f"one that needs no {file}", record.name,
+                         f"reid-ref evaluate FILE --protocol "
                          f"{record.name} --trials {file} prints the numbers to compare with")
     how = How(max_memory=max_memory, progress=progress)
     names = _names([figure])
-    numbers = _ways(((ranking, {f"{record.name}, {part}": evaluate_ranked(
-        record, data.input, data.query, data.gallery, replace(how, **change), part=part)[part]})
+    numbers = _ways(((ranking, {
+        f"{record.name}-{name}": result for name, result in evaluate_ranked(
+            record, data.input, data.query, data.gallery, replace(how, **change),
+            part=part or None).items()})
                     for ranking, change in data.input.rankings().items()), names)
     return Validation(figure, _candidates(numbers, figure, names=names), {
         "all conventions": f"the figure is of protocol {record.name}"}, (), (),
@@ -336,7 +403,8 @@ def _names(figures: Iterable[Figure]) -> tuple[str, ...]:
 def _ways(results: Iterable[tuple[str, Mapping[str, Result]]], names: tuple[str, ...]) -> Ways:
     """Return which ways give the same numbers, of rankings and their results by convention."""
     numbers: Ways = {}
-    with each_warning_once():
+    # Of queries without a match, the convention that is shown first is told.
+    with each_warning_once("", UnmatchedWarning):
         for ranking, by_convention in results:
             for name, result in by_convention.items():
                 same = tuple(repr(value_of(result, measure)) for measure in names)
@@ -381,12 +449,6 @@ def _candidate(numbers: dict[str, float], ways: tuple[Way, ...], figure: Figure)
     return Candidate(match, np.inf if np.isnan(differences).any() else max(differences),
                      numbers["Rank-1"], numbers["mAP"], ways,
                      {name: numbers[name] for name, _ in figure.others})
-
-
-#: Points that another decoder, resizing or machine moves the numbers of a network by. Measured on
-#: five public networks and Market-1501: mAP 0.00 to 0.08, Rank-1 0.00 to 0.18; conventions lie 0.4
-#: points and more apart.
-MOVED = 0.2
 
 
 def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Closest | None:

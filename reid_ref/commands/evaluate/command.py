@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reid_ref.analysis.doctor.labels import no_cameras as without_cameras
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.arrays import (
-    BenchmarkWarning, ConventionWarning, InputError, UnreadWarning, check_count, warn)
+    BenchmarkWarning, ConventionWarning, InputError, check_count, warn)
 from reid_ref.commands import gate as gates
 from reid_ref.commands.evaluate import show as tables
 from reid_ref.commands.evaluate.compute import (
@@ -37,13 +37,6 @@ from reid_ref.result.systems import METRICS
 from reid_ref.text import percent
 from reid_ref.text.numbers import numbers, whole
 
-#: Columns that no convention counts by, and what that means.
-NOT_COUNTED = {
-    "clothes": "these are the numbers of the standard setting; cloth-changing ones: "
-               "--protocol ltcc",
-    "view": "every image is ranked whatever its view",
-    "video": "each row is ranked alone (--pool takes rows of one tracklet together)",
-    "frame": "neighbouring frames count"}
 #: The convention whose number is named beside that of matlab on labels unlike Market-1501's.
 OTHER = "fast-reid"
 #: Options that write a file, and how its name may end.
@@ -250,9 +243,7 @@ def _warn_of(request: EvaluateRequest, data: ResultFile, results: Mapping[str, R
         warn(f"{why}: mAP is {percent(own.mAP)} by the trapezoid of matlab and "
              f"{percent(other.mAP)} by the step rule of {OTHER}; name the one that you print",
              ConventionWarning)
-    unused = data.query.columns().keys() & data.gallery.columns().keys() & NOT_COUNTED.keys()
-    for column in sorted(unused - {"video" if request.pool else ""}):
-        warn(f"{column}: not used, {NOT_COUNTED[column]}", UnreadWarning)
+    protocols.warn_of_columns(data.query, data.gallery, pooled=bool(request.pool))
 
 
 def _evaluated(request: EvaluateRequest, plan: Plan, given: Given) -> Method:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reid_ref.analysis.explain import AP_DIGITS, Explanation, as_variation, explain
+from reid_ref.analysis.explain import AP_DIGITS, Explanation, explain, target_named
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
 from reid_ref.console import options as common
@@ -36,7 +36,8 @@ class ExplainRequest(Request):
     origin: str = option("--from", "matlab", metavar="NAME", help="a convention (default: matlab)")
     target: str = option(
         "--to", "torchreid", metavar="NAME",
-        help="a convention (default: torchreid), or a variation, such as same-camera-kept")
+        help="a convention (default: torchreid), a variation, such as same-camera-kept, or a part "
+             "of a protocol, such as ltcc-cc")
     query: int | None = option(
         "--query", type=whole, metavar="N",
         help="show query N (from 0): the ranked list around its good images, with roles")
@@ -59,14 +60,14 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(request: ExplainRequest) -> None:
-    variation = as_variation(request.target)
-    if variation is not None and request.query is not None:
-        raise InputError("--query", "two conventions", f"--to {variation.name}", "leave it out")
-    if variation is None:  # the error of a name lists variations, too
-        check_known(request.target, "--to", [*VARIATIONS, *declared_names("variation")])
+    found = target_named(request.target)
+    if not isinstance(found, str) and request.query is not None:
+        raise InputError("--query", "two conventions", f"--to {request.target}", "leave it out")
+    if isinstance(found, str):  # the error of a name lists variations, too
+        check_known(found, "--to", [*VARIATIONS, *declared_names("variation")])
     conventions = common.with_choices(request, [find_convention(request.origin, "--from"), *(
-        [] if variation else [find_convention(request.target, "--to")])])
-    origin, target = conventions[0], variation or conventions[-1]
+        [find_convention(found, "--to")] if isinstance(found, str) else [])])
+    origin, target = conventions[0], conventions[-1] if isinstance(found, str) else found
     named = common.named(request)
     data = common.read_files(request)
     if request.query is not None and not 0 <= request.query < len(data.query):

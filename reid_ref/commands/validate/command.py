@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from reid_ref.analysis.validate import (
-    Validation, check_same_images, is_searched, queries_of, search_file, validate_dataset,
-    validate_file, validate_protocol, warn_other_queries)
+    Validation, check_same_images, hopeless, is_searched, queries_of, search_file,
+    validate_dataset, validate_file, validate_protocol, warn_other_queries)
 from reid_ref.analysis.validate.figures import check_all
 from reid_ref.analysis.validate.search import n_passes
 from reid_ref.arrays import InputError, errors_at
 from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
     FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
+from reid_ref.commands.validate.show.headline import headline
 from reid_ref.commands.validate.show.figures import as_list, as_page
-from reid_ref.console import options as common
+from reid_ref.console import options as common, protocols
 from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import NO_FILES, Request, option
-from reid_ref.console.terminal import names_of_arguments
+from reid_ref.console.terminal import names_of_arguments, print_stderr, shows_progress
 from reid_ref.conventions import CONVENTIONS, Convention
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, counted_benchmark, known_benchmark
@@ -66,6 +67,9 @@ class ValidateRequest(Request):
     search_depth: int | None = option(
         "--search-depth", not_of=(NO_FILES,), type=whole, choices=(1, 2),
         help="2: also pairs, of label 0 and -1 or re-ranking with any other")
+    verbose: bool = option(
+        "--verbose", False, action="store_true",
+        help="also show counts and bounds in full, what was not tried and why, and signatures")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -92,8 +96,8 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     common.add_files(command, nargs="*")
     ValidateRequest.add(command, "--dataset", "--queries", "--published", "--paper", "--table",
-                        "--search", "--search-depth", "--convention", "--set", "--max-memory",
-                        "--labels",
+                        "--search", "--search-depth", "--verbose", "--protocol", "--part",
+                        "--convention", "--set", "--max-memory", "--labels",
                         formats=("table", "json"),
                         conventions="all that are quick")
 
@@ -235,7 +239,8 @@ def _verdicts(question: Question, answers: list[Validation], paper: Published | 
     answer, = answers
     return Shown(answer.possible if dataset else answer.reproduced,
                  lambda: as_answer(answer, paper, question.files, layout),
-                 lambda: as_table(answer, heading, paper, question.files))
+                 lambda: as_table(answer, heading, paper, question.files,
+                                  question.request.verbose))
 
 
 def _lines(answers: Iterable[tuple[str, str | None, Validation]]) -> Shown:
@@ -279,8 +284,10 @@ def _conventions(request: ValidateRequest) -> list[Convention] | None:
 def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
              paper: Published | None) -> tuple[list[Validation], ResultFile]:
     """Compare figures with what each convention gives on a file, which is returned, too."""
-    by_protocol = paper is not None and paper.protocol in PROTOCOLS
-    if by_protocol and (request.convention is not None or request.choices):
+    protocol = protocols.requested_protocol(request)
+    if paper is not None and paper.protocol in PROTOCOLS:
+        protocol = PROTOCOLS[paper.protocol]
+    if protocol is not None and (request.convention is not None or request.choices):
         raise InputError("--convention, --set", "none with a figure of a protocol",
                          ", ".join([*(request.convention or ()), *(request.choices or ())]),
                          "write its digits after --published")
@@ -288,21 +295,28 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
     data, memory = common.read_files(request, files), common.max_memory(request)
     if paper is not None:
         warn_other_queries(paper, len(data.query))
-    if not by_protocol:  # which ranks a selection of the images
+    if protocol is None:  # which ranks a selection of the images
         gates.examine(data, common.how(request, conventions or [*CONVENTIONS.values()]),
                       normalize=True)
     with common.progress_bar(len(data.input.rankings()) * len(data.query)) as bar:
         progress = None if bar is None else bar.update
-        if paper is not None and by_protocol:
-            return [validate_protocol(data, figures[0], paper.protocol, paper.part, memory,
-                                      progress)], data
+        if protocol is not None:
+            part = request.part or ("" if paper is None else paper.part)
+            return [validate_protocol(data, figure, protocol, part, memory, progress)
+                    for figure in figures], data
         answers = validate_file(data, figures, conventions,
                                 label_minus_1="" if paper is None else paper.label_minus_1,
                                 protocol="" if paper is None else paper.protocol,
                                 max_memory=memory, progress=progress)
+    if not all(answer.reproduced for answer in answers):
+        protocols.warn_of_columns(data.query, data.gallery)
     if is_searched(answers, request.search):
         depth, varied = request.search_depth or 1, with_multi_query(data, files)
-        with common.progress_bar(n_passes(varied, depth), "searching") as bar:
+        left_out = {} if request.search else hopeless(answers)
+        if shows_progress():  # the answer so far, while the search runs
+            print_stderr(f"{dict(headline(answers[0], files))['answer']}; searching, Ctrl-C shows "
+                         "what was found")
+        with common.progress_bar(n_passes(varied, depth, left_out), "searching") as bar:
             answers = search_file(varied, answers, conventions, depth=depth,
                                   always=bool(request.search), max_memory=memory,
                                   progress=None if bar is None else bar.update, partial=True)

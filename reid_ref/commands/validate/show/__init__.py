@@ -2,35 +2,29 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from typing import NamedTuple
 
-from reid_ref.analysis.validate import MOVED, Candidate, Closest, Validation
-from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay, Search
+from reid_ref.analysis.validate import HOPELESS, Candidate, Closest, Validation
+from reid_ref.analysis.validate.candidates import WORDS
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, Search
+from reid_ref.commands.validate.show.headline import (
+    by_variations, check_of, found_words, headline)
 from reid_ref.console.answers import OfFiles
-from reid_ref.conventions import CONVENTIONS
+from reid_ref.conventions import NAMES
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import (
     IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
-from reid_ref.text import named_rows, row, with_reasons, wrap
+from reid_ref.text import by_reason, named_rows, row, with_reasons, wrap
 from reid_ref.text.table import columns
 
 #: How many of those that do not reproduce the figure the table shows.
-CLOSEST = 5
+CLOSEST = 3
 #: Columns of the names of rows.
 INDENT = 11
 #: How many variations the screen lists; JSON has all.
-MOST = 8
-#: What changes a number and is in no file of features, with sizes where a thread has one.
-NOT_IN_A_FILE = (
-    "MSMT17 V1 or V2, whose lists are the same but whose faces are blurred in V2 (1.7 points of "
-    "mAP: PASS-reID #1; also MMT #24, torchreid #349)",
-    "single or half precision and the GPU that the network was trained on (61 or 58 mAP: "
-    "TransReID #30)",
-    "features before or after the BN neck (reid-strong-baseline #165, fast-reid #231)",
-    "mirror images added to the features", "the size of the images (CLIP-ReID #10)",
-    "another checkpoint")
+MOST = 4
 
 
 class Printed(NamedTuple):
@@ -105,15 +99,8 @@ def as_lines(pairs: Sequence[FigureVerdict]) -> str:
 
 def verdict_text(answer: Validation) -> str:
     """Return in a few words what reproduces a figure, or whether it is possible."""
-    if answer.closest is not None:
-        how = f"not reproduced; by far the closest {_closest(answer.closest)}" + (
-            "; or cut off" if answer.candidates[0].match == "truncated" else "")
-    elif answer.candidates:
-        first = answer.candidates[0]
-        alike = [one for one in answer.candidates if one.match == first.match != "no"] or [first]
-        by = ", ".join(dict.fromkeys(way.convention for one in alike for way in one.ways))
-        how = {"rounded": f"reproduced by {by}", "truncated": f"only cut off: {by}"}.get(
-            first.match, f"not reproduced; closest {by} ({first.difference:.2f} points)")
+    if answer.candidates:
+        how = dict(headline(answer, ()))["answer"]
     elif answer.possible:
         how = _POSSIBLE[answer.verdict].format(
             *(counts.possible_as for counts in answer.hit_counts if counts.possible_as))
@@ -127,32 +114,12 @@ def verdict_text(answer: Validation) -> str:
     else:
         names = " and ".join(name for name in answer.figure.numbers() if name != "mAP")
         how = answer.no_bounds or f"impossible: mAP is out of reach with this {names}"
-    return how + ("; probably swapped" if answer.swapped else "") + _found(answer)
-
-
-def _found(answer: Validation) -> str:
-    """Return which variations print a figure, in the line of one of several."""
-    search = answer.search
-    if search is None or not search.ways:
-        return ""
-    names = dict.fromkeys("+".join(way.variations) for way in search.ways)
-    if search.tells and len(names) == 1:
-        return f"; {in_words(search.ways[0], answer.figure)}"
-    share = f"{100 * search.by_accident:.1f} percent by accident"
-    return f"; printed with {' or '.join(list(names)[:3])} ({share})"
+    return how + "; probably swapped" * (answer.swapped and not answer.candidates)
 
 
 #: A figure that is possible, by its verdict.
 _POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits were cut off",
              "padded": "possible as {}"}
-
-
-def _closest(closest: Closest) -> str:
-    of = "" if closest.features == ("distances",) else ", " + " or ".join(
-        f"features {each}" if each == "normalised" else f"raw features, {each}"
-        for each in closest.features)
-    return (f"{listed(closest.conventions, 3)}{of} ({closest.difference:.2f}; the next "
-            f"{closest.next:.2f})")
 
 
 def as_answer(answer: Validation, paper: Published | None, files: list[str],
@@ -168,9 +135,15 @@ def as_answer(answer: Validation, paper: Published | None, files: list[str],
 
 
 def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Published | None,
-             files: Sequence[str] = ()) -> str:
-    """Return the report for a terminal of 80 columns."""
-    lines = [*named_rows(given, INDENT), *_row("published", f"{answer.figure} percent")]
+             files: Sequence[str] = (), verbose: bool = False) -> str:
+    """Return the report for a terminal of 80 columns: the answer, the input, tables.
+
+    `verbose`: also counts and bounds in full, what was not tried and why, and signatures.
+    """
+    first = [line for name, text in headline(answer, files) for line in (
+        _row(name, text) if name != "check" else [f"{name:{INDENT}}{text}"])]  # to be copied
+    lines = [*first, ""] if answer.candidates else []
+    lines += named_rows([*given, ("published", f"{answer.figure} percent")], INDENT)
     if paper is not None:
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"
@@ -178,21 +151,23 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
                           + f"; evaluator: {paper.evaluator}"
                           + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
                           + (f"; note: {paper.note}" if paper.note else ""))
-    of = "Its protocol does not reproduce" if paper and paper.protocol else (
-        "No convention reproduces")
-    lines += [*_possible(answer), *_tables(answer, of)]
-    if answer.swapped:
-        lines += ["", *wrap("The two figures are probably swapped: mAP is above Rank-1, and "
-                            f"--published {answer.figure.mAP}/{answer.figure.rank1} fits.")]
+    if verbose or not answer.candidates:
+        lines += _possible(answer)
+    lines += _tables(answer, verbose)
     if answer.candidates:
-        lines += ["", "diff: the larger of the differences from the figure, in percentage points."]
-    if any(way.features == "normalised" for one in answer.candidates for way in one.ways):
-        lines += [*wrap("normalised: features divided by their 2-norm; cosine, Euclidean and "
-                        "dot rank alike. Euclidean, dot: features as they are.")]
-    if answer.left_out:
-        lines += ["", *wrap(f"Not tried: {with_reasons(answer.left_out)}")]
+        lines += wrap("diff: the larger difference from the figure, in points." + (
+            " normalised: any metric ranks alike; Euclidean, dot: features as they are." if any(
+                way.features == "normalised" for one in answer.candidates for way in one.ways)
+            else ""))
     if answer.search is not None:
-        lines += as_search(answer.search, answer.figure, files)
+        lines += as_search(answer.search, files, verbose)
+    if answer.candidates and not (answer.reproduced or answer.search and answer.search.ways):
+        lines += ["", *wrap(f"No file shows: {'; '.join(WORDS['no file shows'])}.")]
+    left = answer.left_out | (answer.search.left_out if answer.search else {})
+    if left and verbose:
+        lines += ["", *wrap(f"Not tried: {with_reasons(left)}")]
+    elif left:
+        lines += ["", f"Not tried: {len(left)} ways; --verbose names them."]
     return "\n".join(lines)
 
 
@@ -225,26 +200,17 @@ def _possible(answer: Validation) -> list[str]:
     return [*lines, *_row("", f"(without ties; good images: the query's identity{where})")]
 
 
-def _tables(answer: Validation, failed: str) -> list[str]:
-    if not answer.candidates:  # there is no file
-        return []
-    lines = [] if answer.reproduced else ["", f"{failed} the figure."]
-    cut = "Reproduced only if the digits were cut off, not rounded, by"
-    if answer.closest is not None:
-        cut = f"One possibility: r{cut[1:]}"
-        share = 100 * answer.closest.accidents
-        lines += wrap(
-            f"By far the closest: {_closest(answer.closest)}: within what another decoder or "
-            f"resizing moves ({MOVED}). Of figures drawn at random within {AROUND} points of this "
-            f"one, {f'{share:.1f}' if share >= .1 else 'less than 0.1'} percent have some "
-            "convention as close.")
+def _tables(answer: Validation, verbose: bool) -> list[str]:
+    lines = []
     for match, title, most in (
-            ("rounded", "Reproduced by", None), ("truncated", cut, None),
+            ("rounded", "Reproduced by", None),
+            ("truncated", "Reproduced only if the digits were cut off, not rounded, by", None),
             ("another protocol", "The same digits by another protocol, which is no match", None),
             ("no", "Closest of the others" if answer.reproduced else "Closest", CLOSEST)):
         candidates = [candidate for candidate in answer.candidates if candidate.match == match]
         if candidates:
-            lines += ["", title, *_candidates(candidates, answer.figure, most)]
+            lines += ["", title, *_candidates(
+                candidates, answer.figure, most, len(NAMES) if verbose else 3)]
     return lines
 
 
@@ -281,7 +247,8 @@ def _bounds(bounds: MapBounds) -> str:
     return f"{bounds.ap} {100 * bounds.low:.2f} to {100 * bounds.high:.2f} over {over}{verdict}"
 
 
-def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -> list[str]:
+def _candidates(candidates: list[Candidate], figure: Figure, most: int | None,
+                most_names: int) -> list[str]:
     places = 2 + max(-int(printed.as_tuple().exponent) for printed in figure.numbers().values())
     places = min(max(places, 3), 4)
     # What shows the same digits shares a line, and so do rankings under the same conventions.
@@ -295,7 +262,7 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
     for shown, names in list(ways.items())[:most]:
         alike: dict[str, list[str]] = {}
         for ranking, conventions in names.items():
-            alike.setdefault(", ".join(conventions), []).append(ranking)
+            alike.setdefault(listed(conventions, most_names), []).append(ranking)
         for text, rankings in alike.items():
             for left, digits, right in zip_longest(
                     rankings, [shown], wrap(text, width=columns() - 43), fillvalue=""):
@@ -305,66 +272,38 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None) -
 
 # ---------------------------------------------------------------- what a search found
 
-def as_search(search: Search, figure: Figure, files: Sequence[str]) -> Iterator[str]:
+def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> Iterator[str]:
     """Yield the lines of what was tried, what it is worth, and what prints the figure."""
-    yield ""
-    yield from wrap(f"Searched: {worth(search)}")
+    share = 1000 * search.by_accident
+    often = f"{share:.0f}" if share >= 1 or not share else "less than 1"
+    lines = [f"Tried {search.tried:,} ways, {search.different:,} different results. A random "
+             f"figure within {AROUND} points is matched by some way in {often} of 1,000 cases."]
+    lines += [f"Left out: {listed(names, 2)}: {reason}"
+              + "; --search tries them." * (reason in HOPELESS)
+              for reason, names in by_reason(search.left_out).items()
+              if reason in HOPELESS or "not installed" in reason]
     if search.not_tried:
-        yield from wrap(f"Interrupted; not tried: {listed(search.not_tried)}")
-    groups = [sorted(ways, key=_is_another_s) for _, ways in groupby(
-        search.ways, lambda way: way.variations)]
-    if not groups:
-        yield from wrap("None of these ways prints the figure.")
-    elif not search.tells:
-        yield from wrap(
-            f"So many would that no cause is named: above {ACCIDENTS:.0%} of accidents only a "
-            "list stands here. More decimals, or more numbers (--published "
-            "Rank-1=...,mAP=...,Rank-5=...), narrow it.")
-    for ways in groups[:MOST]:
-        yield from _of_variation(ways, figure, files, search.tells)
-    if len(groups) > MOST:
-        yield from wrap(f"and {len(groups) - MOST} more variations, which --json lists")
-    if len(groups) > 1:
-        yield ""
-        yield from wrap("Each of them prints the figure; none is known to be the cause.")
+        lines.append(f"Interrupted; not tried: {listed(search.not_tried)}")
+    groups = by_variations(search.ways)
+    if groups and not search.tells:
+        lines.append(f"Above {ACCIDENTS:.0%} of accidents no cause is named. More decimals or "
+                     "numbers (--published Rank-1=...,mAP=...,Rank-5=...) narrow it.")
     yield ""
-    if search.left_out:
-        yield from wrap(f"Not tried: {with_reasons(search.left_out)}")
-    yield from wrap(f"No file shows: {'; '.join(NOT_IN_A_FILE)}.")
-
-
-def _is_another_s(way: FoundWay) -> bool:
-    """Whether a way re-ranks as another toolbox than the one whose convention it has."""
-    record = CONVENTIONS.get(way.convention)
-    own = record.reranking if record else None
-    return own is None or f"reranked-{own.variant}" not in way.variations
-
-
-def worth(search: Search) -> str:
-    """Return how many ways were tried, and how often accident meets such a figure."""
-    share = 100 * search.by_accident
-    often = f"{share:.1f}" if share >= .1 or not share else "less than 0.1"
-    return (f"{search.tried:,} ways, {search.different:,} different results. Of figures with "
-            f"these decimals within {AROUND} points, {often} percent are printed by some way by "
-            "accident.")
-
-
-def in_words(way: FoundWay, figure: Figure) -> str:
-    """Return the sentence that a reader wants."""
-    return (f"{pair(figure)} is what {way.convention} prints of "
-            f"{'these distances' if way.features == 'distances' else 'these features'} "
-            f"{way.words}")
+    for line in lines:
+        yield from wrap(line)
+    for ways in groups[:len(NAMES) if verbose else MOST] if len(groups) > 1 or verbose or (
+            not search.tells) else ():
+        yield from wrap(f"{'+'.join(ways[0].variations)}: {found_words([ways])}", rest="  ")
+        yield from [f"  signature: {ways[0].signature}"] * verbose
+        yield f"  {check_of(ways[0], files)}"  # not folded, so that it can be copied
+    if groups:
+        more = f"{len(groups) - MOST} more variations in --json; " * (len(groups) > MOST)
+        seen = dict.fromkeys(ways[0].source for ways in groups[:MOST])
+        yield from wrap(f"{more}seen in: {'; '.join(seen)}", rest="  ")
 
 
 def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
     return "/".join("" if value is None else str(value) for value in (rank1, mAP))
-
-
-def pair(figure: Figure) -> str:
-    """Return a figure as it was printed."""
-    two = figure_text(figure.rank1, figure.mAP)
-    others = [f"{name} {value}" for name, value in figure.others]
-    return ", ".join(([] if two == "/" else [two]) + others)
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
@@ -372,21 +311,3 @@ def listed(names: Iterable[str], most: int = 6) -> str:
     every = list(names)
     more = len(every) - most
     return ", ".join(every[:most]) + (f" and {more} more" if more > 0 else "")
-
-
-def _of_variation(ways: list[FoundWay], figure: Figure, files: Sequence[str],
-                  tells: bool) -> Iterator[str]:
-    first = ways[0]
-    title = in_words(first, figure) if tells else (
-        f"{'+'.join(first.variations)}: {first.convention}, {first.words}")
-    others = dict.fromkeys(way.convention for way in ways if way.convention != first.convention)
-    yield ""
-    yield from wrap(title + (f" (also: {listed(others)})" if others else "") + ".", rest="  ")
-    if first.features not in ("distances", "ranked lists"):
-        features = dict.fromkeys(way.features for way in ways)
-        yield from wrap(f"  ranked by: {', '.join(features)}", rest="    ")
-    yield from wrap(f"  seen in: {first.source}", rest="    ")
-    yield f"  signature: {first.signature}"
-    # Not folded, so that it can be copied.
-    command = first.options.replace("FILE", " ".join(files), 1)
-    yield f"  reid-ref {command}" if command else "  no option of reid-ref does this"

@@ -1,0 +1,161 @@
+"""The first lines of the answer: what prints the figure, what is impossible, what checks it."""
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from reid_ref.analysis.validate import Validation
+from reid_ref.analysis.validate.candidates import WORDS, Way, best_known, names_by_default
+from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay
+from reid_ref.conventions import CONVENTIONS, NAMES
+from reid_ref.datasets.published import nearest
+from reid_ref.protocols.record import Given
+from reid_ref.protocols.records import part_named
+from reid_ref.rules.candidates import rules_of_protocols
+
+
+def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the rows: the answer, what is possible, and the command that checks it."""
+    search, closest, best = answer.search, answer.closest, answer.best
+    groups = by_variations(search.ways) if search and search.tells else []
+    if answer.figure.over or best is None:
+        yield "answer", (f"impossible: {answer.figure.over}, over 100 percent, as of a sum over "
+                         "parts, folds or views that was divided by too few")
+        return
+    check = _evaluation(best, files)
+    if answer.reproduced:
+        steps = "; ".join(f"{step.words} ({step.points:+.2f})" for step in answer.effects)
+        words = f"printed by {name_of(best)}" + f". From matlab's mAP: {steps}" * bool(steps)
+        yield "answer", words + _share(answer.by_accident)
+    elif search is not None and groups:
+        yield "answer", found_words(groups) + _share(search.by_accident)
+        check = check_of(groups[0][0], files)
+    elif closest is not None:
+        yield "answer", (
+            f"nearly printed by {name_of(best)}, {closest.difference:.2f} points off, the next "
+            f"{closest.next:.2f}: another decoder, resizing or machine moves a network that much"
+            + _share(closest.accidents)
+            + "; or its digits were cut off" * (answer.candidates[0].match == "truncated"))
+    else:
+        yield "answer", ". ".join(_nothing(answer, best))
+        check = f"reid-ref doctor {' '.join(files)}"
+    yield "possible", _possible(answer)
+    yield from [("check", check)] * bool(check)
+
+
+def by_variations(ways: Sequence[FoundWay]) -> list[list[FoundWay]]:
+    """Return the ways of each variation, those of the toolbox that re-ranks so first."""
+    return [sorted(group, key=_is_another_s) for _, group in groupby(
+        ways, lambda way: way.variations)]
+
+
+def _is_another_s(way: FoundWay) -> bool:
+    """Whether a way re-ranks as another toolbox than the one whose convention it has."""
+    record = CONVENTIONS[way.convention] if way.convention in NAMES else None
+    own = record.reranking if record else None
+    return own is None or f"reranked-{own.variant}" not in way.variations
+
+
+def _share(share: float) -> str:
+    """Return how often accident meets such a figure."""
+    text = "less than 0.1" if share < .001 else f"{100 * share:.1f}"
+    doubt = "; too many to call it the cause" * (share > ACCIDENTS)
+    return f" ({text} percent of random figures near it would be, too{doubt})"
+
+
+def name_of(way: Way | FoundWay) -> str:
+    """Return who ranks so and counts by such a rule, as people know them."""
+    name, words = way.convention, WORDS["ranked"].get(way.features, "")
+    on = f" on {words}" * bool(words)
+    if name in rules_of_protocols():
+        return "the rule of " + ", ".join(rules_of_protocols()[name][1])
+    if name not in NAMES:
+        return f"protocol {name.removesuffix('-all')}{on}" if part_named(name) else f"{name}{on}"
+    rule = f"{name}'s rule" + " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras)
+    known = names_by_default(name, way.features)
+    if isinstance(way, FoundWay) and any(each.startswith("reranked") for each in way.variations):
+        return rule
+    if not known or known == [name]:
+        return rule + (on if known else f", but{on}")
+    return ", ".join(known[:3]) + f" and {len(known) - 3} more" * (len(known) > 3) + (
+        f" ({rule}{on})")
+
+
+def found_words(groups: list[list[FoundWay]]) -> str:
+    """Return in words what prints the figure, of the ways of each variation."""
+    texts = [f"{name_of(ways[0])} {ways[0].words}" for ways in groups]
+    if len(groups) == 1:
+        return f"printed by {texts[0]}"
+    reranked = all(ways[0].variations[0].startswith("reranked") for ways in groups)
+    return (f"{len(groups)} variations print it, " + (
+        "all of them re-ranking; whose, these digits do not show: " if reranked else
+        "none known to be the cause: ") + "; or ".join(texts[:3]))
+
+
+def _nothing(answer: Validation, best: Way) -> Iterator[str]:
+    """Yield what is known of a figure that nothing prints, or too much."""
+    search, figure = answer.search, answer.figure
+    if answer.labels:
+        yield answer.labels
+    if answer.swapped:
+        yield (f"probably swapped: mAP is above Rank-1, and --published {figure.mAP}/"
+               f"{figure.rank1} fits")
+    if answer.candidates[0].match == "another protocol":
+        yield f"its protocol does not print it; {name_of(best)} would, which is no match"
+    elif search is not None and search.ways:
+        names = dict.fromkeys("+".join(way.variations) for way in search.ways)
+        yield (f"no cause can be named: variations print it ({len(names)}, listed below), but "
+               f"they would {100 * search.by_accident:.1f} percent of random figures near it")
+    else:
+        tried = "no convention" if search is None else f"none of {search.tried:,} ways"
+        off = answer.candidates[0].difference
+        yield f"{tried} prints it" + f"; {name_of(best)} is {off:.2f} points off" * (
+            off <= AROUND and not answer.alone)
+    if answer.candidates[0].match == "truncated":
+        yield f"Cut off, not rounded, it is that of {name_of(best)}"
+    for name, ways in answer.alone.items():
+        way = best_known(ways)
+        rest = next(one for one in answer.candidates if way in one.ways).numbers()
+        yield f"{name} alone is that of {name_of(way)}, whose " + ", ".join(
+            f"{other} is {100 * rest[other]:.2f}" for other in figure.numbers() if other != name)
+    for one in answer.candidates:
+        selection = part_named(one.ways[0].convention) if one.difference < AROUND else None
+        if selection is not None and not isinstance(selection[0].trials, Given):
+            yield (f"{name_of(one.ways[0])} is {one.difference:.2f} points off, and its galleries "
+                   "are drawn at random")
+
+
+def _possible(answer: Validation) -> str:
+    """Return what is impossible, or that nothing is."""
+    hits = [counts for counts in answer.hit_counts if counts.rounding != "no"]
+    if answer.hit_counts and not hits and not answer.reproduced:
+        over = " or ".join(f"{counts.n_query:,}" for counts in answer.hit_counts)
+        return (f"impossible as a count of {over} queries: the nearest are "
+                f"{nearest(answer.hit_counts[-1])}; a mean over random galleries or over parts is "
+                "no count")
+    if answer.bounds and all(bounds.holds is False for bounds in answer.bounds):
+        least = 100 * min(bounds.low for bounds in answer.bounds)
+        most = 100 * max(bounds.high for bounds in answer.bounds)
+        return f"impossible: mAP {answer.figure.mAP} where Rank-1 allows {least:.2f} to {most:.2f}"
+    return "yes" + "".join(f", Rank-1 is {counts.fewest:,} of {counts.n_query:,} queries"
+                           for counts in hits[:1] if counts.fewest == counts.most)
+
+
+def _evaluation(way: Way, files: Sequence[str]) -> str:
+    """Return the command that prints the numbers of a way without variations."""
+    name, start = way.convention, f"reid-ref evaluate {' '.join(files)}"
+    if name in rules_of_protocols():
+        name = rules_of_protocols()[name][1][0].replace(" (", "-").rstrip(")")
+    selection = None if way.convention in NAMES else part_named(name)
+    if selection is not None:
+        return f"{start} --protocol {selection[0].name} --part {selection[1].name}"
+    own = names_by_default(name, way.features)
+    options = WORDS["options"].get(way.features, "")
+    return f"{start} --convention {own[0] if own else name + options}"
+
+
+def check_of(way: FoundWay, files: Sequence[str]) -> str:
+    """Return the command that prints the numbers of a way with variations."""
+    if way.options:
+        return "reid-ref " + way.options.replace("FILE", " ".join(files), 1)
+    return "" if len(way.variations) > 1 else (
+        f"reid-ref explain {' '.join(files)} --from {way.convention} --to {way.variations[0]}"
+        + WORDS["options"].get(way.features, ""))

@@ -1,0 +1,346 @@
+"""The first lines of `validate`: what prints a figure, in words; rules of protocols, too."""
+import json
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+
+import reid_ref
+from reid_ref import CONVENTIONS, Labels, ResultFile
+from reid_ref.analysis.validate import HOPELESS, search_file, validate_file
+from reid_ref.analysis.validate.candidates import parts_that_apply, rules_that_apply
+from reid_ref.analysis.validate.search import share_of_accidents
+from reid_ref.cli import main
+from reid_ref.commands.validate.show.headline import headline
+from reid_ref.datasets.published import parse_figure
+from reid_ref.variations import VARIATIONS
+from tests.variations import figure_of, quiet
+
+
+def made(seed, n_query=90, n_gallery=240, **columns):
+    """A file with uneven norms, six cameras, and the columns that are asked for."""
+    rng = np.random.default_rng(seed)
+    centres, by_camera = rng.normal(size=(26, 48)), rng.normal(size=(7, 48))
+
+    def side(n):
+        identity, camera = rng.integers(1, 26, n), rng.integers(1, 7, n)
+        features = centres[identity] + 1.5 * rng.normal(size=(n, 48)) + .5 * by_camera[camera]
+        further = {name: rng.integers(0, values, n) for name, values in columns.items()}
+        return Labels(identity, camera, **further), (
+            features * rng.uniform(.7, 1.4, (n, 1))).astype(np.float32)
+    (query, query_features), (gallery, gallery_features) = side(n_query), side(n_gallery)
+    return ResultFile("made", query, gallery, query_features, gallery_features)
+
+
+def rows(data, figure, **options):
+    answer = quiet(reid_ref.validate, data, figure, **options)
+    return answer, dict(headline(answer, ["made.npz"]))
+
+
+def unit(features):
+    features = features.astype(np.float64)
+    return features / np.linalg.norm(features, axis=1, keepdims=True)
+
+
+def plain(data, is_good, is_ignored, queries=None):
+    """Rank-1 and step mAP of normalised features, in a walk of its own."""
+    hits, values = [], []
+    sides = data.query, data.gallery
+    for k in range(len(data.query)) if queries is None else queries:
+        distances = -unit(data.query_features[k:k + 1]) @ unit(data.gallery_features).T
+        order = np.argsort(distances[0], kind="stable")
+        good, ignored = is_good(*sides, k)[order], is_ignored(*sides, k)[order]
+        good = good[~ignored]
+        if good.any():
+            hits.append(good[0])
+            values.append(np.mean([(i + 1) / (place + 1) for i, place in
+                                   enumerate(np.flatnonzero(good))]))
+    return f"{100 * np.mean(hits):.2f}/{100 * np.mean(values):.2f}"
+
+
+def same_identity(query, gallery, k):
+    return gallery.identity == query.identity[k]
+
+
+def same_camera(query, gallery, k):
+    return same_identity(query, gallery, k) & (gallery.camera == query.camera[k])
+
+
+# ---------------------------------------------------------------- rules of protocols
+
+def test_a_rule_by_clothes_is_tried_and_named_by_its_protocols():
+    data = made(1, clothes=3)
+    figure = plain(data, same_identity, lambda query, gallery, k: same_identity(
+        query, gallery, k) & ((gallery.camera == query.camera[k])
+                              | (gallery.clothes == query.clothes[k])))
+    answer, said = rows(data, figure)
+    assert answer.reproduced and answer.search is None
+    assert said["answer"].startswith("printed by the rule of ccvid (cc), ltcc (cc), mevid (other-")
+    assert "the query's identity in the query's clothes (-" in said["answer"]
+    assert said["check"] == "reid-ref evaluate made.npz --protocol ccvid --part cc"
+    result = quiet(reid_ref.evaluate_protocol, "ltcc", data.query_features, data.gallery_features,
+                   data.query, data.gallery, part="cc")
+    assert figure_of(result) == figure
+
+
+def test_image_to_track_is_tried_where_the_file_has_tracks():
+    data = made(2, video=4)
+    result = quiet(reid_ref.evaluate_protocol, "veri-776-tracks", data.query_features,
+                   data.gallery_features, data.query, data.gallery)
+    answer, said = rows(data, figure_of(result["all"]))
+    assert answer.reproduced
+    assert said["answer"].startswith("printed by protocol veri-776-tracks on normalised features")
+    assert "tracks of gallery images, each as near as its nearest image (+" in said["answer"]
+    assert said["check"].endswith("--protocol veri-776-tracks --part all")
+
+
+def test_one_direction_between_views_is_tried():
+    data = made(3, view=2)
+    figure = plain(data, same_identity, lambda query, gallery, k: (
+        gallery.view == 1) | same_camera(query, gallery, k), np.flatnonzero(data.query.view))
+    answer, said = rows(data, figure)
+    assert answer.reproduced
+    assert said["answer"].startswith("printed by protocol ag-vpreid-ground-to-aerial")
+
+
+def test_protocols_are_tried_where_their_columns_and_cameras_are():
+    query, gallery = Labels([1, 2], [3, 6]), Labels([1, 2, 1, 2], [1, 2, 4, 5])
+    found = {protocol.benchmark for protocol, _ in parts_that_apply(query, gallery)}
+    assert found == {"sysu-mm01"}
+    # The cameras of Market-1501 are on both sides.
+    assert not list(parts_that_apply(gallery, query))
+    assert [rule.name for rule in rules_that_apply(query)] == ["msmt17", "occluded-duke"]
+    names = [rule.name for rule in rules_that_apply(Labels([1]))]
+    assert "cuhk-pedes" in names and "msmt17" not in names
+    both = Labels([1, 2, 1, 2])
+    assert {protocol.name for protocol, _ in parts_that_apply(both, both)} == {
+        "vehicleid", "vehicleid-draws"}
+
+
+def test_a_protocol_alone_is_compared_part_by_part(tmp_path, capsys):
+    data, path = made(1, clothes=3), tmp_path / "clothes.npz"
+    np.savez(path, qf=data.query_features, gf=data.gallery_features, q_pids=data.query.identity,
+             g_pids=data.gallery.identity, q_camids=data.query.camera,
+             g_camids=data.gallery.camera, q_clothes_ids=data.query.clothes,
+             g_clothes_ids=data.gallery.clothes)
+    result = quiet(reid_ref.evaluate_protocol, "ltcc", data.query_features, data.gallery_features,
+                   data.query, data.gallery)
+    figure = figure_of(result["sc"])
+    words = ["validate", str(path), "--published", figure, "--protocol", "ltcc"]
+    assert main([*words, "--json"]) == 0
+    names = {way["convention"] for one in json.loads(capsys.readouterr().out)["candidates"]
+             for way in one["ways"]}
+    assert names == {"ltcc-general", "ltcc-sc", "ltcc-cc"}
+    assert main([*words, "--part", "cc"]) == 1
+    assert capsys.readouterr().out.startswith("answer     no convention prints it")
+    assert main([*words, "--convention", "matlab"]) == 2
+    capsys.readouterr()
+    # What evaluate says of columns that are not used, validate says too.
+    assert main(["validate", str(path), "--published", "1.11/2.22", "--no-search"]) == 1
+    assert "clothes: not used" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- explain
+
+@pytest.mark.parametrize(("name", "protocol", "part", "columns"), [
+    ("ltcc-cc", "ltcc", "cc", {"clothes": 3}), ("LTCC-general", "ltcc", "general", {"clothes": 3}),
+    ("veri-776-tracks", "veri-776-tracks", "all", {"video": 4}),
+    ("ag-vpreid-aerial-to-ground", "ag-vpreid", "aerial-to-ground", {"view": 2})])
+def test_explain_ends_at_the_number_of_a_part(name, protocol, part, columns):
+    data = made(4, **columns)
+    walk = quiet(reid_ref.explain, data, "matlab", name)
+    result = quiet(reid_ref.evaluate_protocol, protocol, data.query_features,
+                   data.gallery_features, data.query, data.gallery)[part]
+    assert (walk.end.mAP, walk.end.rank(1)) == (result.mAP, result.rank(1))
+    assert (walk.steps[-1].choice == "protocol") == (protocol != "ltcc")
+
+
+def test_a_protocol_means_its_first_part():
+    assert quiet(reid_ref.explain, made(1, clothes=3), "matlab", "ltcc").target.name == (
+        "ltcc-general")
+
+
+def test_a_file_without_cameras_has_rules_of_its_own():
+    data = made(5)
+    bare = replace(data, query=Labels(data.query.identity), gallery=Labels(data.gallery.identity))
+    figure = plain(bare, same_identity, lambda query, gallery, k: np.zeros(len(gallery), bool))
+    assert rows(bare, figure)[0].reproduced
+    rank1, mAP = map(float, figure.split("/"))
+    said = rows(bare, f"{rank1:.2f}/{mAP - 1.5:.2f}", search=False)[1]
+    assert said["answer"].startswith("no convention prints it; the rule of cuhk-pedes")
+    said = rows(bare, f"{rank1 - 100 / 90:.2f}/{mAP - 1:.2f}", search=False)[1]
+    assert "1.11 points off" in said["answer"]
+
+
+def test_normalisation_is_a_step_of_its_own_before_re_ranking():
+    data = made(5)
+    walk = quiet(reid_ref.explain, data, "torchreid", "reranked-torchreid")
+    assert [step.choice for step in walk.steps] == ["distances", "variation"]
+    normalised = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                       data.gallery, convention="torchreid", normalize=True)
+    assert walk.steps[0].result.mAP == normalised.mAP
+    assert [step.choice for step in quiet(
+        reid_ref.explain, data, "torchreid", "reranked-torchreid", normalize=True).steps] == [
+        "variation"]
+
+
+def test_queries_that_are_others_are_counted_once():
+    data = made(5)
+    step, = quiet(reid_ref.explain, data, "torchreid", "all-as-both").steps
+    assert step.affected == len(data.query)
+
+
+# ---------------------------------------------------------------- the first lines
+
+def test_the_names_that_people_know_come_first_and_the_steps_from_matlab():
+    data = made(6)
+    result = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                   data.gallery, convention="fast-reid")
+    answer, said = rows(data, figure_of(result))
+    assert said["answer"].startswith(
+        "printed by fast-reid, BoT, AGW and 11 more (torchreid's rule on normalised features). "
+        "From matlab's mAP: ")
+    assert "step AP (+" in said["answer"]
+    assert said["check"] == "reid-ref evaluate made.npz --convention fast-reid"
+    raw = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                data.gallery, convention="torchreid")
+    said = rows(data, figure_of(raw))[1]
+    assert said["answer"].startswith("printed by torchreid's rule on raw features, by Euclidean")
+    assert said["check"] == "reid-ref evaluate made.npz --convention torchreid"
+
+
+def test_one_number_alone_comes_before_what_is_closest():
+    data = made(7)
+    result = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                   data.gallery, convention="matlab")
+    figure = f"{100 * result.rank(1) - 3.3:.2f}/{100 * result.mAP:.2f}"
+    answer, said = rows(data, figure, search=False)
+    assert [way.convention for way in answer.alone["mAP"]][0] == "matlab"
+    assert "mAP alone is that of matlab's rule on normalised features, whose Rank-1 is " in (
+        said["answer"])
+
+
+def test_dummy_labels_and_foreign_identities_are_said():
+    data = made(8)
+    same = replace(data, query=Labels(np.full(90, 2), data.query.camera),
+                   gallery=Labels(np.full(240, 2), data.gallery.camera))
+    assert rows(same, "36.30/27.28")[1]["answer"].startswith(
+        "every image has the identity 2: the labels are dummies")
+    other = replace(data, query=Labels(data.query.identity + 100, data.query.camera))
+    assert rows(other, "36.30/27.28")[1]["answer"].startswith(
+        "no gallery image has the identity of 90 of 90 queries")
+
+
+# ---------------------------------------------------------------- what is tried, and what it means
+
+def test_what_cannot_print_a_figure_is_left_out():
+    data = made(9)
+    answers = quiet(validate_file, data, [parse_figure("60.00/1.01")])
+    assert not answers[0].possible
+    found = quiet(search_file, data, answers)[0].search
+    assert found.left_out["reranked-matlab"] == found.left_out["centred"] == HOPELESS[0]
+    low = min(100 * one.mAP for one in answers[0].candidates if not np.isnan(one.mAP))
+    answers = quiet(validate_file, data, [parse_figure(f"{100 * 30 / 90:.2f}/{low - 4:.2f}")])
+    assert answers[0].possible
+    found = quiet(search_file, data, answers)[0].search
+    assert found.left_out["query-expansion"] == HOPELESS[1] and "centred" not in found.left_out
+    again = quiet(search_file, data, answers, always=True)[0].search
+    assert "reranked-matlab" not in again.left_out and again.tried > found.tried
+
+
+def test_a_figure_over_100_or_nearly_printed_is_not_searched():
+    data = made(10)
+    assert quiet(reid_ref.validate, data, "121.96/").search is None
+    result = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                   data.gallery, convention="matlab")
+    figure = f"{100 * result.rank(1):.2f}/{100 * result.mAP - .11:.2f}"
+    answer, said = rows(data, figure)
+    assert answer.closest is not None and answer.search is None
+    assert said["answer"].startswith("nearly printed by matlab's rule on normalised features, 0.1")
+
+
+def test_a_figure_that_accidents_reproduce_is_searched_and_said_to_be():
+    data = made(11)
+    result = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                   data.gallery, convention="matlab")
+    answer, said = rows(data, f"{100 * result.rank(1):.1f}/")
+    assert answer.reproduced and answer.by_accident > .01 and answer.search is not None
+    assert "; too many to call it the cause" in said["answer"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_features_made_again_get_no_sentence(seed):
+    """The figure is of the same features with a little noise, as of another machine."""
+    data, rng = made(40 + seed), np.random.default_rng(seed)
+    noisy = [side + .02 * side.std() * rng.normal(size=side.shape).astype(np.float32)
+             for side in (data.query_features, data.gallery_features)]
+    result = quiet(reid_ref.evaluate, *noisy, data.query, data.gallery, convention="fast-reid")
+    answer, _ = rows(data, figure_of(result), search=True)
+    assert not (answer.search.ways and answer.search.tells and not answer.reproduced)
+
+
+def test_accidents_around_a_convention_count_the_ways_that_are_near_it():
+    printed = {"Rank-1": Decimal("50.00"), "mAP": Decimal("40.00")}
+    points = np.array([[.5, .4], [.5, .4012], [.5, .3991]])
+    around, near = (share_of_accidents(points, printed, [100], reach) for reach in (2, .2))
+    assert near > 10 * around and near == pytest.approx(3 / (3 * 41))
+
+
+def test_a_pair_that_contains_a_found_variation_is_no_way_of_its_own():
+    data = made(12)
+    figure = figure_of(quiet(
+        reid_ref.evaluate, data.query_features, data.gallery_features, data.query, data.gallery,
+        normalize=True, convention=CONVENTIONS["torchreid"].replace(top_k=20)), 4)
+    found = quiet(reid_ref.validate, data, figure, convention="torchreid", search_depth=2).search
+    assert ("cut-20",) in {way.variations for way in found.ways}
+    assert not any(len(way.variations) > 1 and "cut-20" in way.variations for way in found.ways)
+
+
+# ---------------------------------------------------------------- new variations, by plain code
+
+def _varied(data, name, convention="torchreid"):
+    walk = quiet(reid_ref.explain, data, convention, name, normalize=True)
+    return figure_of(walk.end)
+
+
+def test_query_expansion_is_that_of_fast_reid():
+    data = made(13)
+    every = np.concatenate([data.query_features, data.gallery_features])
+    normal = unit(every).astype(np.float32)
+    new = []
+    for row in normal @ normal.T:
+        first = np.argsort(-row, kind="stable")[:5]
+        new.append(np.mean(every[first] * row[first, np.newaxis]**3, axis=0))
+    changed = replace(data, query_features=np.array(new[:90]), gallery_features=np.array(new[90:]))
+    assert _varied(data, "query-expansion") == plain(changed, same_identity, same_camera)
+
+
+def test_parts_are_normalised_one_by_one():
+    data = made(14)
+
+    def parts(features):
+        cut = features.astype(np.float64).reshape(len(features), 6, -1)
+        return (cut / np.linalg.norm(cut, axis=2, keepdims=True)).reshape(len(features), -1)
+    changed = replace(data, query_features=parts(data.query_features),
+                      gallery_features=parts(data.gallery_features))
+    assert _varied(data, "6-parts-normalised") == plain(changed, same_identity, same_camera)
+
+
+def test_cameras_of_the_wrong_rows():
+    data = made(15)
+    wrong = np.concatenate([data.query.camera, data.gallery.camera])[:240]
+    changed = replace(data, gallery=Labels(data.gallery.identity, wrong))
+    assert _varied(data, "shifted-cameras") == plain(changed, same_identity, same_camera)
+
+
+def test_a_gallery_of_known_identities():
+    data = made(16, n_query=15)
+    assert _varied(data, "known-identities") == plain(
+        data, same_identity, lambda query, gallery, k: same_camera(query, gallery, k) | ~np.isin(
+            gallery.identity, query.identity))
+
+
+def test_every_variation_has_words_for_a_sentence():
+    for record in VARIATIONS.values():
+        assert record.words.split()[0] in ("after", "of", "with", "without", "over", "as"), record

@@ -68,10 +68,8 @@ def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
 class DoctorRequest(Request):
     """What the command line requests."""
 
-    seed: int = option("--seed", 12345, type=whole, metavar="N",
-                       help="of the sample of queries and images; default 12345")
-    verbose: bool = option("--verbose", False, action="store_true",
-                           help="also which checks were skipped, and what the file lacks for them")
+    seed: int = option("--seed", 12345, type=whole)
+    verbose: bool = option("--verbose", False, action="store_true")
 
 
 def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> Iterator[str]:
@@ -104,8 +102,7 @@ def add(command: argparse.ArgumentParser) -> None:
     for an error or counts that are not the benchmark's, 2 for wrong input. Each finding has a key,
     e.g. doctor:single-camera, with a section of its own in the documentation.
     """
-    common.add_files(command, words="result file or files, or a folder of .npy files; or files "
-                     "of labels")
+    common.add_files(command)
     DoctorRequest.add(command, "--labels", "--seed", "--verbose")
     add_json(command)
 

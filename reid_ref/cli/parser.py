@@ -9,6 +9,7 @@ from typing import Any, NoReturn, get_type_hints
 
 from reid_ref._version import __version__
 from reid_ref.console.terminal import print_stderr, show_plain
+from reid_ref.console.words import add_argument
 from reid_ref.text import row, wrap
 
 #: As CITATION.cff of the repository has it, which an installed package lacks.
@@ -62,11 +63,8 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
         description="The reference evaluator of person re-identification: Rank-k and mAP, bit "
                     "for bit with the MATLAB scripts.",
         epilog="\n".join(_list_of_commands()), formatter_class=_WholeWords)
-    parser.add_argument("--version", action="version", version=_version(argv or ()),
-                        help="print the version and exit; with --verbose, what a report of a "
-                             "fault needs: versions, BLAS, processors, extras")
-    parser.add_argument("--cite", action="version", version=BIBTEX,
-                        help="print a BibTeX entry of this version and exit")
+    add_argument(parser, "--version", action="version", version=_version(argv or ()))
+    add_argument(parser, "--cite", action="version", version=BIBTEX)
     commands = parser.add_subparsers(prog="reid-ref", metavar="COMMAND")
     parser.set_defaults(run=parser.run_without_command, request=None, quiet=False)
     named = COMMANDS if argv is None else COMMANDS.keys() & argv
@@ -83,11 +81,9 @@ def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
             command.set_defaults(more=[
                 flag for flag, each in (request.table() if request else {}).items()
                 if each.metadata["more"] and flag in command._option_string_actions])
-        command.add_argument("--quiet", action="store_true",
-                             help="no progress and no warnings on stderr; errors stay")
+        add_argument(command, "--quiet", action="store_true")
         if command.get_default("more"):
-            command.add_argument("--help-all", action=_HelpAll, nargs=0,
-                                 help="show all options and exit")
+            add_argument(command, "--help-all", action=_HelpAll, nargs=0)
     return parser
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeAlias
 from reid_ref.arrays import InputError, errors_at
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import show
+from reid_ref.console.words import add_argument
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets import FINGERPRINTS
 from reid_ref.datasets.benchmarks import BENCHMARKS, known_benchmark
@@ -289,18 +290,10 @@ LONGEST = 80
 class CheckTableRequest(Request):
     """What the command line requests."""
 
-    dataset: str | None = option(
-        "--dataset", metavar="NAME",
-        help="benchmark of numbers that no heading, column or row names one for")
-    columns: str | None = option(
-        "--columns", metavar="MEASURE[,MEASURE]",
-        help="measures of the numbers in a cell or a row without a header, e.g. Rank-1,mAP")
-    queries: int | None = option(
-        "--queries", metavar="N", type=natural,
-        help="how many queries Rank-k counts, where that is not on record")
-    strict: bool = option(
-        "--strict", False, action="store_true",
-        help="exit code 1 also if a row was not judged, or a cell or a table not read")
+    dataset: str | None = option("--dataset")
+    columns: str | None = option("--columns")
+    queries: int | None = option("--queries", type=natural)
+    strict: bool = option("--strict", False, action="store_true")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -317,9 +310,7 @@ def add(command: argparse.ArgumentParser) -> None:
     Exit code: 0 if every number that was judged is possible, 1 if one is not, 2 for wrong input
     and where no number was judged.
     """
-    command.add_argument("files", nargs="+", metavar="FILE",
-                         help="Markdown, HTML, LaTeX, CSV, or text as `pdftotext "
-                              "-layout` has it; - reads standard input")
+    add_argument(command, "files", nargs="+")
     CheckTableRequest.add(command, "--dataset", "--columns", "--queries", "--strict")
 
 

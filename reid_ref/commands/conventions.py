@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.request import Request
+from reid_ref.console.words import add_argument
 from reid_ref.conventions import (
     ALIASES, ARITHMETIC, CMC_LENGTH, CUT, FUNCTIONS, IGNORED, JUNK_MATCH, LOADS, METRICS, NAMES,
     RECALL, TIES, UNLISTED, UNMATCHED, Convention, every_convention, find_convention)
@@ -109,7 +110,7 @@ def add(command: argparse.ArgumentParser) -> None:
         reid-ref conventions
         reid-ref conventions TransReID
     """
-    command.add_argument("name", nargs="?", metavar="NAME", help="show this one in full")
+    add_argument(command, "name", nargs="?")
     add_json(command)
 
 

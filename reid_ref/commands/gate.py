@@ -47,23 +47,13 @@ def add_strict(command: Any) -> None:
 class GateRequest(Request):
     """What the command line requests."""
 
-    expect: list[str] | None = option(
-        "--expect", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
-        help="exit code 3 unless these are the rounded numbers, e.g. mAP=76.12,Rank-1=90.1")
-    tolerance: str | None = option(
-        "--tolerance", needs=("--expect",), more=True, metavar="POINTS",
-        help="with --expect: how many percentage points a number may be off, e.g. 0.01")
-    fail_under: list[str] | None = option(
-        "--fail-under", **OF_ONE, action="append", metavar="NAME=PERCENT[,...]",
-        help="exit code 4 if a number is below, e.g. mAP=60")
-    baseline: str | None = option(
-        "--baseline", **OF_ONE, metavar="FILE",
-        help="exit code 5 if mAP or Rank-1 is significantly worse than in FILE, of --save")
+    expect: list[str] | None = option("--expect", **OF_ONE, action="append")
+    tolerance: str | None = option("--tolerance", needs=("--expect",), more=True)
+    fail_under: list[str] | None = option("--fail-under", **OF_ONE, action="append")
+    baseline: str | None = option("--baseline", **OF_ONE)
     strict: bool = option(
-        "--strict", False, not_of=(SAVED,),
-        without={"--protocol": "which ranks a selection of the images"}, more=True,
-        action="store_true",
-        help="exit code 1 if the doctor has a warning or an error; see reid-ref doctor")
+        "--strict", False, not_of=(SAVED,), more=True, action="store_true",
+        without={"--protocol": "which ranks a selection of the images"})
 
 
 def named_measure(name: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import show
+from reid_ref.console.words import add_argument
 from reid_ref.datasets import oxford
 from reid_ref.text import visible
 
@@ -40,12 +41,8 @@ def add(command: argparse.ArgumentParser) -> None:
     in double precision. In the folder of ranked lists, a query's is NAME.txt or NAME_ANYTHING.txt;
     other files are not read.
     """
-    command.add_argument("ground_truth", metavar="GROUND_TRUTH",
-                         help="prefix of PREFIX_good.txt, PREFIX_ok.txt and PREFIX_junk.txt, or "
-                              "the folder of all of them")
-    command.add_argument("ranked", metavar="RANKED_LIST",
-                         help="file of names, one a line, the nearest first; or the folder of "
-                              "one such file for each query")
+    add_argument(command, "ground_truth")
+    add_argument(command, "ranked")
 
 
 def run(request: OxfordRequest) -> None:

@@ -15,6 +15,7 @@ from reid_ref.console.given import Given, under_saved
 from reid_ref.console.request import Request, option
 from reid_ref.console.systems import given_systems
 from reid_ref.console.terminal import phase, show
+from reid_ref.console.words import add_argument
 from reid_ref.conventions import lacking_cameras
 from reid_ref.disk import check_targets
 from reid_ref import drawing as figures
@@ -243,24 +244,14 @@ class PlotRequest(Request):
     """What the command line requests."""
 
     figure: str
-    title: str | None = option("--title", metavar="TEXT",
-                               help="title in the place of the usual one; above several panels")
-    no_title: bool = option("--no-title", False, action="store_true",
-                            help="no title, for a figure with a caption that has it")
-    output: str = option("--output", short="-o", required=True, metavar="FILE",
-                         help="file to write: .pdf, .svg or .png")
-    width: str | None = option(
-        "--width", metavar="LENGTH",
-        help="width, such as 84mm (default: one column, 3.3in; of rank-lists 7in)")
-    last_rank: int | None = option(
-        "--last-rank", type=whole, metavar="K", help="the last rank that cmc draws (default: 20)")
-    query: list[int] | None = option(
-        "--query", type=partial(numbers, least=0), metavar="N[,N]", help="these queries, from 0")
-    worst: int | None = option(
-        "--worst", type=whole, metavar="N",
-        help=f"the N queries of lowest AP in the first result (default: {WORST})")
-    top: int | None = option(
-        "--top", type=whole, metavar="K", help=f"kept images of each list (default: {TOP})")
+    title: str | None = option("--title")
+    no_title: bool = option("--no-title", False, action="store_true")
+    output: str = option("--output", short="-o", required=True)
+    width: str | None = option("--width")
+    last_rank: int | None = option("--last-rank", type=whole)
+    query: list[int] | None = option("--query", type=partial(numbers, least=0))
+    worst: int | None = option("--worst", type=whole, filled={"default": WORST})
+    top: int | None = option("--top", type=whole, filled={"default": TOP})
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -278,8 +269,7 @@ def add(command: argparse.ArgumentParser) -> None:
     of one method. rank-lists: queries and their
     nearest images. FILE is any that reid-ref evaluate reads. The same files give the same bytes.
     """
-    command.add_argument("figure", type=str.lower, choices=FIGURES, metavar="|".join(FIGURES),
-                         help="what to draw")
+    add_argument(command, "figure", type=str.lower, choices=FIGURES, metavar="|".join(FIGURES))
     common.add_files(command)
     PlotRequest.add(command, "--output", "--width")
     title = command.add_mutually_exclusive_group()

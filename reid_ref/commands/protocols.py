@@ -8,6 +8,7 @@ from reid_ref.console.answers import add_json, show_answer
 from reid_ref.console.protocol_names import is_file, protocol_or_file
 from reid_ref.console.protocols import chosen, option_of_trials
 from reid_ref.console.request import Request
+from reid_ref.console.words import add_argument
 from reid_ref.conventions import UNMATCHED
 from reid_ref.datasets.benchmarks import BENCHMARKS, benchmark_named
 from reid_ref.datasets.fingerprints import FINGERPRINTS
@@ -151,7 +152,7 @@ def add(command: argparse.ArgumentParser) -> None:
         reid-ref protocols
         reid-ref protocols sysu-mm01
     """
-    command.add_argument("protocol", nargs="?", metavar="NAME", help="show this one in full")
+    add_argument(command, "protocol", nargs="?")
     add_json(command)
 
 

@@ -78,22 +78,11 @@ class RerankRequest(gates.GateRequest):
     """What the command line requests."""
 
     variant: str | None = option(
-        "--variant", without=NOT_RERANKED, metavar="NAME",
-        help=f"whose re-ranking: {', '.join(VARIANTS)}; default: that of the convention's toolbox "
-             "(matlab: matlab)")
-    k1: int | None = option(
-        "--k1", without=NOT_RERANKED, type=whole, metavar="N",
-        help="size of the k-reciprocal neighbourhood; default: the toolbox's (matlab: 20)")
-    k2: int | None = option(
-        "--k2", without=NOT_RERANKED, type=whole, metavar="N",
-        help="neighbours whose vectors are averaged; default: the toolbox's (matlab: 6)")
-    lambda_: float | None = option(
-        "--lambda", without=NOT_RERANKED, type=real, metavar="X",
-        help="share of the original distance, 0 to 1; default: the toolbox's (0.3 in all of them)")
-    multi_query: str | None = option(
-        "--multi-query", metavar="FILE",
-        help="multiple queries instead of re-ranking: a file with mquery_f, mquery_label and "
-             "mquery_cam, pooled for each query by their mean and maximum")
+        "--variant", without=NOT_RERANKED, filled={"variants": ", ".join(VARIANTS)})
+    k1: int | None = option("--k1", without=NOT_RERANKED, type=whole)
+    k2: int | None = option("--k2", without=NOT_RERANKED, type=whole)
+    lambda_: float | None = option("--lambda", without=NOT_RERANKED, type=real)
+    multi_query: str | None = option("--multi-query")
 
 
 def add(command: argparse.ArgumentParser) -> None:

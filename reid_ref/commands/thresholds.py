@@ -188,18 +188,10 @@ def rates(text: str) -> list[float]:
 class ThresholdsRequest(gates.GateRequest):
     """What the command line requests."""
 
-    expect: list[str] | None = option(
-        "--expect", action="append", metavar="NAME=PERCENT[,...]",
-        help="exit code 3 unless these are the numbers, e.g. TAR@1e-4=96.89,EER=1.20, rounded to "
-             "the digits given; also DIR-1, DIR-5 and DIR-10 at a rate")
-    fail_under: list[str] | None = option(
-        "--fail-under", action="append", metavar="NAME=PERCENT[,...]",
-        help="exit code 4 if a number is below, e.g. TAR@1e-3=95")
-    save: str | None = option(
-        "--save", metavar="FILE", help="write what --json prints to FILE, named .json")
-
-    far: list[float] = option("--far", tuple(RATES), type=rates, metavar="RATE[,RATE]",
-                              help="false accept rates, from 0 to 1 (default: 1e-2,1e-3,1e-4)")
+    expect: list[str] | None = option("--expect", action="append")
+    fail_under: list[str] | None = option("--fail-under", action="append")
+    save: str | None = option("--save")
+    far: list[float] = option("--far", tuple(RATES), type=rates)
 
 
 def add(command: argparse.ArgumentParser) -> None:

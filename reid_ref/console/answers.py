@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from reid_ref.arrays import Doubles
 from reid_ref.console.terminal import WARNINGS, show, show_plain
+from reid_ref.console.words import words_of
 from reid_ref.conventions import choice_text
 from reid_ref.datasets import Recognised
 from reid_ref.evaluation.result_file import ResultFile
@@ -29,7 +30,7 @@ def input_of(files: list[str], data: ResultFile) -> list[tuple[str, str]]:
 def add_json(command: Any) -> None:
     """Take --json if there is no --format."""
     command.add_argument("--json", dest="format", action="store_const", const="json",
-                         default="table", help="print JSON")
+                         default="table", **words_of("--json", "without --format"))
 
 
 def _as_json(answer: Any) -> str:
@@ -76,9 +77,9 @@ def add_format(command: Any, formats: Iterable[str]) -> None:
     full = " and ".join(name for name in formats if FORMATS[name].full)
     words = "".join(f", {name} {FORMATS[name].words}" for name in formats if FORMATS[name].words)
     command.add_argument("--format", choices=tuple(formats), default="table",
-                         help=f"how to print it (default: table); full precision in {full}{words}")
+                         **words_of("--format", full=full, words=words))
     command.add_argument("--json", dest="format", action="store_const", const="json",
-                         help="the same as --format json")
+                         **words_of("--json"))
 
 
 def show_answer(wanted: str, **writers: Callable[[], Any]) -> None:

@@ -13,6 +13,7 @@ from reid_ref.arrays.memory import bytes_of
 from reid_ref.console.protocol_names import reading
 from reid_ref.console.request import Request
 from reid_ref.console.terminal import phase, shows_progress
+from reid_ref.console.words import add_argument
 from reid_ref.conventions import (
     CONVENTIONS, METRICS, NAMES, NOT_IN_ALL, Convention, changed, check_known, choices_of_text,
     known_as)
@@ -30,11 +31,9 @@ from reid_ref.signature import Signature
 from reid_ref.text.numbers import is_whole
 
 
-def add_files(command: argparse.ArgumentParser, nargs: str = "+",
-              words: str = "result file or files, or a folder of .npy files",
-              metavar: str = "FILE") -> None:
+def add_files(command: argparse.ArgumentParser, nargs: str = "+") -> None:
     """Take result files, and the names of their arrays."""
-    command.add_argument("files", nargs=nargs, metavar=metavar, help=words)
+    add_argument(command, "files", nargs=nargs)
     Request.add(command, "--map")
 
 

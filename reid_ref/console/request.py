@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from reid_ref.arrays import InputError
 from reid_ref.console.answers import add_format
+from reid_ref.console.words import words_of
 from reid_ref.datasets.pooling import POOLINGS
 from reid_ref.measures import measure_names
 from reid_ref.text.numbers import decimals, numbers, real, whole
@@ -34,8 +35,9 @@ OF_ONE: dict[str, Any] = {
 def option(flag: str, default: Any = None, *, short: str = "", more: bool = False,
            needs: tuple[str, ...] = (), without: Mapping[str, str] = MappingProxyType({}),
            not_of: tuple[str, ...] = (),
-           only: Mapping[str, tuple[str, ...]] = MappingProxyType({}), **how: Any) -> Any:
-    """Return a field that an option sets.
+           only: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+           filled: Mapping[str, object] = MappingProxyType({}), **how: Any) -> Any:
+    """Return a field that an option sets; its words are in options.toml.
 
     Parameters
     ----------
@@ -52,12 +54,14 @@ def option(flag: str, default: Any = None, *, short: str = "", more: bool = Fals
         Circumstances that it does not go with, such as SAVED.
     only : mapping of str to tuple of str
         Values of other fields, such as `format`, with which alone it may be given.
+    filled : mapping of str to object
+        What its words have in braces.
     how
         As argparse takes it.
     """
     return field(default=default, metadata={
         "flag": flag, "flags": [short, flag] if short else [flag], "more": more, "needs": needs,
-        "without": without, "not_of": not_of, "only": only, "how": how})
+        "without": without, "not_of": not_of, "only": only, "filled": filled, "how": how})
 
 
 def narrowed(flag: str, **limits: Any) -> Any:
@@ -75,107 +79,50 @@ class Request:
 
     files: list[str] = field(default_factory=list)
     format: str = "table"
-    map: list[str] = option(
-        "--map", (), not_of=(SAVED, NO_FILES, BOXES, LISTS), action="append",
-        metavar="ROLE=NAME[,...]",
-        help="the role of each array: query_features=A,gallery_features=B (docs/files.md)")
+    map: list[str] = option("--map", (), not_of=(SAVED, NO_FILES, BOXES, LISTS), action="append")
     convention: list[str] | None = option(
-        "--convention", not_of=(SAVED, NO_FILES), without=_BRINGS, action="append", metavar="NAME",
-        help="one that `reid-ref conventions` lists (default: matlab)")
+        "--convention", not_of=(SAVED, NO_FILES), without=_BRINGS, action="append")
     choices: list[str] = option(
-        "--set", (), not_of=(SAVED, NO_FILES), without=_BRINGS, action="append",
-        metavar="KEY=VALUE",
-        help="change choices, e.g. ap=step,top_k=100 (keys: `reid-ref conventions NAME --json`)")
-    metric: str | None = option(
-        "--metric", not_of=(SAVED, LISTS), metavar="NAME",
-        help="euclidean, cosine or dot (default: that of the convention; matlab: euclidean)")
+        "--set", (), not_of=(SAVED, NO_FILES), without=_BRINGS, action="append")
+    metric: str | None = option("--metric", not_of=(SAVED, LISTS))
     normalize: bool | None = option(
-        "--normalize", not_of=(SAVED, LISTS), action=argparse.BooleanOptionalAction,
-        help="L2-normalise features, or use them as they are (default: as the convention)")
-    pool: str | None = option(
-        "--pool", not_of=(SAVED, LISTS), more=True, choices=list(POOLINGS),
-        help="rows are frames: pool each tracklet (query_tracklet, gallery_tracklet)")
+        "--normalize", not_of=(SAVED, LISTS), action=argparse.BooleanOptionalAction)
+    pool: str | None = option("--pool", not_of=(SAVED, LISTS), more=True, choices=list(POOLINGS))
     index_lists: list[str] | None = option(
-        "--index-lists", not_of=(SAVED,), without=_BRINGS, more=True, nargs=2,
-        metavar=("GOOD", "JUNK"),
-        help="good and junk images of each query, for veri and oxford: a line each, from 1")
-    max_memory: str | None = option(
-        "--max-memory", not_of=(NO_FILES,), more=True, metavar="SIZE",
-        help="memory to work in besides the file's arrays, e.g. 512M; results are identical")
-    threads: int | None = option(
-        "--threads", more=True, metavar="N", type=whole,
-        help="threads (default: the cores that it may use); results are identical")
-    names: list[str] | None = option(
-        "--name", action="append", metavar="NAME[,NAME]",
-        help="names of the results, in order (default: of their files, or of their folders)")
-    measure: str | None = option(
-        "--measure", metavar="NAME[,NAME]",
-        help=f"print these numbers instead of the usual ones: {measure_names()}, k a number")
+        "--index-lists", not_of=(SAVED,), without=_BRINGS, more=True, nargs=2)
+    max_memory: str | None = option("--max-memory", not_of=(NO_FILES,), more=True)
+    threads: int | None = option("--threads", more=True, type=whole)
+    names: list[str] | None = option("--name", action="append")
+    measure: str | None = option("--measure", filled={"measures": measure_names()})
     ranks: list[int] | None = option(
-        "--ranks", without={"--measure": "which names each Rank-k"}, more=True, metavar="K[,K]",
-        type=numbers, help="which Rank-k tables and rows show (default: 1,5,10,20)")
+        "--ranks", without={"--measure": "which names each Rank-k"}, more=True, type=numbers)
     cmc: str | None = option(
-        "--cmc", without={"--mean": "which has no curve"}, only={"format": ("json",)}, more=True,
-        metavar="RANKS", help="ranks of the CMC curve in JSON: a number, or all; default 50")
-    labels: list[str] | None = option(
-        "--labels", not_of=(BOXES,), more=True, nargs="+", metavar="FILE",
-        help="where the labels are: the folder of the data set, a table such as metadata.csv, or "
-             "files that `reid-ref doctor` reads; of ranked lists: a table for each side")
+        "--cmc", without={"--mean": "which has no curve"}, only={"format": ("json",)}, more=True)
+    labels: list[str] | None = option("--labels", not_of=(BOXES,), more=True, nargs="+")
     numbers_from: int | None = option(
         "--numbers-from", not_of=(NO_LISTS,), needs=("--labels",), more=True, type=whole,
-        choices=(0, 1),
-        help="number of the first gallery image in the lists (default: 1; of .json, .npy 0)")
-    n_good: str | None = option(
-        "--n-good", not_of=(NO_LISTS,), needs=("--labels",), more=True, metavar="FILE",
-        help="with --labels: how many good images exist for each query, if the gallery lacks some")
-    protocol: str | None = option(
-        "--protocol", not_of=(SAVED, SEVERAL), metavar="NAME",
-        help="evaluate a benchmark as its code does: a name (`reid-ref protocols`), or a .toml")
-    part: str | None = option(
-        "--part", needs=("--protocol",), more=True, metavar="NAME",
-        help="one part of the protocol (default: all)")
+        choices=(0, 1))
+    n_good: str | None = option("--n-good", not_of=(NO_LISTS,), needs=("--labels",), more=True)
+    protocol: str | None = option("--protocol", not_of=(SAVED, SEVERAL))
+    part: str | None = option("--part", needs=("--protocol",), more=True)
     trials: str | None = option(
-        "--trials", not_of=(BOXES, TRIALS), needs=("--protocol",), more=True, metavar="FILE",
-        help="the rows of each trial: rand_perm_cam.mat of SYSU-MM01, .npz or .json")
+        "--trials", not_of=(BOXES, TRIALS), needs=("--protocol",), more=True)
     shots: int | None = option(
-        "--shots", not_of=(BOXES,), needs=("--protocol",), more=True, type=whole, metavar="N",
-        help="images of each identity and camera in the gallery: 1 or 10 for SYSU-MM01")
+        "--shots", not_of=(BOXES,), needs=("--protocol",), more=True, type=whole)
     min_score: list[float] | None = option(
-        "--min-score", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
-        metavar="S[,S]",
-        help="person search: the least score of a detection, a row for each (default: 0.5)")
+        "--min-score", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals)
     boxes_per_image: list[float] | None = option(
-        "--boxes-per-image", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals,
-        metavar="N[,N]",
-        help="person search: keep this many detections of each image, a row for each")
-    images: str | None = option(
-        "--images", not_of=(SAVED,), without=_BRINGS, metavar="ROOT",
-        help="folder of the images: names are those in the file, else those in its folders, in "
-             "sorted order or in that of torchvision's ImageFolder")
-    query_names: str | None = option(
-        "--query-names", needs=("--images",), metavar="FILE",
-        help="names of the query images below ROOT, one per line, in the order of the features")
-    gallery_names: str | None = option(
-        "--gallery-names", needs=("--images",), metavar="FILE",
-        help="names of the gallery images below ROOT, one per line, in the order of the features")
-    confidence: bool = option(
-        "--confidence", False, action="store_true",
-        help="also confidence intervals and standard errors, which allow for the identities")
-    level: float | None = option(
-        "--level", needs=_SURE, more=True, type=real, metavar="PERCENT",
-        help="confidence level of the intervals (default: 95)")
-    unit: str | None = option(
-        "--unit", needs=_SURE, more=True, metavar="UNIT",
-        help="what is independent: identity (default), query, or a file with a group per query")
-    resamples: int | None = option(
-        "--resamples", needs=_SURE, more=True, type=whole, metavar="N",
-        help="number of resamples (default: 10000)")
-    seed: int | None = option(
-        "--seed", needs=_SURE, more=True, type=whole, metavar="N",
-        help="seed of the resamples (default: 12345)")
+        "--boxes-per-image", not_of=(NO_BOXES,), needs=("--protocol",), more=True, type=decimals)
+    images: str | None = option("--images", not_of=(SAVED,), without=_BRINGS)
+    query_names: str | None = option("--query-names", needs=("--images",))
+    gallery_names: str | None = option("--gallery-names", needs=("--images",))
+    confidence: bool = option("--confidence", False, action="store_true")
+    level: float | None = option("--level", needs=_SURE, more=True, type=real)
+    unit: str | None = option("--unit", needs=_SURE, more=True)
+    resamples: int | None = option("--resamples", needs=_SURE, more=True, type=whole)
+    seed: int | None = option("--seed", needs=_SURE, more=True, type=whole)
     confidence_method: str | None = option(
-        "--confidence-method", needs=_SURE, more=True, choices=METHODS,
-        help="bootstrap-t (default), or analytic: without random numbers")
+        "--confidence-method", needs=_SURE, more=True, choices=METHODS)
 
     @classmethod
     def of(cls: type[Own], parsed: object) -> Own:
@@ -212,17 +159,15 @@ class Request:
 
         `conventions`: the default of --convention, if it takes several names.
         """
-        table = cls.table()
+        table, several = cls.table(), ["several conventions"] if conventions else []
+        own = [each.__module__.split(".")[2].replace("_", "-") for each in cls.__mro__[:-2]]
         for flag in flags:
-            how = dict(table[flag].metadata["how"])
-            if flag == "--convention" and conventions:
-                how |= {"metavar": "NAME[,NAME]", "help": (
-                    "one or more that `reid-ref conventions` lists, or all: every one that "
-                    f"applies (default: {conventions})")}
-            default = table[flag].default
+            how, default = table[flag].metadata["how"], table[flag].default
             action = command.add_argument(
                 *table[flag].metadata["flags"], dest=table[flag].name,
-                default=list(default) if default == () else default, **how)
+                default=list(default) if default == () else default, **how,
+                **words_of(flag, *several, *own, **table[flag].metadata["filled"],
+                           conventions=conventions))
             if how.get("action") is argparse.BooleanOptionalAction:
                 action.default = None  # given at once, some Pythons would print it in the help
         if formats:

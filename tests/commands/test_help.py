@@ -1,4 +1,5 @@
 """The help of each command: its usage, its examples, which run, and its length."""
+import argparse
 import re
 import shlex
 
@@ -6,10 +7,12 @@ import pytest
 
 from reid_ref.cli.parser import make_parser
 from reid_ref.commands.evaluate.command import EvaluateRequest
+from reid_ref.console.words import ROWS, WORDS, words_of
 from tests.commands.common import table
 from tests.documents import ROOT, command
 
-COMMANDS = make_parser()._subparsers._group_actions[0].choices
+PARSER = make_parser()
+COMMANDS = PARSER._subparsers._group_actions[0].choices
 
 
 def examples_of(name, columns=80):
@@ -57,3 +60,37 @@ def test_help_of_evaluate_is_short_and_help_all_is_whole():
     assert whole == shown | {flag for flag, each in EvaluateRequest.table().items()
                              if each.metadata["more"]}
     assert len(whole) > 35
+
+
+# ---------------------------------------------------------------- the words of options
+
+def said(section, name):
+    """Return the actions of a name that a row of the table may be of."""
+    every = {"reid-ref": PARSER, **COMMANDS}
+    return [action for parser in ([every[section]] if section in every else every.values())
+            for action in parser._actions if name in (*action.option_strings, action.dest)]
+
+
+def test_every_option_has_words_and_every_row_is_an_option():
+    told = set()
+    for section, rows in WORDS.items():
+        assert len(rows) == len(ROWS[section]), section
+        for name, (_, text) in rows.items():
+            words = re.compile(re.sub(r"\\\{\w+\\\}", ".*", re.escape(text)))
+            actions = {id(action) for action in said(section, name)
+                       if words.fullmatch(action.help or "")}
+            assert actions, (section, name)
+            told |= actions
+    untold = [action.option_strings or action.dest for parser in (PARSER, *COMMANDS.values())
+              for action in parser._actions
+              if id(action) not in told and action.help != argparse.SUPPRESS
+              and not isinstance(action, (argparse._HelpAction, argparse._SubParsersAction))]
+    assert untold == [] and len(told) > 150
+
+
+def test_an_option_without_words_is_an_error():
+    assert words_of("--metric", "compare")["metavar"] == "NAME"
+    assert words_of("--index-lists")["metavar"] == ("GOOD", "JUNK")
+    for name, section in (("--metrics", "evaluate"), ("--underline", "evaluate")):
+        with pytest.raises(KeyError, match=name):
+            words_of(name, section)

@@ -17,6 +17,7 @@ from reid_ref.console.given import under_saved
 from reid_ref.console.answers import FORMATS, show_answer
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import phase
+from reid_ref.console.words import add_argument
 from reid_ref.datasets.fingerprints import FINGERPRINTS
 from reid_ref.measures import measure_names
 from reid_ref.result import Result
@@ -43,15 +44,9 @@ OnBenchmark = dict[str, list[Read]]
 class CompareRequest(Request):
     """What the command line requests."""
 
-    all_pairs: bool = option(
-        "--all-pairs", False, action="store_true",
-        help="compare each system with each other one, with p adjusted for all pairs")
-    paired_seeds: bool = option(
-        "--paired-seeds", False, action="store_true",
-        help="file k of each system was trained with the same seed (default: independent seeds)")
-    underline: bool = option(
-        "--underline", False, action="store_true",
-        help="in a table for a paper underline the second best of each column")
+    all_pairs: bool = option("--all-pairs", False, action="store_true")
+    paired_seeds: bool = option("--paired-seeds", False, action="store_true")
+    underline: bool = option("--underline", False, action="store_true")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -71,14 +66,13 @@ ours=fixtures/baselines/person-reidentification-retail-0076.json.gz --format lat
     benchmark is the protocol, which the file names, or that of its counts; else it is named after
     the file. Exit code: 0; 2 for wrong input, or other labels.
     """
-    common.add_files(command, words="a file, a folder of saved results, or NAME=FILE[,FILE...]; "
-                                    "the first is the baseline", metavar="SYSTEM")
+    common.add_files(command)
     CompareRequest.add(command, "--all-pairs", "--paired-seeds", "--underline")
     command.epilog = " ".join(filter(None, (FILES, command.epilog)))
     # Of distances; there is the usual one alone.
     command.add_argument("--metric", metavar="NAME", help=argparse.SUPPRESS)
-    command.add_argument("--measure", metavar="NAME[,NAME]", default=",".join(METRICS),
-                         help=f"{measure_names()}, k a number (default: {','.join(METRICS)})")
+    add_argument(command, "--measure", default=",".join(METRICS), filled={
+        "measures": measure_names(), "default": ",".join(METRICS)})
     Request.add(command, "--convention", "--set", "--normalize", "--index-lists", "--max-memory",
                 "--threads", "--name", formats=FORMATS)
     protocols.add(command)

@@ -46,25 +46,12 @@ class CrosscheckRequest(Request):
     metric: str | None = narrowed("--metric", not_of=(SAVED, LISTS, NO_FILES))
     normalize: bool | None = narrowed("--normalize", not_of=(SAVED, LISTS, NO_FILES))
 
-    evaluator: str = option(
-        "--evaluator", required=True, metavar="SPEC",
-        help="your module:function or file.py:function, fed by the names of its arguments, or in "
-             "torchreid's order (distmat, q_pids, g_pids, q_camids, g_camids, max_rank), which "
-             "returns (cmc, mAP) or names its numbers; or fastreid or torchreid, if installed")
-    timeout: float = option(
-        "--timeout", 600, type=real, metavar="SECONDS",
-        help="how long importing it, or any one call, may take (default 600)")
-    max_rank: int | None = option(
-        "--max-rank", type=whole, metavar="N", help="the longest rank asked for (default 50)")
-    tolerance: float | None = option(
-        "--tolerance", type=real, metavar="D",
-        help="how far a number may be off (default 1e-12)")
-    setting: list[tuple[str, Any]] = option(
-        "--setting", (), type=setting, action="append", metavar="NAME=VALUE",
-        help="a further argument of the evaluator; may be repeated")
-    queries: int | None = option(
-        "--queries", not_of=(NO_FILES,), type=whole, metavar="N",
-        help="compare N queries, the same ones each time (default: all)")
+    evaluator: str = option("--evaluator", required=True)
+    timeout: float = option("--timeout", 600, type=real)
+    max_rank: int | None = option("--max-rank", type=whole)
+    tolerance: float | None = option("--tolerance", type=real)
+    setting: list[tuple[str, Any]] = option("--setting", (), type=setting, action="append")
+    queries: int | None = option("--queries", not_of=(NO_FILES,), type=whole)
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -74,8 +74,7 @@ def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
 class DoctorRequest(Request):
     """What the command line requests."""
 
-    seed: int = option("--seed", 12345, type=whole, metavar="N",
-                       help="of the sample of queries and images; default 12345")
+    seed: int = option("--seed", 12345, type=whole)
 
 
 def _counts(counts: SetCounts, benchmark: Recognised | None, protocols: str) -> Iterator[str]:
@@ -108,8 +107,7 @@ def add(command: argparse.ArgumentParser) -> None:
     for an error or counts that are not the benchmark's, 2 for wrong input. Each finding has a key,
     e.g. doctor:single-camera, with a section of its own in the documentation.
     """
-    common.add_files(command, words="result file or files, or a folder of .npy files; or files "
-                     "of labels")
+    common.add_files(command)
     DoctorRequest.add(command, "--labels", "--convention", "--set", "--protocol", "--part",
                       "--trials", "--shots", "--seed")
     add_json(command)

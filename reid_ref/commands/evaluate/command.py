@@ -53,28 +53,16 @@ _DETAILED = {"format": ("table", "json")}
 class EvaluateRequest(gates.GateRequest):
     """What the command line requests."""
 
-    mean: str | None = option(
-        "--mean", not_of=(CONVENTIONS,), choices=tuple(means.MEANS),
-        help="also mean and spread of several results: training runs, or splits")
-    per_query: str | None = option(
-        "--per-query", **OF_ONE, more=True, metavar="FILE",
-        help="write one line per query to FILE, named .csv or .json")
-    save: str | None = option(
-        "--save", **OF_ONE, metavar="FILE",
-        help="write the result to a .json or .json.gz file, which every command reads; or the "
-             "ranking to NAME.run and the good images to NAME.qrels, for trec_eval")
-    at: list[int] | None = option(
-        "--at", **OF_ONE, more=True, only=_DETAILED, metavar="K[,K]", type=numbers,
-        help="also accuracy, precision, recall and mAP of the first K images, e.g. 1,5,10")
+    mean: str | None = option("--mean", not_of=(CONVENTIONS,), choices=tuple(means.MEANS))
+    per_query: str | None = option("--per-query", **OF_ONE, more=True)
+    save: str | None = option("--save", **OF_ONE)
+    at: list[int] | None = option("--at", **OF_ONE, more=True, only=_DETAILED, type=numbers)
     worst: int | None = option(
-        "--worst", not_of=(SEVERAL, CONVENTIONS, LISTS), without=OF_ONE["without"],
-        more=True, only=_DETAILED, type=whole, metavar="N",
-        help="also the N queries of lowest AP, each with its nearest wrong image")
+        "--worst", not_of=(SEVERAL, CONVENTIONS, LISTS), without=OF_ONE["without"], more=True,
+        only=_DETAILED, type=whole)
     by: list[str] | None = option(
         "--by", **OF_ONE, more=True, only=_DETAILED, action="append",
-        choices=("identity", "camera", *PAIRS),
-        help="also mAP, Rank-1 and mINP, or --measure, of each identity or query camera; or mAP "
-             "and Rank-1 of each pair of cameras, in view-pair by the images of that camera alone")
+        choices=("identity", "camera", *PAIRS))
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -33,14 +33,9 @@ from reid_ref.variations import VARIATIONS
 class ExplainRequest(Request):
     """What the command line requests."""
 
-    origin: str = option("--from", "matlab", metavar="NAME", help="a convention (default: matlab)")
-    target: str = option(
-        "--to", "torchreid", metavar="NAME",
-        help="a convention (default: torchreid), a variation, such as same-camera-kept, or a part "
-             "of a protocol, such as ltcc-cc")
-    query: int | None = option(
-        "--query", type=whole, metavar="N",
-        help="show query N (from 0): the ranked list around its good images, with roles")
+    origin: str = option("--from", "matlab")
+    target: str = option("--to", "torchreid")
+    query: int | None = option("--query", type=whole)
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -22,14 +22,10 @@ from reid_ref.text.numbers import whole
 class ReportRequest(Request):
     """What the command line requests."""
 
-    output: str = option("--output", short="-o", required=True, metavar="FILE",
-                         help="the page to write, e.g. report.html")
-    queries: int = option(
-        "--queries", 60, type=whole, metavar="N", help="rank lists in all (default: 60)")
-    top: int = option(
-        "--top", 10, type=whole, metavar="K", help="images of each list (default: 10)")
-    seed: int = option("--seed", 12345, type=whole, metavar="N",
-                       help="seed of the queries drawn (default: 12345)")
+    output: str = option("--output", short="-o", required=True)
+    queries: int = option("--queries", 60, type=whole)
+    top: int = option("--top", 10, type=whole)
+    seed: int = option("--seed", 12345, type=whole)
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -44,9 +40,7 @@ def add(command: argparse.ArgumentParser) -> None:
     A result that reid-ref evaluate --save wrote, or a part of a protocol, has no distances: what
     needs them is left out. The same input and versions give the same bytes.
     """
-    common.add_files(
-        command, words="result file or files, a folder of .npy files, or NAME=FILE[,FILE...], the "
-                       "seeds of a method")
+    common.add_files(command)
     ReportRequest.add(command, "--output", "--convention", "--metric", "--normalize",
                       "--max-memory", "--threads", "--measure", "--name")
     protocols.add(command)

@@ -31,16 +31,10 @@ class ScriptsRequest(Request):
     normalize: bool | None = narrowed("--normalize", without=_OWN_RULES)
     ranks: list[int] | None = narrowed("--ranks", without=_OWN_RULES)
     cmc: str | None = narrowed("--cmc", without=_OWN_RULES)
-    only: str | None = option("--only", without=_OWN_RULES, choices=("port", "octave"),
-                              help="run this one next to the fast path; port needs no Octave")
-    matlab_dir: str | None = option(
-        "--matlab-dir", without=_OWN_RULES, metavar="DIR",
-        help="your own checkout of the MATLAB scripts (or REID_REF_MATLAB_DIR)")
-    driver: str | None = option(
-        "--driver", metavar="NAME",
-        help="print every line of this driver: market1501, cuhk03, mars or ide")
-    seed: int | None = option("--seed", needs=("--driver",), type=whole, metavar="N",
-                              help="with --driver: of the training pairs; default 0")
+    only: str | None = option("--only", without=_OWN_RULES, choices=("port", "octave"))
+    matlab_dir: str | None = option("--matlab-dir", without=_OWN_RULES)
+    driver: str | None = option("--driver")
+    seed: int | None = option("--seed", needs=("--driver",), type=whole)
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -39,37 +39,16 @@ from reid_ref.text.numbers import natural, whole
 class ValidateRequest(Request):
     """What the command line requests."""
 
-    dataset: str | None = option(
-        "--dataset", metavar="NAME",
-        help="instead of a file: is the figure possible on this benchmark, such as Market-1501? "
-             "Without a figure: list those published of it, percent, as printed, and mark the "
-             "impossible")
-    queries: int | None = option(
-        "--queries", needs=("--dataset",), metavar="N", type=natural,
-        help="how many queries Rank-k counts on the benchmark, where that is not on record")
-    published: list[str] | None = option(
-        "--published", metavar="RANK1/MAP", nargs="+", action="extend",
-        help="percent, with the decimals printed: 81.1/67.6; one alone: 81.1/ or /67.6; several "
-             "have a line each, and so have the rows of a .csv with columns name, dataset, Rank-1 "
-             "and mAP")
-    paper: str | None = option(
-        "--paper", metavar="KEY",
-        help="take the figure from the built-in table, whose keys --dataset lists, and compare "
-             "with its protocol alone; without a file: show it in full")
-    page: str | None = option(
-        "--table", not_of=(NO_FILES,), metavar="FILE",
-        help="take the figures from the tables of results in a Markdown, HTML or LaTeX file, and "
-             "compare all of them with the result file in one search")
+    dataset: str | None = option("--dataset")
+    queries: int | None = option("--queries", needs=("--dataset",), type=natural)
+    published: list[str] | None = option("--published", nargs="+", action="extend")
+    paper: str | None = option("--paper")
+    page: str | None = option("--table", not_of=(NO_FILES,))
     search: bool | None = option(
-        "--search", not_of=(NO_FILES,), action=argparse.BooleanOptionalAction,
-        help="try what people did besides: re-ranking, lists without distractors, half of the "
-             "features ... (default: if no convention gives the figure)")
+        "--search", not_of=(NO_FILES,), action=argparse.BooleanOptionalAction)
     search_depth: int | None = option(
-        "--search-depth", not_of=(NO_FILES,), type=whole, choices=(1, 2),
-        help="2: also pairs, of label 0 and -1 or re-ranking with any other")
-    verbose: bool = option(
-        "--verbose", False, action="store_true",
-        help="also show counts and bounds in full, what was not tried and why, and signatures")
+        "--search-depth", not_of=(NO_FILES,), type=whole, choices=(1, 2))
+    verbose: bool = option("--verbose", False, action="store_true")
 
 
 def add(command: argparse.ArgumentParser) -> None:

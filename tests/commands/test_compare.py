@@ -89,8 +89,8 @@ def test_formats(compared):
     assert (r"match28000\_Mslm & \textbf{27.58}\textsuperscript{*} & \textbf{50.19} \\" + "\n"
             r" & {\scriptsize [+0.2") in text
     caption, = re.findall(r"\\caption\{(.*)\}", text)
-    assert caption == (r"In percent. Brackets: 95 \% interval of the difference to mat. "
-                       r"* p \textless{} 0.05.") and len(caption.split()) < 20
+    assert caption == (r"In percent. Bold: best. Brackets: 95 \% interval of the difference to "
+                       r"mat. * p \textless{} 0.05.") and len(caption.split()) < 20
     assert "% * p < 0.05, ** p < 0.01 against mat: two-sided test by sign flips" in text
     assert r"mat & 26.36 & 47.72 \\" in text
 

@@ -11,6 +11,7 @@ from reid_ref.commands.evaluate import show as tables
 from reid_ref.conventions import IGNORED
 from tests.cases import market_like
 from tests.commands.report.seen import Page, rows
+from tests.documents import ROOT, command
 
 
 # The query is person 7 on camera 1. Cameras 2 and 3 of SYSU-MM01 are one location.
@@ -104,3 +105,16 @@ def test_a_comparison():
     assert len(table) == 3 and table[2][1] == "mAP"
     assert note.startswith("differences in percentage points; intervals of 95 %")
     assert shown(rank1)[0] == table[:2]
+
+
+def test_the_page_opens_with_the_answer(tmp_path):
+    saved = "fixtures/baselines/person-reidentification-retail"
+    for words, answer in (
+            ([f"base={saved}-0031.json.gz", f"ours={saved}-0076.json.gz"],
+             "ours is better than base: mAP +20.37 points."),
+            ([f"{saved}-0076.json.gz"],
+             "person-reidentification-retail-0076 has mAP 82.07 %, Rank-1 91.57 % on "
+             "3,368 queries.")):
+        page = tmp_path / "page.html"
+        assert command("report", *words, "-o", page, cwd=ROOT).returncode == 0
+        assert answer in page.read_text().partition("</header>")[0]

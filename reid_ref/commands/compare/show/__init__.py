@@ -123,7 +123,7 @@ def words_of_caption(answer: Comparisons, brackets: bool = False) -> str:
     """Return the least that a reader of a table needs: about twenty words."""
     seeds = sorted({of.runs for by_metric in answer.spreads.values() for of in by_metric.values()})
     text = [f"Percent ± sd ({' or '.join(map(str, seeds))} seeds)." if answer.has_seeds
-            else "In percent.", "Bold: best of its column."]
+            else "In percent.", "Bold: best."]
     text += [f"Brackets: {answer.level:g} % interval of the difference to {answer.baseline}."
              ] if brackets else []
     marks = {cell(answer, name, metric).mark for name, values in answer.values.items()

@@ -98,7 +98,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
     Examples:
         reid-ref doctor fixtures/market_like.mat
-        reid-ref doctor fixtures/market_like.mat --verbose
+        reid-ref doctor fixtures/market_like.mat --json
 
     Files: a result, or labels alone, in any order: two lists of image names (text or csv, query
     and gallery or test in the file name), two folders of images, or the folder that has both,

@@ -85,7 +85,8 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     step = next((step for step in (10, 20, 50, 100, 200, 500) if end <= 6 * step), end)
     ax.set_xticks([k for k in (1, 2, 3, 5, *range(step, end + 1, step)) if k <= end
                    and (k == 1 or k == 5 and step == 10 or k > 5 or end < 10)])
-    return add_legend(ax, loc="lower right")
+    return (add_legend_below(ax) if len(results) > MOST_BANDS  # or it would cover the curves
+            else add_legend(ax, loc="lower right"))
 
 
 def _near(curves: Sequence[Doubles]) -> bool:

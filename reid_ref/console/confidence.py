@@ -163,12 +163,9 @@ def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
     return f"{', '.join(names)}: {words}"
 
 
-#: Options that intervals and paired tests share.
+#: Options of paired tests, and of intervals.
 OF_TESTS = ("--level", "--unit", "--resamples", "--seed")
-
-
-def add(command: Any) -> None:
-    Request.add(command, "--confidence", *OF_TESTS, "--confidence-method")
+OF_INTERVALS = ("--confidence", *OF_TESTS, "--confidence-method")
 
 
 def interval_options(request: Request, always: bool = False) -> dict[str, Any] | None:

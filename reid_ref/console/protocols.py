@@ -22,10 +22,8 @@ from reid_ref.protocols.words import choices_of
 from reid_ref.result import Result
 
 
-def add(command: Any) -> None:
-    """Take the name of a protocol, and what belongs to it."""
-    Request.add(command, "--protocol", "--part", "--trials", "--shots", "--min-score",
-                "--boxes-per-image")
+#: The name of a protocol, and what belongs to it.
+OF_PROTOCOLS = ("--protocol", "--part", "--trials", "--shots", "--min-score", "--boxes-per-image")
 
 
 def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:

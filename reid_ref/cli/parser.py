@@ -3,8 +3,10 @@ import argparse
 import difflib
 import re
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
 from reid_ref._version import __version__
@@ -22,28 +24,9 @@ BIBTEX = f"""@misc{{reid-ref,
 }}"""
 
 
-#: By group, each command, which is a module or a room of its name, and its line in the list.
-GROUPS = {
-    "measure": {
-        "evaluate": "Rank-k, mAP and mINP of result files",
-        "compare": "is one system better than another?",
-        "rerank": "the numbers after re-ranking, or with multiple queries",
-        "thresholds": "TAR at FAR, EER, DIR: below which distance is it one person?"},
-    "look": {
-        "plot": "figures for a paper: CMC, precision and recall, rank lists ...",
-        "report": "one HTML page: numbers, rank lists, figures, tables"},
-    "understand": {
-        "explain": "why two conventions give two numbers",
-        "protocols": "benchmarks by their names: parts, trials, files",
-        "conventions": "the named conventions, and how they differ from matlab",
-        "ties": "how much the order of equal distances can change",
-        "doctor": "known mistakes in labels and features, and of which benchmark"},
-    "check": {
-        "validate": "which convention gives a published figure; all of a benchmark",
-        "check-table": "rows of printed tables that cannot be right",
-        "crosscheck": "another evaluator on the same arrays",
-        "scripts": "the MATLAB scripts in GNU Octave, their port and their drivers"},
-    "more": {"oxford": "AP of ranked lists, as Oxford's compute_ap prints it"}}
+#: By group, each command and its line in the list; not read by reid_ref.disk, which loads numpy.
+GROUPS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("commands.toml").read_text("utf-8"))
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 #: Names that these commands had before, for "did you mean".
 FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor",

@@ -3,7 +3,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from reid_ref.analysis.compare import compare_systems
 from reid_ref.analysis.doctor import WARNED_OF, findings_of_conventions
@@ -32,15 +32,6 @@ UNEXPECTED, TOO_LOW, WORSE, FINDINGS = 3, 4, 5, 1
 MOST = 5
 #: Of the test against a baseline, over the metrics together (Holm).
 ALPHA = 0.05
-
-
-def add(command: Any) -> None:
-    GateRequest.add(command, "--expect", "--tolerance", "--fail-under", "--baseline")
-    add_strict(command)
-
-
-def add_strict(command: Any) -> None:
-    GateRequest.add(command, "--strict")
 
 
 @dataclass(frozen=True, kw_only=True)

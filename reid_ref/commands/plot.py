@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.evaluate.compute import by_row
 from reid_ref.console import options as common
-from reid_ref.console.files import add_images, evaluate_file, image_names
+from reid_ref.console.files import OF_IMAGES, evaluate_file, image_names
 from reid_ref.console.given import Given, under_saved
 from reid_ref.console.request import Request, option
 from reid_ref.console.systems import given_systems
@@ -281,7 +281,7 @@ def add(command: argparse.ArgumentParser) -> None:
     either = group.add_mutually_exclusive_group()
     PlotRequest.add(either, "--query", "--worst")
     PlotRequest.add(group, "--top")
-    add_images(command)
+    PlotRequest.add(command, *OF_IMAGES)
 
 
 def run(request: PlotRequest) -> None:

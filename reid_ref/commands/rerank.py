@@ -102,8 +102,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument("--protocol", metavar="NAME", help=argparse.SUPPRESS)
     Request.add(command, "--convention", "--set", "--metric", "--normalize", "--max-memory",
                 "--measure", "--ranks", "--cmc", formats=("table", "json"))
-    confidence.add(command)
-    gates.add_strict(command)
+    RerankRequest.add(command, *confidence.OF_INTERVALS, "--strict")
 
 
 def run(request: RerankRequest) -> int:

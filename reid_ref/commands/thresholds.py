@@ -211,8 +211,8 @@ def add(command: argparse.ArgumentParser) -> None:
     ThresholdsRequest.add(command, "--far", "--convention", "--set", "--metric", "--normalize",
                           "--index-lists", "--max-memory", "--save",
                           formats=("table", "json", "csv"))
-    confidence.add(command)
-    ThresholdsRequest.add(command, "--expect", "--tolerance", "--fail-under")
+    ThresholdsRequest.add(command, *confidence.OF_INTERVALS, "--expect", "--tolerance",
+                          "--fail-under")
 
 
 def run(request: ThresholdsRequest) -> int:

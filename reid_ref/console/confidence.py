@@ -8,6 +8,7 @@ from typing import Any
 from reid_ref.arrays import IntervalWarning, each_warning_once, warn
 from reid_ref.console.request import METHODS, Request
 from reid_ref.console.terminal import phase
+from reid_ref.disk import tables_of
 from reid_ref.files.lists import read_groups
 from reid_ref.measures import measure
 from reid_ref.result import Result, headline, sum_intervals, sums_of_units
@@ -144,13 +145,7 @@ def _units(name: str, interval: Interval) -> str:
 
 
 #: Why a number has an interval of another method than bootstrap-t.
-_WHY = {
-    "exact": "all queries have the same value, so there is no spread to estimate from; the "
-             "interval is the exact one-sided bound of {units:,} {nouns}",
-    "unseen": "no spread over these {units:,} {nouns}; the interval allows for {nouns} of a kind "
-              "that was not drawn",
-    "analytic": "too few {nouns} differ in this metric for the bootstrap; the interval is "
-                "Student's on the logit scale"}
+_WHY: Mapping[str, str] = tables_of("console/intervals.toml")
 
 
 def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
@@ -163,12 +158,9 @@ def _why(method: str, by_metric: Mapping[str, Interval]) -> str:
     return f"{', '.join(names)}: {words}"
 
 
-#: Options that intervals and paired tests share.
+#: Options of paired tests, and of intervals.
 OF_TESTS = ("--level", "--unit", "--resamples", "--seed")
-
-
-def add(command: Any) -> None:
-    Request.add(command, "--confidence", *OF_TESTS, "--confidence-method")
+OF_INTERVALS = ("--confidence", *OF_TESTS, "--confidence-method")
 
 
 def interval_options(request: Request, always: bool = False) -> dict[str, Any] | None:

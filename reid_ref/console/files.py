@@ -1,11 +1,9 @@
 """The files that a command is given: results, their names, ranked lists, names of images."""
-import argparse
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reid_ref.arrays import InputError, each_warning_once
 from reid_ref.console import options as common
@@ -67,8 +65,9 @@ def _names_of_files(paths: list[Path]) -> list[str]:
     return names if len({*names, ""}) > len(names) else list(map(str, paths))
 
 
-def add(command: Any) -> None:
-    Request.add(command, "--labels", "--numbers-from", "--n-good")
+#: Options of labels in other files, and of images.
+OF_LABELS = ("--labels", "--numbers-from", "--n-good")
+OF_IMAGES = ("--images", "--query-names", "--gallery-names")
 
 
 def files_per_result(request: Request, files: Sequence[str]) -> list[list[Path]]:
@@ -116,10 +115,6 @@ def _of_label_files(request: Request, file: str) -> ResultFile:
     ranked = read_ranked_lists(file, len(query), query.names(), gallery.names(),
                                request.numbers_from)
     return ResultFile("ranked lists", query, gallery, ranked=ranked)
-
-
-def add_images(command: argparse.ArgumentParser) -> None:
-    Request.add(command, "--images", "--query-names", "--gallery-names")
 
 
 def image_names(request: Request, files: Sequence[str],

@@ -40,10 +40,8 @@ def warn_of_columns(query: Labels, gallery: Labels, pooled: bool = False) -> Non
         warn(f"{column}: not used, {NOT_COUNTED[column]}", UnreadWarning)
 
 
-def add(command: Any) -> None:
-    """Take the name of a protocol, and what belongs to it."""
-    Request.add(command, "--protocol", "--part", "--trials", "--shots", "--min-score",
-                "--boxes-per-image")
+#: The name of a protocol, and what belongs to it.
+OF_PROTOCOLS = ("--protocol", "--part", "--trials", "--shots", "--min-score", "--boxes-per-image")
 
 
 def hint(query: Labels, gallery: Labels, result: Result | None = None) -> str:

@@ -1,14 +1,14 @@
 """The words of options: what `--help` says of each, and how it names its values."""
 import argparse
-import pkgutil
 import tomllib
 from collections import ChainMap
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 #: As options.toml has them; not read by reid_ref.disk, which loads numpy: --help answers at once.
-ROWS = tomllib.loads((pkgutil.get_data("reid_ref", "console/options.toml") or b"").decode())
+ROWS = tomllib.loads(Path(__file__).with_name("options.toml").read_text("utf-8"))
 #: By section, the names of an option's values and its help, by its own name.
 WORDS = {section: {row.split()[0]: (row.split()[1:], text) for row, text in rows.items()}
          for section, rows in ROWS.items()}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError, Integers, LabelWarning, check_choice, in_a_line, warn
-from reid_ref.disk import read_lines
+from reid_ref.disk import read_lines, tables_of
 from reid_ref.files.formats import read_contents
 from reid_ref.files.layouts import role_of
 from reid_ref.labels import Labels
@@ -50,30 +50,9 @@ class NameForm(NamedTuple):
 
 #: Key to how that data set names its files.
 FORMS: Mapping[str, NameForm] = MappingProxyType({key: NameForm(
-    title, example, re.compile(_FOLDER + pattern + _SUFFIX, re.IGNORECASE | re.ASCII))
-    for key, title, example, pattern in (
-    # readme.txt of Market-1501; Zheng et al., ICCV 2015
-    ("market1501", "Market-1501", "0002_c1s1_000451_03.jpg",
-     r"(?P<identity>-1|\d{4})_c(?P<camera>\d)s(?P<sequence>\d)_(?P<frame>\d{6})_(?P<box>\d\d)"),
-    # layumi/DukeMTMC-reID_evaluation, README.md
-    ("dukemtmc", "DukeMTMC-reID", "0005_c2_f0046985.jpg",
-     r"(?P<identity>\d{4})_c(?P<camera>\d)_f(?P<frame>\d{7})"),
-    # the lists of MSMT17_V1 (SamvitJ/MSMT17-Dataset, a7687ff); Wei et al., CVPR 2018
-    ("msmt17", "MSMT17", "0000_000_01_0303morning_0015_0.jpg",
-     r"(?P<identity>\d{4})_(?P<image>\d{3})_(?P<camera>\d\d)_(?P<date>\d{4})"
-     r"(?:morning|noon|afternoon)_\d{4}_\d+(?:_ex)?"),
-    # zhunzhong07/person-re-ranking, CUHK03-NP/README.md
-    ("cuhk03-np", "CUHK03-NP", "0003_c1_21.png",
-     r"(?P<identity>\d{4})_c(?P<camera>\d)_(?P<image>\d{1,18})"),
-    # liangzheng06/MARS-evaluation, utils/info_mars.m; junk is 00-1
-    ("mars", "MARS", "0001C1T0001F001.jpg",
-     r"(?P<identity>00-1|\d{4})C(?P<camera>\d)T(?P<tracklet>\d{4})F(?P<frame>\d{3,4})"),
-    # liu-xb/RAM, ex.txt (fb92aab)
-    ("veri776", "VeRi-776", "0002_c002_00030600_0.jpg",
-     r"(?P<identity>\d{4})_c(?P<camera>\d{2,3})_(?P<frame>\d{8})_(?P<box>\d{1,18})"),
-    # guxinqian/Simple-CCReID, data/datasets/ltcc.py (f773d01)
-    ("ltcc", "LTCC", "094_1_c9_015833.png",
-     r"(?P<identity>\d{1,4})_(?P<outfit>\d{1,3})_c(?P<camera>\d{1,2})_(?P<frame>\d{1,18})"))})
+    form["title"], form["example"],
+    re.compile(_FOLDER + form["pattern"] + _SUFFIX, re.IGNORECASE | re.ASCII))
+    for key, form in tables_of("files/name_forms.toml").items()})
 
 
 def parse_names(names: Iterable[str | os.PathLike[str]],

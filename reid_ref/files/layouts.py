@@ -15,31 +15,19 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from reid_ref.arrays import InputError, check_choice
+from reid_ref.disk import tables_of
 from reid_ref.labels import FURTHER
 
+_TABLES = tables_of("files/layouts.toml")
 #: The sides, and what names call them.
 SIDES = {"query": "query queries q prob probe", "gallery": "gallery galleries gall gal g test"}
 #: Sets of a side that a file may have apart, in their order: PRCC's queries in the same and in
 #: different clothes (guxinqian/Simple-CCReID f773d01, test.py, test_prcc).
 SETS = {"query": ("qs", "qd")}
 #: What there is of each image, and its names: with a side's, or alone for the images of both.
-COLUMNS = {
-    "features": "f ff fea feat feature emb embed embedding vec vector descriptor",
-    "identity": "i id pid label identity identities personid vehicleid entityid",
-    "camera": "c cam camera camid cameraid",
-    "paths": "path name img image file filename fname imgpath imagepath imgname imagename imgid",
-    "clothes": "clothes cloth clothesid clotheid clothid clothing oid",
-    "view": "view viewid viewpoint", "video": "video track trackid tracklet trackletid",
-    "frame": "frame frameid"}
+COLUMNS: Mapping[str, str] = _TABLES["columns"]
 #: What there is once, and its names.
-WHOLE = {
-    "distances": "dist distance distmat dismat distmatrix distancematrix qgdist qgdistance",
-    "similarity": "similarity sim simmat simmatrix similaritymatrix",
-    "num_query": "numquery querynum nquery numqueries nq numq",
-    "is_query": "isquery isq querymask queryflag split subset",
-    "ranked_lists": "i index indices idx ranked ranklist rankedlist neighbor neighbour topk knn",
-    "ranked_distances": "d rankeddistance",
-    "candidates": "candidate candidatemask candidatelist querycandidate"}
+WHOLE: Mapping[str, str] = _TABLES["whole"]
 #: Every role that an array can have: of a side, of the images of both, or of the whole.
 ROLES = (*(f"{side}_{column}" for side in SIDES for column in COLUMNS), *COLUMNS, *WHOLE)
 
@@ -84,39 +72,12 @@ class Layout:
             raise InputError("keys", "cameras of both sides, or of neither", ", ".join(one))
 
 
-def _keys(labels: str, *matrices: str) -> dict[str, str]:
-    """Return role to key: features of both sides or distances, then the four labels."""
-    roles = FEATURES if len(matrices) == 2 else ("distances",)
-    return dict(zip((*roles, *LABELS), (*matrices, *labels.split())))
-
-
 #: One file that holds everything, or a folder of .npy files, with just these names; the first that
 #: fits is taken.
 LAYOUTS: Mapping[str, Layout] = MappingProxyType({
-    "layumi": Layout(
-        "layumi's pytorch_result (features, one row per image)",
-        "layumi/Person_reID_baseline_pytorch, test.py",
-        _keys("query_label query_cam gallery_label gallery_cam", "query_f", "gallery_f")),
-    "reid-ref": Layout(
-        "reid-ref's own names (features, one row per image)", "reid-ref",
-        _keys(" ".join(LABELS), *FEATURES)),
-    "matlab-distances": Layout(
-        "MATLAB's distances (dist, gallery x query)",
-        "zhunzhong07/person-re-ranking, evaluation/utils/evaluation.m",
-        _keys("label_query cam_query label_gallery cam_gallery", "dist"), columns=True),
-    "torchreid-distances": Layout(
-        "torchreid's distances (distmat, query x gallery)",
-        "KaiyangZhou/deep-person-reid, torchreid/metrics/rank.py",
-        _keys("q_pids q_camids g_pids g_camids", "distmat")),
-})
-
+    name: Layout(**fields) for name, fields in _TABLES["layouts"].items()})
 #: Several files with an array each.
-SEPARATE: Mapping[str, str] = MappingProxyType({
-    # zhunzhong07/person-re-ranking, evaluation/Market_1501_evaluation.m
-    "features": "the separate files of the MATLAB drivers (features, one column per image)",
-    "npy": "separate .npy files (features, one row per image)",
-    # huanghoujing/person-re-identification-check-eval-code
-    "distances": "a distance matrix and four label files"})
+SEPARATE: Mapping[str, str] = MappingProxyType(_TABLES["separate"])
 
 
 def _plain(*words: str) -> str:

@@ -24,10 +24,6 @@ from reid_ref.result import Result
 from reid_ref.result.systems import METRICS, warn_copies
 from reid_ref.statistics.units import RESAMPLES
 
-FILES = ("Files: result files that hold everything, as reid-ref evaluate reads them; ranked "
-         "lists, with --labels; or .json files that reid-ref evaluate --save wrote, which need "
-         "no features.")
-
 
 class Read(NamedTuple):
     """A result, and the file that it is from."""
@@ -60,24 +56,23 @@ fixtures/baselines/person-reidentification-retail-0076.json.gz
         reid-ref compare base=fixtures/baselines/person-reidentification-retail-0031.json.gz \
 ours=fixtures/baselines/person-reidentification-retail-0076.json.gz --format latex
 
-    A SYSTEM is a file; a folder of saved results; or NAME=FILE[,FILE...], a file for each
-    benchmark, or several on one, a method trained with several seeds: its number is their mean,
-    and whether these trained models differ, and whether the methods do, are two answers. The
-    benchmark is the protocol, which the file names, or that of its counts; else it is named after
-    the file. Exit code: 0; 2 for wrong input, or other labels.
+    Files: result files that hold everything, as reid-ref evaluate reads them; ranked lists, with
+    --labels; or .json files that reid-ref evaluate --save wrote, which need no features. A SYSTEM
+    is a file; a folder of saved results; or NAME=FILE[,FILE...], a file for each benchmark, or
+    several on one, a method trained with several seeds: its number is their mean, and whether
+    these trained models differ, and whether the methods do, are two answers. The benchmark is the
+    protocol, which the file names, or that of its counts; else it is named after the file. Exit
+    code: 0; 2 for wrong input, or other labels.
     """
     common.add_files(command)
     CompareRequest.add(command, "--all-pairs", "--paired-seeds", "--underline")
-    command.epilog = " ".join(filter(None, (FILES, command.epilog)))
     # Of distances; there is the usual one alone.
     command.add_argument("--metric", metavar="NAME", help=argparse.SUPPRESS)
     add_argument(command, "--measure", default=",".join(METRICS), filled={
         "measures": measure_names(), "default": ",".join(METRICS)})
     Request.add(command, "--convention", "--set", "--normalize", "--index-lists", "--max-memory",
                 "--threads", "--name", formats=FORMATS)
-    protocols.add(command)
-    ranked_lists.add(command)
-    Request.add(command, *confidence.OF_TESTS)
+    Request.add(command, *protocols.OF_PROTOCOLS, *ranked_lists.OF_LABELS, *confidence.OF_TESTS)
 
 
 def run(request: CompareRequest) -> None:

@@ -83,17 +83,16 @@ def add(command: argparse.ArgumentParser) -> None:
     common.add_files(command)
     group = command.add_argument_group("what is counted, and how")
     Request.add(group, "--convention", "--set", "--metric", "--normalize", "--pool",
-                "--index-lists", "--max-memory", "--threads", conventions="matlab")
-    protocols.add(group)
-    _add_output(command.add_argument_group("what is printed and written"))
-    gates.add(command.add_argument_group("exit codes for CI"))
-    ranked_lists.add(command.add_argument_group("labels that are in other files"))
-
-
-def _add_output(group: Any) -> None:
+                "--index-lists", "--max-memory", "--threads", *protocols.OF_PROTOCOLS,
+                conventions="matlab")
+    group = command.add_argument_group("what is printed and written")
     Request.add(group, "--measure", "--ranks", "--name", "--cmc", formats=FORMATS)
-    EvaluateRequest.add(group, "--mean", "--per-query", "--save", "--at", "--worst", "--by")
-    confidence.add(group)
+    EvaluateRequest.add(group, "--mean", "--per-query", "--save", "--at", "--worst", "--by",
+                        *confidence.OF_INTERVALS)
+    EvaluateRequest.add(command.add_argument_group("exit codes for CI"), "--expect", "--tolerance",
+                        "--fail-under", "--baseline", "--strict")
+    Request.add(command.add_argument_group("labels that are in other files"),
+                *ranked_lists.OF_LABELS)
 
 
 def run(request: EvaluateRequest) -> int:

@@ -6,7 +6,7 @@ from reid_ref.arrays import InputError, check_count
 from reid_ref.commands.report.compute import Options, gather
 from reid_ref.commands.report.show import check_libraries, page
 from reid_ref.console import options as common, protocols, systems
-from reid_ref.console.files import add_images, image_names
+from reid_ref.console.files import OF_IMAGES, image_names
 from reid_ref.console.given import Given, under_saved
 from reid_ref.console.request import Request, option
 from reid_ref.console.terminal import show
@@ -42,11 +42,8 @@ def add(command: argparse.ArgumentParser) -> None:
     """
     common.add_files(command)
     ReportRequest.add(command, "--output", "--convention", "--metric", "--normalize",
-                      "--max-memory", "--threads", "--measure", "--name")
-    protocols.add(command)
-    ReportRequest.add(command, "--queries", "--top")
-    add_images(command)
-    ReportRequest.add(command, "--seed")
+                      "--max-memory", "--threads", "--measure", "--name", *protocols.OF_PROTOCOLS,
+                      "--queries", "--top", *OF_IMAGES, "--seed")
 
 
 def run(request: ReportRequest) -> None:

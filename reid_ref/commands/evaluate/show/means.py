@@ -3,6 +3,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from reid_ref.console.confidence import drawn, interval_ends, sentence
+from reid_ref.disk import tables_of
 from reid_ref.result.runs import Runs, runs, splits
 from reid_ref.text import percent, row, signature_lines
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
@@ -18,15 +19,8 @@ class Mean(NamedTuple):
 
 
 #: By the value of --mean.
-MEANS = {
-    "runs": Mean(
-        runs, "run", "how much the number changes when the method is trained again",
-        "how much the mean may change with other identities, from each query's mean over the "
-        "runs"),
-    "splits": Mean(
-        splits, "split", "how much the number changes from one query set to another",
-        "of the mean over the splits, each of which counts the same; queries of an identity are "
-        "one unit, also where they are in several splits")}
+MEANS = {name: Mean({"runs": runs, "splits": splits}[name], **words)
+         for name, words in tables_of("commands/evaluate/show/means.toml").items()}
 
 
 class MeanAnswer(NamedTuple):

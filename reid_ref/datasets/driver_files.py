@@ -186,7 +186,7 @@ def _read_training(paths: Sequence[Path], dtype: np.dtype[Any]) -> ImageSet:
         raise InputError(
             ", ".join(map(str, paths)), "one array each of camera, features and identity of the "
             "training images", ", ".join(f"{len(arrays[field])} of {field}" for field in fields),
-            f"name all ({DRIVERS['market1501'].training_files}) or none of them")
+            "name all three or none of them")
     (_, identity), (_, camera), (contents, value) = (
         arrays[field][0] for field in ("identity", "camera", "features"))
     labels = StoredLabels(identity, camera).load()
@@ -225,9 +225,9 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
     missing = [name for role, name in _MARS_FILES.items() if role not in by_role]
     if missing or len(by_role) < len(paths):
         raise InputError(
-            ", ".join(map(str, paths)), f"{', '.join(_MARS_FILES.values())}, recognised by train, "
-            "test, query and tracks in their names", f"no {', no '.join(missing)}: every line of "
-            "this driver learns from training tracklets" if missing else "two for one of them")
+            ", ".join(map(str, paths)), ", ".join(_MARS_FILES.values()),
+            f"no {', no '.join(missing)}, from which this driver learns" if missing else
+            "two for one of them", "names tell files by train, test, query and tracks")
     sides = []
     for side in ("train", "test"):
         tracks, features = by_role[side, "tracks"], by_role[side, "features"]

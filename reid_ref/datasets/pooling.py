@@ -88,8 +88,8 @@ def pool_tracklets(frame_features: Any, first: Any, last: Any) -> Doubles:
     for k in np.flatnonzero((starts < 0) | (ends >= len(frames)) | (ends < starts))[:1]:
         raise InputError(
             "first, last", f"at least one frame per tracklet, from 0 to {len(frames) - 1}",
-            f"{starts[k]} to {ends[k]} in tracklet {k}", "features and tracklets must come from "
-            "the same list of frames; MARS's files count from 1, and read_tracks from 0")
+            f"{starts[k]} to {ends[k]} in tracklet {k}", "features and tracklets must be of the "
+            "same frames; MARS's files count from 1, read_tracks from 0")
     pooled = np.empty((len(starts), frames.shape[1]))
     for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist())):
         pooled[k] = read_rows(frames, start, end + 1).max(axis=0)

@@ -120,9 +120,9 @@ def test_a_compressed_array_that_claims_more_than_its_bytes_can_hold(tmp_path):
 
 def test_a_name_without_end_is_cut_in_the_message(tmp_path):
     np.savez(tmp_path / "r.npz", **{"a" * 10_000: [1]})
-    with pytest.raises(InputError, match="a{3000,}[.]{3}") as caught:
+    with pytest.raises(InputError, match="a{100,}[.]{3}") as caught:
         read_result(tmp_path / "r.npz")
-    assert len(str(caught.value)) < 9000
+    assert len(str(caught.value)) < 400
 
 
 # ---- HDF5: the numbers are in the file --------------------------------------------------

@@ -227,7 +227,7 @@ def _read_mars(paths: Sequence[Path], dtype: np.dtype[Any]) -> Inputs:
         raise InputError(
             ", ".join(map(str, paths)), ", ".join(_MARS_FILES.values()),
             f"no {', no '.join(missing)}, from which this driver learns" if missing else
-            "two for one of them", "names tell files by train, test, query and tracks")
+            "two for one of them (by train, test, query and tracks in their names)")
     sides = []
     for side in ("train", "test"):
         tracks, features = by_role[side, "tracks"], by_role[side, "features"]

@@ -13,7 +13,7 @@ from tests.terminals import on_terminal
 #: Wide answers, besides the examples of the help.
 WIDE = ["evaluate MARKET --confidence --by camera --by camera-pair --worst 3 --at 1,5,10",
         "evaluate MARKET fixtures/ties.mat", "evaluate MARKET --convention all",
-        "explain MARKET --query 3", "doctor MARKET --verbose", "--help", "evaluate --help-all",
+        "explain MARKET --query 3", "doctor MARKET", "--help", "evaluate --help-all",
         "thresholds MARKET --confidence", "validate MARKET --published 39.58/38.5",
         "evaluate MARKET --save x.run"]
 WRONG = ["evaluat", "evaluate", "evaluate none.mat", "evaluate MARKET --format x",

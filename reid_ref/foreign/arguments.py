@@ -1,10 +1,10 @@
 """How an evaluator is called: its parameters are fed by their names, or by their places."""
 import argparse
 import ast
-import importlib.util
+import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -131,13 +131,17 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     return np.array(values, order="C")
 
 
-def wants_tensors(function: Any) -> list[bool]:
-    """Return whether to hand over tensors: what its annotations tell, or without, then with."""
+def wants_tensors(function: Any) -> Iterator[bool]:
+    """Yield whether to hand over tensors: what its annotations tell, or without, then with, if
+    torch can be imported."""
     with suppress(ValueError, TypeError):
         if any("Tensor" in str(parameter.annotation) for parameter
                in inspect.signature(function).parameters.values()):
-            return [True]
-    return [False, True] if importlib.util.find_spec("torch") else [False]
+            yield True
+            return
+    yield False
+    with suppress(Exception):
+        yield bool(importlib.import_module("torch"))
 
 
 # ------------------------------------------------------------------ names

@@ -52,7 +52,7 @@ class FoundRule(NamedTuple):
 
     def __str__(self) -> str:
         words = f": {self.words}" if self.mistakes else f" ({self.words})" * bool(self.words)
-        near = f", {NEARNESS[self.level]}" * ({*self.mistakes}.isdisjoint(OTHERS))
+        near = f", {NEARNESS[self.level]}" * (not self.mistakes or self.level > 1)
         return f"{self.name}{words}{near}"
 
 

@@ -7,9 +7,12 @@ import pytest
 from reid_ref import testing
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.labels import Labels
 from reid_ref.rules.mistakes import mistaken_numbers
 from reid_ref.rules.numbers import mismatches, result_of
 from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.smallest import by_hand
 from tests.documents import ROOT
 from tests.testing.wrong import LOOP, by_memory, finite, right_first
 

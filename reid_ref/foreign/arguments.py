@@ -1,10 +1,10 @@
 """How an evaluator is called: its parameters are fed by their names, or by their places."""
 import argparse
 import ast
-import importlib.util
+import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -12,36 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.arrays import InputError
+from reid_ref.disk import tables_of
 from reid_ref.foreign.arrays import MAX_RANK, Arrays
 from reid_ref.foreign.source import StandIn
 from reid_ref.foreign.words import text_of
 
-#: Words in the names of parameters, and the column they ask for. The first that fits decides.
-_COLUMNS = (
-    ("camera", "cam"), ("clothes", "cloth"), ("view", "view|scene|angle"),
-    ("video", "video|track|action|seq|clip"), ("frame", "frame"),
-    ("features", "feat|emb|vector"), ("identity", "id|label|person|target|class|true|name"))
-#: Names in which the side and the column are one word, and what their short words mean.
-_GLUED = r"(q|g)(f|l|c|pids?|ids?|cam(?:id)?s?|feats?|labels?)"
-_SHORT = {"f": "feat", "l": "label", "c": "cam"}
-#: Words for the two sides.
-_QUERY, _GALLERY = "q|query|queries|probe|probes|txt|txt2person|text|caption|true|test", \
-    "g|gal|gallery|img|img2person|image|reference|ref|database|db"
-_GALLERY_IN_NAME = r"gallery|^g(?![a-z])|ref|db"
-#: Names of a side alone, which are those of features.
-_SIDES = {"query": "q", "queries": "q", "probe": "q", "gallery": "g", "reference": "g"}
-_ALONE = (
-    ("places", "indices|order|^(rank_?lists?|ranking|sorted|idxs?)$"),
-    ("similarity", "sim|score|logit"), ("rank", "rank|top_?k|^k$"),
-    ("ranked", "^y_pred$"), ("distances", "dist|cost|^d$|mat"), ("self", "^self$"))
-#: Labels of one set that is evaluated against itself, and its features.
-_BOTH = (("identity", "labels|targets|pids|ids|identities|names"),
-         ("camera", "camids|cams|cameras"), ("features", "emb(edding)?s|feat(ure)?s"))
-#: The places of torchreid's arguments, of ReID code that gives no names.
-PLACES = ("distances", "q_identity", "g_identity", "q_camera", "g_camera", "rank")
-_WORDS = {"distances": "distmat", "q_identity": "q_pids", "g_identity": "g_pids",
-          "q_camera": "q_camids", "g_camera": "g_camids", "rank": str(MAX_RANK),
-          "query": "query", "gallery": "gallery"}
+#: Names and what they mean, by the tables of names.toml.
+NAMES = tables_of("foreign/names.toml")
+PLACES = tuple[str, ...](NAMES["places"])
+_WORDS: dict[str, str] = {**NAMES["given"], "rank": str(MAX_RANK)}
 #: What a setting may say that a parameter is, if its name does not.
 ROLES = (*PLACES, "similarity", "places", "ranked", "nothing", *(
     f"{side}_{column}" for column in ("features", "clothes", "view", "video", "frame")
@@ -50,9 +29,7 @@ ROLES = (*PLACES, "similarity", "places", "ranked", "nothing", *(
 _RANKING = frozenset(("distances", "similarity", "q_features", "ranked", "places", "features"))
 
 
-#: Forms of labels and, by columns, of the matrix: how each is made, as an expression of Python.
-FORMS = {"lists": "{}.tolist()", "int16": "{}.astype(np.int16)",
-         "tensors": "torch.from_numpy({})", "a matrix by columns": "np.asfortranarray({})"}
+FORMS: dict[str, str] = NAMES["forms"]
 
 
 class Form(NamedTuple):
@@ -154,13 +131,17 @@ def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     return np.array(values, order="C")
 
 
-def wants_tensors(function: Any) -> list[bool]:
-    """Return whether to hand over tensors: what its annotations tell, or without, then with."""
+def wants_tensors(function: Any) -> Iterator[bool]:
+    """Yield whether to hand over tensors: what its annotations tell, or without, then with, if
+    torch can be imported."""
     with suppress(ValueError, TypeError):
         if any("Tensor" in str(parameter.annotation) for parameter
                in inspect.signature(function).parameters.values()):
-            return [True]
-    return [False, True] if importlib.util.find_spec("torch") else [False]
+            yield True
+            return
+    yield False
+    with suppress(Exception):
+        yield bool(importlib.import_module("torch"))
 
 
 # ------------------------------------------------------------------ names
@@ -175,17 +156,19 @@ def meaning_of(name: str) -> str:
     ['similarity', 'rank', 'g_identity', '']
     """
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
-    glued = re.fullmatch(_GLUED, plain.partition("_")[0])
+    glued = re.fullmatch(NAMES["glued"], plain.partition("_")[0])
     if glued:
-        plain = f"{glued[1]}_{_SHORT.get(glued[2], glued[2])}{plain.partition('_')[2]}"
+        plain = f"{glued[1]}_{NAMES['short'].get(glued[2], glued[2])}{plain.partition('_')[2]}"
     words = plain.split("_")
-    side = next((side for side, known in (("q", _QUERY), ("g", _GALLERY)) if any(
-        re.fullmatch(known, word) for word in words)), "")
-    column = next((part for part, pattern in _COLUMNS if re.search(pattern, plain)), "")
+
+    def first(table: str, fits: Callable[[str], Any]) -> str:
+        return next((key for key, pattern in NAMES[table].items() if fits(pattern)), "")
+    side = first("side", lambda pattern: any(re.fullmatch(pattern, word) for word in words))
+    column = first("columns", lambda pattern: re.search(pattern, plain))
     if side:
         return f"{side}_{column}" if column else ""
-    alone = next((part for part, pattern in _ALONE if re.search(pattern, plain)), "")
-    return alone or next((part for part, pattern in _BOTH if re.fullmatch(pattern, plain)), "")
+    return first("alone", lambda pattern: re.search(pattern, plain)) or first(
+        "both", lambda pattern: re.fullmatch(pattern, plain))
 
 
 def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Parameter],
@@ -200,7 +183,7 @@ def _meanings(parameters: list[inspect.Parameter], needed: list[inspect.Paramete
         return {**named, parameters[0].name: "distances", "query": "query",
                 "gallery": "gallery"}, False
     for name in named:  # features, if the labels of the same side have its name in theirs
-        side = _SIDES.get(name.lower(), "")
+        side = NAMES["side_alone"].get(name.lower(), "")
         if side and any(part == f"{side}_identity" and other.startswith(f"{name}_")
                         for other, part in named.items()):
             named[name] = f"{side}_features"
@@ -259,7 +242,7 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
         call = ", ".join(f"{key}={_WORDS.get(part, part) or '?'}" for key, part in named.items()
                          if part or key in unknown)
         guess = next(iter(unknown), "")
-        role = f"{'g' if re.search(_GALLERY_IN_NAME, guess.lower()) else 'q'}_features"
+        role = f"{'g' if re.search(NAMES['gallery_in_name'], guess.lower()) else 'q'}_features"
         raise InputError(
             "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, "
             "q_camids, g_camids, max_rank) or of (distances, query, gallery), got one of "

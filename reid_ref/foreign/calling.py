@@ -78,11 +78,11 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     return ask, f"called as {words}{kind}", plans
 
 
-def _attempts(plan: Fed) -> list[tuple[bool, int | None, Any]]:
-    """Return the ways to call a function: whether with tensors, and how many values."""
+def _attempts(plan: Fed) -> Iterator[tuple[bool, int | None, Any]]:
+    """Yield the ways to call a function: whether with tensors, and how many values."""
     counts = [None, len(PLACES)] if plan.places == PLACES[:5] else [None]
-    return [(as_tensors, count, None) for as_tensors in wants_tensors(plan.function)
-            for count in counts]
+    yield from ((as_tensors, count, None) for as_tensors in wants_tensors(plan.function)
+                for count in counts)
 
 
 def _how_far(error: BaseException) -> tuple[bool, int, int]:

@@ -11,18 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import InputError
+from reid_ref.foreign.arguments import NAMES
 from reid_ref.foreign.words import as_numbers, short
-
-#: Names of what is returned, without _, - and spaces, and what it is.
-_NAMES = (
-    ("mINP", r"m(ean)?inp"),
-    ("INP", r"(all)?inps?"),
-    ("AP", r"(all|list|perquery|query)?(aps?|averageprecisions?)(s|perquery|all|list)?"),
-    ("mAP", r"(mean)?m?(ap|averageprecision)(mean|score)?|map(r|topk|all)?@?\d*"),
-    ("Rank", r"(?:cmc|r|rank|top|acc(?:uracy)?|recall|hits?)@?(\d+)"),
-    ("Rank", r"(?:precision|p)(?:at|@)?(1)"),
-    ("CMC", r"(all)?cmc(s|curve|scores?|topk)?|rankcurve"),
-    ("Rank", r"acc(?:uracy)?|topone|rankone()"))
 
 
 def _members(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -76,7 +66,7 @@ def meaning(name: Any, parent: str = "") -> Any:
         kind = meaning(parent) if parent else None
         return ("Rank", int(name)) if kind == "CMC" or isinstance(kind, tuple) else kind
     plain = re.sub(r"[^a-z0-9@]", "", str(name).lower())
-    for kind, pattern in _NAMES:
+    for kind, pattern in NAMES["returned"]:
         match = re.fullmatch(pattern, plain)
         if match:
             return (kind, int(match.groups()[0] or 1) if match.groups() else 1) \
@@ -151,13 +141,9 @@ def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
 
 
 #: Orders of unnamed numbers; the first in which ranks do not fall and mINP is below mAP is taken.
-_ORDERS: tuple[tuple[Any, ...], ...] = (
-    (("Rank", 1), "mAP"), ("mAP", ("Rank", 1)), (("Rank", 1), ("Rank", 5), "mAP"),
-    (("Rank", 1), "mAP", "mINP"),
-    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP"),
-    ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10)),
-    (("Rank", 1), ("Rank", 5), ("Rank", 10), "mAP", "mINP"),
-    ("mAP", ("Rank", 1), ("Rank", 5), ("Rank", 10), "mINP"))
+_ORDERS = tuple(tuple(map(meaning, order.split())) for order in (
+    "R1 mAP", "mAP R1", "R1 R5 mAP", "R1 mAP mINP", "R1 R5 R10 mAP", "mAP R1 R5 R10",
+    "R1 R5 R10 mAP mINP", "mAP R1 R5 R10 mINP"))
 
 
 def _scalars(parts: list[Any], before: Any) -> tuple[dict[Any, Any], tuple[str, ...]]:

@@ -7,18 +7,11 @@ from typing import Any
 from reid_ref.arrays import InputError
 from reid_ref.conventions import (
     CHOICES, CONVENTIONS, TOOLBOXES, Convention, changed, choices_of_text, find_conventions)
+from reid_ref.disk import tables_of
 from reid_ref.protocols import PROTOCOLS
 
-#: Of conventions that give the same numbers, the first of these is named: those of the data sets'
-#: authors; then toolboxes, those with the most copies first; then rules of few files, settings and
-#: other forms. Rules of protocols come after all of these, by their names.
-PREFERENCE = (
-    "matlab", "mars", "veri", "oxford", "cuhk03-single-shot", "torchreid", "layumi", "open-reid",
-    "light-reid", "simpleir", "trec-eval", "triplet-reid", "sysu-mm01",
-    "cityflow", "open-reid-allshots", "open-reid-cuhk03", "triplet-reid-market-ap",
-    "torchreid-cython", "cuhk03-single-shot-draws", "open-reid-sklearn-0.18",
-    "open-reid-allshots-sklearn-0.18", "open-reid-cuhk03-sklearn-0.18",
-    "triplet-reid-sklearn-0.18")
+#: Which of several conventions with the same numbers is named: the first of these.
+PREFERENCE = tuple[str, ...](tables_of("rules/preference.toml")["names"])
 
 
 def _rule(convention: Convention) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from reid_ref.arrays import Doubles
 from reid_ref.conventions import AP, Convention
+from reid_ref.disk import tables_of
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import JUNK
 from reid_ref.ranking.roles import query_roles
@@ -25,60 +26,12 @@ class Mistake(NamedTuple):
     advice: str = ""
 
 
-MISTAKES = (
-    Mistake("late", "precision", "precision is hits over place + 1: the place is off by one"),
-    Mistake("early", "precision", "precision is (hits - 1) over place: the hits are off by one"),
-    Mistake("from 0", "precision", "trapezoids start at precision 0 instead of 1"),
-    Mistake("interpolated", "precision", "interpolated AP: the best precision at this recall or "
-            "beyond"),
-    Mistake("reciprocal", "precision", "AP is 1 over the place of the first hit"),
-    Mistake("lost first", "precision", "the first hit adds no area"),
-    Mistake("hits uint8", "precision", "hits are counted in 8 bits"),
-    Mistake("hit before", "precision", "trapezoids begin at the precision of the hit before"),
-    Mistake("from place 0", "mINP", "INP counts places from 0"),
-    Mistake("places too", "mINP", "ignored images keep their places in INP"),
-    Mistake("all good", "recall", "AP divides by all images of the identity, the ignored ones "
-            "among them"),
-    Mistake("one more", "recall", "AP divides by one more than the good images"),
-    Mistake("stay", "ignored", "images to ignore stay in the list as wrong answers"),
-    Mistake("unordered", "ignored", "cameras are not put in the order of the list"),
-    Mistake("below 1", "ignored", "images labelled 0 or less are ignored"),
-    Mistake("junk good", "ignored", "images of the query's identity to ignore count as hits"),
-    Mistake("junk hits", "ignored", "images labelled -1 count as hits"),
-    Mistake("junk stays", "ignored", "images labelled -1 stay in the list as wrong answers"),
-    Mistake("no first", "ignored", "the first place is left out, whatever it is"),
-    Mistake("one missed", "CMC", "the first query counts as missed at Rank-1"),
-    Mistake("places", "CMC", "ignored images keep their places in CMC"),
-    Mistake("shifted", "CMC", "CMC is one rank late: its first number is that of Rank-2"),
-    Mistake("behind", "CMC", "CMC is one rank behind: its second number is that of Rank-1"),
-    Mistake("next", "CMC", "beyond Rank-1 each number of CMC is that of the rank after it"),
-    Mistake("ends", "CMC", "CMC falls where the list of a query ends"),
-    Mistake("uncut", "CMC", "CMC is that of the whole list"),
-    Mistake("filled", "CMC", "CMC is cut to the fewest images that a query keeps and filled with "
-            "zeros"),
-    Mistake("float32", "distances", "distances become float32, so that some that differ tie",
-            "give it whole numbers from ranks"),
-    Mistake("float16", "distances", "distances become float16, so that some that differ tie",
-            "give it whole numbers from ranks"),
-    Mistake("descending", "distances", "larger values come first: distances are taken for "
-            "similarities", "give it the negative of these distances"),
-    Mistake("good first", "ties", "of equally far images the good ones come first"),
-    Mistake("good last", "ties", "of equally far images the good ones come last"),
-    *(Mistake(f"{column} {dtype}", column, f"{words} pass through {dtype}, so that some merge",
-              "renumber them, e.g. with numpy.unique")
-      for column, words in (("identity", "identities"), ("camera", "cameras"))
-      for dtype in ("float32", "uint8", "int8", "uint16", "int16", "int32")),
-    Mistake("absolute", "identity", "identities lose their sign"),
-    Mistake("counts 1", "mean", "a query without a good image counts as AP 1"),
-    Mistake("known", "mean", "a query whose images are all ignored counts as AP 0"),
-    Mistake("not reset", "mean", "a query without a good image has the AP of the query before it"),
-    Mistake("by identity", "mean", "the mean is over identities, of the mean of each"),
-    Mistake("by identity, mAP", "mean", "mAP is the mean over identities, of the mean of each"),
-    Mistake("by match", "mean", "queries are weighted by how many matches they have"))
+MISTAKES = tuple(Mistake(key, of, *texts) for of, table in tables_of("rules/mistakes.toml").items()
+                 for key, texts in table.items())
 #: For one number that no mistake explains, beside others that a rule gives.
-OTHER_CURVE = Mistake("other curve", "CMC", "CMC follows no rule that was tried")
-OTHER_INP = Mistake("other mINP", "mINP", "mINP follows no rule that was tried")
-OTHER_MEAN = Mistake("other mAP", "mAP", "mAP follows no rule that was tried")
+_, _, OTHER_MEAN = OTHERS = tuple(
+    Mistake(f"other {of}", of, f"{of} follows no rule that was tried")
+    for of in ("mINP", "CMC", "mAP"))
 
 
 @dataclass(frozen=True)

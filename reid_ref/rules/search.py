@@ -20,7 +20,7 @@ from reid_ref.rules.changed import (
     BASES, LONG_CUTS, OTHER_TIES, changes_of_ap, changes_of_cut, combined, each_value,
     fewest_changes, in_one_step, with_or_without_junk, words_of_choices)
 from reid_ref.rules.mistakes import (
-    MISTAKES, OTHER_CURVE, OTHER_INP, OTHER_MEAN, Mistake, mistaken_numbers, mistakes_of_mean)
+    MISTAKES, OTHER_MEAN, OTHERS, Mistake, mistaken_numbers, mistakes_of_mean)
 from reid_ref.rules.numbers import (
     NEARNESS, SINGLE, compared, is_drawn, mismatches, result_of)
 
@@ -44,7 +44,7 @@ class FoundRule(NamedTuple):
         """Return whether an answer to a problem is this rule's."""
         if isinstance(answer, str):
             return False
-        for other in {*self.mistakes} & {*_OTHER}:
+        for other in {*self.mistakes} & {*OTHERS}:
             answer = without(answer, other.of)
         numbers = mistaken_numbers(arrays, self.convention, self.mistakes) if self.mistakes else (
             result_of(arrays, self.convention)[0])
@@ -52,7 +52,7 @@ class FoundRule(NamedTuple):
 
     def __str__(self) -> str:
         words = f": {self.words}" if self.mistakes else f" ({self.words})" * bool(self.words)
-        near = f", {NEARNESS[self.level]}" * ({*self.mistakes}.isdisjoint(_OTHER))
+        near = f", {NEARNESS[self.level]}" * (not self.mistakes or self.level > 1)
         return f"{self.name}{words}{near}"
 
 
@@ -165,17 +165,13 @@ def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
         _by_means([*ways], 1, pairs, tolerance), 1, pairs, tolerance)
 
 
-#: Numbers that may follow no rule beside others that do.
-_OTHER = (OTHER_INP, OTHER_CURVE, OTHER_MEAN)
-
-
 def _but_for_one_number(near: list[Convention], pairs: Pairs,
                         tolerance: float) -> FoundRule | None:
     """Return the first of the rules that give every mAP, with what makes up mINP or CMC."""
     if not near:
         return None
     way = in_one_step(near[0])
-    for other in _OTHER[:2]:
+    for other in OTHERS[:2]:
         rest = [(arrays, without(answer, other.of)) for arrays, answer in pairs]
         if found := _changed(near, 2, rest, tolerance):
             way = in_one_step(found[0])

@@ -84,9 +84,9 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
             return Verdict(error=answer, arrays=arrays)
         ours, sorts = result_of(arrays, tested.convention, tested.convention.replace(ties="numpy"))
         found, untied = tested.wrong(answer, ours), _untied(arrays)
-        other = tested.answer(untied) if found else None
-        if isinstance(other, Answer) and tested.wrong(other, result_of(
-                untied, tested.convention)[0]):  # whatever the order of equal distances
+        others = ((each, tested.answer(each)) for each in (untied, tested.problem) if found)
+        if any(isinstance(other, Answer) and tested.wrong(other, result_of(
+                each, tested.convention)[0]) for each, other in others):  # whatever their order
             return Verdict(difference=found[0], arrays=arrays, answers=((arrays, answer),))
         least, most = bounds = _bounds(arrays, tested.convention)
         for low, high in zip(*(compared(answer, each, tested.tolerance) for each in bounds)):

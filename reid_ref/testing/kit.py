@@ -24,7 +24,7 @@ from reid_ref.rules.search import (
     Asked, FoundRule, answered, mistake_of, nearest_rule, rule_of)
 from reid_ref.testing.checks import CHECKS, Check, checks_of
 from reid_ref.testing.judging import JUDGES, NOT_ASKED, Verdict, judge
-from reid_ref.testing.report import AS_ABOVE, CheckResult, Report, without_numbers
+from reid_ref.testing.report import AS_ABOVE, KEEPS, CheckResult, Report, without_numbers
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import DEFAULT, Subject, subject
 
@@ -277,9 +277,6 @@ def how_called(tested: Subject) -> str:
 # ------------------------------------------------------------------ one check
 #: Largest smallest problem that is printed: images of the gallery, or queries.
 _PRINTED = 12
-#: What is told of a failure that no new copy of the evaluator shows.
-KEEPS = ("a new copy of it that is asked nothing else gives the rule's numbers: it keeps "
-         "something between calls")
 
 
 class Rules:

@@ -9,6 +9,9 @@ from reid_ref.text.table import columns
 
 #: How the line begins of a check that fails for a cause that was told.
 AS_ABOVE = "as above"
+#: What is told of a failure that no new copy of the evaluator shows.
+KEEPS = ("a new copy of it that is asked nothing else gives the rule's numbers: it keeps "
+         "something between calls")
 
 
 @dataclass(frozen=True)
@@ -120,13 +123,16 @@ def _verdict(report: Report) -> str:
         name = f"{name}, which is {in_choices(rules_of_protocols()[name][0])}"
     where = "wherever it answers, " * bool(errors and not failed)
     words = f"{where}its numbers are those of {name}"
-    changed = [check.first_line for check in failed if check.name == "inputs unchanged"]
+    cause = [check.first_line for check in failed if check.name == "inputs unchanged"]
+    cause += [KEEPS.partition(": ")[2]] * any(KEEPS in check.message for check in failed)
+    no_rule = report.rule is None and not cause
     if report.rule is None and report.checks[0] in failed:
         words = f"it passes {passed} of {of} checks by {name}"
         if 2 * passed < of:
-            words = (f"no rule gives its numbers; the nearest is {name}" if report.unlike else
-                     f"its numbers are not those of {name}, and no rule gives them")
-            return "; ".join([words, *changed])
+            words = f"its numbers are not those of {name}{', and no rule gives them' * no_rule}"
+            if report.unlike and no_rule:
+                words = f"no rule gives its numbers; the nearest is {name}"
+            return "; ".join([words, *cause])
     if report.rule not in (None, report.convention):
         if not name.startswith(f"{report.convention}, "):
             words = f"its numbers are not those of {report.convention} but those of {name}"
@@ -135,7 +141,7 @@ def _verdict(report: Report) -> str:
     wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
         _names("wrong", failed))
     texts = [words, report.unlike, _names(" and ".join(kinds), errors), wrong,
-             "no rule gives these numbers" * bool(failed and report.rule is None), *changed]
+             "no rule gives these numbers" * bool(failed and no_rule), *cause]
     return "; ".join(filter(None, texts))
 
 

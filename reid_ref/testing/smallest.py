@@ -112,7 +112,8 @@ def by_hand(arrays: Arrays, convention: Convention) -> list[str]:
     ap, lines = result.of_query("mAP"), list[str]()
     for k in range(len(arrays.query)):
         lines += _walk(arrays, k, *roles(k))
-        lines.append(f"  AP of query {k}: {float(ap[k])!r}")
+        counted = convention.counted(ap[k:k + 1], result.per_query.n_good[k:k + 1])
+        lines.append(f"  AP of query {k}: {float([*counted, np.nan][0])!r}")
     rank = f", Rank-1 {float(result.cmc[0])!r}" if len(result.cmc) else ""
     return [*lines, f"  mAP {result.mAP!r}{rank}"]
 

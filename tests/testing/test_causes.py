@@ -7,9 +7,12 @@ import pytest
 from reid_ref import testing
 from reid_ref.conventions import CONVENTIONS
 from reid_ref.foreign.answers import Answer
+from reid_ref.foreign.arrays import Arrays
+from reid_ref.labels import Labels
 from reid_ref.rules.mistakes import mistaken_numbers
 from reid_ref.rules.numbers import mismatches, result_of
 from reid_ref.testing.checks import CHECKS
+from reid_ref.testing.smallest import by_hand
 from tests.documents import ROOT
 from tests.testing.wrong import LOOP, by_memory, finite, right_first
 
@@ -101,7 +104,9 @@ CAUSES = {
 @pytest.mark.parametrize("name", CAUSES)
 def test_the_cause_is_named(name):
     evaluate, told = CAUSES[name]
-    assert told in " ".join(str(testing.check_evaluator(evaluate)).split())
+    text = " ".join(str(testing.check_evaluator(evaluate)).split())
+    assert told in text and f"{told}, but for the order" not in text
+    assert "in gallery order" not in text  # it sorts in this order
 
 
 def test_a_wrong_one_is_judged_by_the_rule_that_most_of_its_numbers_are_of():
@@ -143,7 +148,8 @@ def test_what_shows_only_after_earlier_calls_is_told_as_such(tmp_path, monkeypat
     report = testing.check_evaluator(f"{tmp_path}/mine.py:evaluate")
     text = str(report)
     assert report.convention == "torchreid-function"
-    assert "it keeps something between calls" in " ".join(text.split())
+    headline = " ".join(text.partition("called as")[0].split())
+    assert headline.endswith("; it keeps something between calls") and "no rule" not in headline
     assert "smallest problem" not in text
     assert sum("the same cause" in line for line in text.split("\n")) >= 4
 
@@ -185,3 +191,10 @@ def test_the_walk_without_a_mistake_gives_the_rule(name):
             wrong, _ = mismatches(Answer(mAP=ours.mAP, mINP=ours.mINP, cmc=ours.cmc), walked,
                                   1e-12)
             assert not wrong, (check.name, wrong)
+
+
+def test_by_hand_a_query_without_a_good_image_has_the_ap_that_is_counted():
+    arrays = Arrays(np.array([[.1, .2], [.2, .1]]), Labels([1, 9], [1, 1]),
+                    Labels([1, 2], [2, 2]))
+    assert "  AP of query 1: 0.0" in by_hand(arrays, CONVENTIONS["matlab"])
+    assert "  AP of query 1: nan" in by_hand(arrays, CONVENTIONS["torchreid"])

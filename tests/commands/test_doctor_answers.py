@@ -109,15 +109,6 @@ def test_sides_made_in_two_ways():
         {"sides-misfit", "sides-apart"} & {*spoilt})
 
 
-def test_one_person_under_two_numbers():
-    data = strong(n_gallery=1200)
-    lost = [columns(side, identity=lambda one, side=side: one + 100 * (side.camera > 3))
-            for side in (data.query, data.gallery)]
-    found = by_key(replace(data, query=lost[0], gallery=lost[1]))
-    assert [*found] == ["identities-split"]
-    assert mean_ap(replace(data, query=lost[0], gallery=lost[1])) < mean_ap(data) - .2
-
-
 def test_several_persons_under_one_number():
     data = strong(n_gallery=1200)
     found = by_key(relabelled(data, {k: k % 20 + 1 for k in range(1, 41)}))

@@ -34,7 +34,7 @@ def closeness(joined: Joined, first: slice, second: slice) -> Doubles:
 def averaged(subject: Subject) -> Iterator[Finding]:
     """Report a side whose images of one identity are closer than one at a time can be."""
     if subject.has_found("sides-apart", "numbered-apart", "identity-offset", "reversed",
-                         "chance-level", "part-at-chance", "sides-misfit"):
+                         "chance-level", "below-chance", "part-at-chance", "sides-misfit"):
         raise NotChecked("the sides do not fit each other")
     joined = subject.joined
     if subject.has_cameras and joined.cameras_shared() < 2:

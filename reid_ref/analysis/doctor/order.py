@@ -134,8 +134,8 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
                                  and subject.within[0] - subject.within[1] > WORSE)):
         return
     merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
-    yield tell("identities-merged" if merged else "two-modes", pairs=len(place), share=share,
-               near=near)
+    yield tell("identities-merged" if merged else "two-modes", pairs=len(place),
+               share=min(share, 1 - near), near=near)
 
 
 def _near_another(places: Array, identity: Integers) -> float:

@@ -86,8 +86,9 @@ def cameras_that_do_not_fit(subject: Subject) -> Iterator[Finding]:
     if min(np.count_nonzero(share >= COMMON) for share in shares) < MIN_CAMERAS:
         raise NotChecked(f"fewer than {MIN_CAMERAS} cameras have a good part of a side")
     if subject.has_found("sides-apart", "two-modes", "part-at-chance", "reversed", "chance-level",
-                         "query-in-gallery", "averaged-features", "identities-merged",
-                         "sides-misfit", "numbered-apart", "identity-offset"):
+                         "below-chance", "query-in-gallery", "averaged-features",
+                         "identities-merged", "sides-misfit", "numbered-apart",
+                         "identity-offset"):
         raise NotChecked("the sides do not fit each other, or hold the same images")
     *traces, across = camera_traces(subject) or [Trace(0, 0)]
     if not traces or across.shift != 0:

@@ -18,6 +18,8 @@ MANY = 0.05
 SIDES = {"query": "queries", "gallery": "gallery images"}
 #: Share of wrong pairs that are equal, from which equality means nothing.
 COARSE = 1e-3
+#: Different distances of a query, below which they are counts, as those of shared neighbours are.
+FEW = 64
 #: Zero rows that are expected by the share of zeros, from which on they are no finding.
 BY_CHANCE = 0.1
 #: Columns by which rows that may be equal are found.
@@ -31,13 +33,11 @@ def copies(subject: Subject) -> Iterator[Finding]:
     subject.check_no_codes()
     codes = _row_codes(np.concatenate([query, gallery.astype(query.dtype)]))
     query_code, code = codes[:len(query)], codes[len(query):]
-    found = False
-    for side, least, of_side, identity in (
-            ("gallery", 3, code, subject.gallery.identity[sample.image]),
-            ("query", 2, query_code, subject.query.identity[sample.query])):
-        for finding in _equal_within_identity(side, least, of_side, identity):
-            found = True
-            yield finding
+    found = [finding for side, least, of_side, identity in (
+        ("gallery", 3, code, subject.gallery.identity[sample.image]),
+        ("query", 2, query_code, subject.query.identity[sample.query]))
+        for finding in _equal_within_identity(side, least, of_side, identity)]
+    yield from found
     if found:
         return
     if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
@@ -82,8 +82,8 @@ def copied_rows(subject: Subject) -> Iterator[Finding]:
     """Yield what all rows of both sides show, if they are in memory; of codes, zeros."""
     data = subject.file()
     subject.check_unequal()
-    found: dict[str, dict[str, Integers]] = {
-        "zero-features": {}, "repeated-images": {}, "shared-features": {}}
+    least = {"zero-features": 1, "repeated-images": REPEATED, "shared-features": SHARED}
+    found: dict[str, dict[str, Integers]] = {name: {} for name in least}
     for side, features in (("query", data.query_features), ("gallery", data.gallery_features)):
         rows, identity = np.asarray(features), getattr(data, side).identity
         codes = _row_codes(rows)
@@ -98,13 +98,12 @@ def copied_rows(subject: Subject) -> Iterator[Finding]:
         for of_side, flags in zip(found.values(), (
                 np.flatnonzero(is_zero), _repeated(codes, identity), _shared(codes, identity))):
             of_side[side] = flags
-    for name, least in (("zero-features", 1), ("repeated-images", REPEATED),
-                        ("shared-features", SHARED)):
+    for name in least:
         if name == "repeated-images":
             subject.check_no_codes()
         texts, evidence = [], dict[str, int | float]()
         for side, at in found[name].items():
-            if len(at) >= least:
+            if len(at) >= least[name]:
                 n = len(getattr(data, side))
                 texts.append(f"{len(at):,} of {n:,} {SIDES[side]} (first: row {at[0]})")
                 evidence |= {side: len(at), f"{side}_images": n, f"{side}_first": int(at[0])}
@@ -138,12 +137,12 @@ def _shared(codes: npt.NDArray[np.intp], identity: Integers) -> Integers:
 def identical_distances(subject: Subject) -> Iterator[Finding]:
     """Good images at distance 0, but for rounding."""
     sample = subject.sample
-    if subject.has_found("scaled-distances", "unfilled-distances"):
-        raise NotChecked("distances of 0 do not mean equal images here")
+    subject.check_not_found("scaled-distances", "unfilled-distances")
     for distances in subject.values.given:
         values = abs(distances)
-        if not (distances.real >= 0).all():
-            return  # similarities, or squares less a constant: 0 means nothing
+        different = len(np.unique(values[0]))
+        if not (distances.real >= 0).all() or different < min(FEW, len(values[0]) / 2):
+            return  # similarities, squares less a constant, or counts: 0 means nothing
         near = values <= 1e-6 * np.median(values)
         # Where more wrong images are at 0, distances are so coarse that 0 means nothing.
         if near[sample.wrong].sum() < min(COARSE * sample.wrong.sum(), near[sample.good].sum()):

@@ -75,8 +75,7 @@ def find_numbering(subject: Subject) -> tuple[Integers, Doubles, Doubles]:
 
 def numbered_apart(subject: Subject) -> Iterator[Finding]:
     """Report identities that are numbered for each side apart, with the map and its number."""
-    if subject.has_found("equal-within-identity", "repeated-images"):
-        raise NotChecked("images are equal")
+    subject.check_not_found("equal-within-identity", "repeated-images")
     mapped, before, after = find_numbering(subject)
     own = subject.query.identity[subject.of_identities.query]
     if len(np.unique(own[np.isfinite(after)])) < ASKED:

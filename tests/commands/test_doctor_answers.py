@@ -124,6 +124,14 @@ def test_first_matches_later_than_by_chance():
     assert "below-chance" in by_key(spoilt) and by_key(right) == {}
 
 
+def test_no_more_pairs_are_far_than_are_not_near():
+    """A camera whose features are negated: all of its good images come last."""
+    data = strong(n_query=240)
+    rows = data.gallery_features * np.where(data.gallery.camera == 1, -1, 1)[:, np.newaxis]
+    found = by_key(of_distances(replace(data, gallery_features=rows)))["two-modes"].evidence
+    assert found["share"] <= 1 - found["near"] < .25
+
+
 def test_values_that_wrap_are_at_chance():
     """A little better than chance, surely so, and no better than that."""
     data = strong(n_query=400)

@@ -84,10 +84,8 @@ def numbered_apart(subject: Subject) -> Iterator[Finding]:
     within = subject.within if subject.values_of_identities.features else [0.0]
     least = max(RENUMBERED, *within) - WITHIN if min(within) else ALONE
     served = [values[moved & np.isfinite(values)] for values in (before, after)]
-    if len(np.unique(own[moved])) < MOVED or not all(map(len, served)):
-        return
-    nearer, renumbered = (float(values.mean()) for values in served)
-    if CHANCE <= nearer < OWN and renumbered >= least:
+    nearer, renumbered = (float(values.mean()) if len(values) else 0.5 for values in served)
+    if len(np.unique(own[moved])) >= MOVED and CHANCE <= nearer < OWN and renumbered >= least:
         yield from _numbered_apart(subject, mapped, own, nearer, renumbered)
 
 

@@ -442,4 +442,4 @@ def test_the_command_takes_labels_alone(tmp_path):
         assert ("without" in found["layout"]) == alone and done.returncode == 1
         assert found["findings"][0]["key"] == "doctor:single-camera"
     assert_one_line_error(command("doctor", tmp_path / "broken.npz"), "distmat: .*shape")
-    assert_one_line_error(command("doctor", tmp_path / "unnamed.npz"), "features or distances")
+    assert_one_line_error(command("doctor", tmp_path / "unnamed.npz"), "lacks query_features")

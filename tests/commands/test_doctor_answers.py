@@ -109,13 +109,36 @@ def test_sides_made_in_two_ways():
         {"sides-misfit", "sides-apart"} & {*spoilt})
 
 
-def test_one_person_under_two_numbers():
-    data = strong(n_gallery=1200)
-    lost = [columns(side, identity=lambda one, side=side: one + 100 * (side.camera > 3))
-            for side in (data.query, data.gallery)]
-    found = by_key(replace(data, query=lost[0], gallery=lost[1]))
-    assert [*found] == ["identities-split"]
-    assert mean_ap(replace(data, query=lost[0], gallery=lost[1])) < mean_ap(data) - .2
+def test_first_matches_later_than_by_chance():
+    """Queries out of order among images of their own kind, such as day and night."""
+    query, gallery = labels(5, n_query=240)
+    query_rows, gallery_rows = (rows + (side.identity % 2)[:, np.newaxis] for rows, side in zip(
+        features(query, gallery, 5, .5), (query, gallery)))
+    right = of_features(query, gallery, query_rows, gallery_rows)
+    wrong = query_rows.copy()
+    for kind in (0, 1):
+        rows = np.flatnonzero(query.identity % 2 == kind)
+        wrong[rows] = query_rows[RNG(2).permutation(rows)]
+    spoilt = replace(right, query_features=wrong)
+    assert mean_ap(spoilt) < .1 < .5 < mean_ap(right)
+    assert "below-chance" in by_key(spoilt) and by_key(right) == {}
+
+
+def test_no_more_pairs_are_far_than_are_not_near():
+    """A camera whose features are negated: all of its good images come last."""
+    data = strong(n_query=240)
+    rows = data.gallery_features * np.where(data.gallery.camera == 1, -1, 1)[:, np.newaxis]
+    found = by_key(of_distances(replace(data, gallery_features=rows)))["two-modes"].evidence
+    assert found["share"] <= 1 - found["near"] < .25
+
+
+def test_values_that_wrap_are_at_chance():
+    """A little better than chance, surely so, and no better than that."""
+    data = strong(n_query=400)
+    rows = [np.round(side * 127 / np.quantile(abs(side), .65)).astype(int).astype("i1")
+            for side in (data.query_features, data.gallery_features)]
+    found = by_key(of_features(data.query, data.gallery, *rows))["chance-level"].evidence
+    assert .5 < found["auc"] - 4 * found["standard_error"] < found["auc"] < .58
 
 
 def test_several_persons_under_one_number():
@@ -166,8 +189,12 @@ def test_database_augmentation_is_no_mistake():
     query, unit = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (
         data.query_features, data.gallery_features))
     mean = unit[np.argsort(-unit @ unit.T, axis=1)[:, :6]].mean(axis=1)
-    found = by_key(replace(data, query_features=query, gallery_features=mean / np.linalg.norm(
-        mean, axis=1, keepdims=True)))
+    mean[np.arange(30, 210, 15)] = mean[np.arange(70, 250, 15)]  # of the same neighbours
+    same = data.gallery.identity[np.arange(600)]
+    same[np.arange(30, 210, 15)] = same[np.arange(70, 250, 15)]
+    found = by_key(replace(data, gallery=columns(data.gallery, identity=lambda one: same),
+                           query_features=query, gallery_features=mean / np.linalg.norm(
+                               mean, axis=1, keepdims=True)))
     assert {one.severity for one in found.values()} <= {"note"}
 
 
@@ -270,6 +297,23 @@ def test_a_block_of_distances_that_was_not_filled():
     found = by_key(of_distances(sound(), unfilled))
     assert found["unfilled-distances"].evidence == {"constant": 150}
     assert "query-in-gallery" not in found
+
+
+@pytest.mark.parametrize("fill", [0, np.inf])
+def test_jaccard_distances_reach_1_by_right(fill):
+    """No neighbour shared, by most images; a block that was not filled is one all the same."""
+    data = sound()
+    unit = np.concatenate([data.query_features, data.gallery_features])
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    similar = unit @ unit.T
+    near = (similar >= np.sort(similar, axis=1)[:, [-6]]).astype(float)
+    shared_ = near[:120] @ near[120:].T
+    distances = 1 - shared_ / (12 - shared_)
+    distances[:, :3] = 1
+    given = replace(data, query_features=None, gallery_features=None, distances=distances)
+    assert not {"unfilled-distances", "query-in-gallery"} & {*by_key(given)}
+    distances[:, -150:] = fill
+    assert "unfilled-distances" in by_key(given)
 
 
 def test_the_gallery_twice_under_other_cameras():

@@ -9,7 +9,6 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.analysis.doctor import CHECKS, checked, doctor, findings_of_conventions
-from reid_ref.analysis.doctor.sample import draw_sample
 from reid_ref.analysis.doctor.shifts import camera_trace, camera_traces
 from reid_ref.analysis.doctor.sides import share_separated
 from tests.commands.common import FIXTURES, table
@@ -300,9 +299,7 @@ def test_sides_that_share_no_camera_may_be_apart():
                    query_features=unit(data.query_features + 5),
                    gallery_features=unit(data.gallery_features))
     assert by_key(data).keys() == {"camera-offset"}
-    sample = draw_sample(data.query, data.gallery, 0)
-    (query, gallery), = data.input.sample(sample.query, sample.image).features
-    assert share_separated(query, gallery, sample, data.query, data.gallery) is None
+    assert share_separated(checked(data).joined) is None
 
 
 # ---------------------------------------------------------------- what a convention ranks

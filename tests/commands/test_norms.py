@@ -8,7 +8,7 @@ import pytest
 import reid_ref
 from reid_ref import Labels
 from reid_ref.analysis.doctor import doctor, findings_of_conventions
-from reid_ref.analysis.doctor.norms import SampleFeatures, WrongShares
+from reid_ref.analysis.doctor.shares import SampleFeatures, WrongShares
 from reid_ref.analysis.doctor.sample import draw_sample, shares_nearer
 from reid_ref.evaluation.how import How
 from tests.cases import save_features

@@ -46,6 +46,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Finding]]] = MappingProxyType(
     "parts of the gallery": order.part_at_chance,
     "each side and both": sides.sides_misfit,
     "good against wrong images": values.separation,
+    "first match against chance": values.below_chance,
     "mixed labels": order.two_modes,
     "norms": norms,
     "averages over identities": leaks.averaged,

@@ -8,12 +8,18 @@ from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.order import MIN_QUERIES
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Integers
-from reid_ref.labels import DISTRACTOR, Labels
+from reid_ref.labels import DISTRACTOR
 
 #: Repeated rows, and rows with the feature of another identity, from which they are reported.
 REPEATED, SHARED = 10, 5
+#: Share of the rows from which repeated ones count in whatever order.
+MANY = 0.05
+#: What the rows of a side are called.
+SIDES = {"query": "queries", "gallery": "gallery images"}
 #: Share of wrong pairs that are equal, from which equality means nothing.
 COARSE = 1e-3
+#: Different distances of a query, below which they are counts, as those of shared neighbours are.
+FEW = 64
 #: Zero rows that are expected by the share of zeros, from which on they are no finding.
 BY_CHANCE = 0.1
 #: Columns by which rows that may be equal are found.
@@ -27,13 +33,11 @@ def copies(subject: Subject) -> Iterator[Finding]:
     subject.check_no_codes()
     codes = _row_codes(np.concatenate([query, gallery.astype(query.dtype)]))
     query_code, code = codes[:len(query)], codes[len(query):]
-    found = False
-    for side, least, of_side, identity in (
-            ("gallery", 3, code, subject.gallery.identity[sample.image]),
-            ("query", 2, query_code, subject.query.identity[sample.query])):
-        for finding in _equal_within_identity(side, least, of_side, identity):
-            found = True
-            yield finding
+    found = [finding for side, least, of_side, identity in (
+        ("gallery", 3, code, subject.gallery.identity[sample.image]),
+        ("query", 2, query_code, subject.query.identity[sample.query]))
+        for finding in _equal_within_identity(side, least, of_side, identity)]
+    yield from found
     if found:
         return
     if len(code) >= MIN_QUERIES and len(np.unique(code)) < len(code) / 2:
@@ -78,11 +82,10 @@ def copied_rows(subject: Subject) -> Iterator[Finding]:
     """Yield what all rows of both sides show, if they are in memory; of codes, zeros."""
     data = subject.file()
     subject.check_unequal()
-    zero, repeated, shared = [], [], []
-    n = {"query": len(data.query), "gallery": len(data.gallery)}
-    for side, features in zip(n, (data.query_features, data.gallery_features)):
-        rows = np.asarray(features)
-        labels = getattr(data, side)
+    least = {"zero-features": 1, "repeated-images": REPEATED, "shared-features": SHARED}
+    found: dict[str, dict[str, Integers]] = {name: {} for name in least}
+    for side, features in (("query", data.query_features), ("gallery", data.gallery_features)):
+        rows, identity = np.asarray(features), getattr(data, side).identity
         codes = _row_codes(rows)
         codes[np.bincount(codes)[codes] == 1] = -1
         is_zero = np.zeros(len(rows), bool)
@@ -92,57 +95,54 @@ def copied_rows(subject: Subject) -> Iterator[Finding]:
         others = rows[~is_zero][:256]
         if others.size and len(rows) * (others == 0).mean() ** rows.shape[1] > BY_CHANCE:
             is_zero[:] = False  # features so sparse that some rows are zero by right
-        zero.append(np.flatnonzero(is_zero))
-        repeated.append(_repeated(codes, labels))
-        shared.append(_shared(codes, labels))
-    yield from _of_rows("zero-features", zero, n, 1)
-    subject.check_no_codes()
-    yield from _of_rows("repeated-images", repeated, n, REPEATED)
-    yield from _of_rows("shared-features", shared, n, SHARED)
+        for of_side, flags in zip(found.values(), (
+                np.flatnonzero(is_zero), _repeated(codes, identity), _shared(codes, identity))):
+            of_side[side] = flags
+    for name in least:
+        if name == "repeated-images":
+            subject.check_no_codes()
+        texts, evidence = [], dict[str, int | float]()
+        for side, at in found[name].items():
+            if len(at) >= least[name]:
+                n = len(getattr(data, side))
+                texts.append(f"{len(at):,} of {n:,} {SIDES[side]} (first: row {at[0]})")
+                evidence |= {side: len(at), f"{side}_images": n, f"{side}_first": int(at[0])}
+        if texts:
+            yield tell(name, " and ".join(texts), **evidence)
 
 
-def _repeated(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
-    """Return the later rows of equal feature and identity; none if others are as equal."""
+def _repeated(codes: npt.NDArray[np.intp], identity: Integers) -> Integers:
+    """Return the later rows of equal feature and identity; none if others are as equal, or if they
+    are few and in no order, as means over the same neighbours are.
+    """
     some = np.flatnonzero(codes >= 0)
-    _, first, n = np.unique(np.stack([codes[some], labels.identity[some]]), axis=1,
-                            return_index=True, return_counts=True)
-    n_features = len(np.unique(codes[some]))
-    later = np.delete(some, first)
-    return later if len(n) - n_features < len(later) / 10 else later[:0]
+    pairs, first, place = np.unique(np.stack([codes[some], identity[some]]), axis=1,
+                                    return_index=True, return_inverse=True)
+    later, source = (np.delete(rows, first) for rows in (some, first[place.reshape(-1)]))
+    in_a_row = np.count_nonzero((np.diff(later) == 1) & (np.diff(some[source]) == 1))
+    by_right = len(later) < MANY * len(codes) and in_a_row < len(later) / 2
+    others = pairs.shape[1] - len(np.unique(pairs[0]))
+    return later[:0] if by_right or others >= len(later) / 10 else later
 
 
-def _shared(codes: npt.NDArray[np.intp], labels: Labels) -> Integers:
+def _shared(codes: npt.NDArray[np.intp], identity: Integers) -> Integers:
     """Return the rows whose feature another identity has, too."""
-    some = np.flatnonzero((codes >= 0) & (labels.identity > DISTRACTOR))
-    pairs = np.unique(np.stack([codes[some], labels.identity[some]], axis=1), axis=0)
-    feature, n = np.unique(pairs[:, 0], return_counts=True)
+    some = np.flatnonzero((codes >= 0) & (identity > DISTRACTOR))
+    pairs = np.unique(np.stack([codes[some], identity[some]]), axis=1)
+    feature, n = np.unique(pairs[0], return_counts=True)
     shared: Integers = some[np.isin(codes[some], feature[n > 1])]
     return shared
-
-
-def _of_rows(name: str, rows: list[Integers], n: dict[str, int],
-             least: int) -> Iterator[Finding]:
-    """Report rows of each side, if they are at least so many: how many, and which first."""
-    texts, evidence = [], dict[str, int | float]()
-    for side, of_side in zip(n, rows):
-        if len(of_side) >= least:
-            what = "queries" if side == "query" else "gallery images"
-            texts.append(f"{len(of_side):,} of {n[side]:,} {what} (first: row {of_side[0]})")
-            evidence |= {side: len(of_side), f"{side}_images": n[side],
-                         f"{side}_first": int(of_side[0])}
-    if texts:
-        yield tell(name, " and ".join(texts), **evidence)
 
 
 def identical_distances(subject: Subject) -> Iterator[Finding]:
     """Good images at distance 0, but for rounding."""
     sample = subject.sample
-    if subject.has_found("scaled-distances", "unfilled-distances"):
-        raise NotChecked("distances of 0 do not mean equal images here")
+    subject.check_not_found("scaled-distances", "unfilled-distances")
     for distances in subject.values.given:
         values = abs(distances)
-        if not (distances.real >= 0).all():
-            return  # similarities, or squares less a constant: 0 means nothing
+        different = len(np.unique(values[0]))
+        if not (distances.real >= 0).all() or different < min(FEW, len(values[0]) / 2):
+            return  # similarities, squares less a constant, or counts: 0 means nothing
         near = values <= 1e-6 * np.median(values)
         # Where more wrong images are at 0, distances are so coarse that 0 means nothing.
         if near[sample.wrong].sum() < min(COARSE * sample.wrong.sum(), near[sample.good].sum()):
@@ -166,14 +166,16 @@ def whole_matrix(subject: Subject) -> Iterator[Finding]:
     matrix = np.asarray(subject.data.distances).real
     n = min(matrix.shape)
     apart = subject.query.identity[:n] != subject.gallery.identity[:n]
-    least, most = matrix.min(axis=0), matrix.max(axis=0)
-    constant = int((least == most).sum() + (matrix.min(axis=1) == matrix.max(axis=1)).sum())
-    if constant and n >= REPEATED and least.min() < most.max():
+    ends = [(matrix.min(axis=axis), matrix.max(axis=axis)) for axis in (0, 1)]
+    # Where most rows reach the greatest, as Jaccard distances do, it is no lack of a number.
+    constant = sum(int(((least == most) & ((most < most.max()) | (
+        (most == most.max()).mean() < 0.5))).sum()) for least, most in ends)
+    if constant and n >= REPEATED and ends[0][0].min() < ends[0][1].max():
         yield tell("unfilled-distances", constant=constant)
     elif n >= REPEATED and not matrix.diagonal().any() and apart.sum() > n / 2:
         yield tell("zero-diagonal", pairs=n, different=int(apart.sum()))
-    for axis, name, severity in ((0, "gallery image", "warning"), (1, "query", "note")):
-        least, most = matrix.min(axis=axis), matrix.max(axis=axis)
+    for (least, most), name, severity in zip(ends, ("gallery image", "query"),
+                                             ("warning", "note")):
         if n >= REPEATED and least[0] < most[0] and np.ptp(least) == 0 and (
                 np.ptp(most) <= 1e-6 * abs(most[0])):
             yield tell("scaled-distances", name, least[0], most[0], images=len(least),

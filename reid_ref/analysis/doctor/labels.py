@@ -32,7 +32,9 @@ def no_match(subject: Subject) -> Iterator[Finding]:
     query, gallery = subject.query, subject.gallery
     if subject.by_camera and subject.has_cameras and (
             len(np.union1d(*subject.cameras)) == 1) and not subject.has_found("placeholders"):
-        yield _single_camera(subject)
+        yield tell("single-camera", gallery.camera_of(0),
+                   "" if is_single_shot(gallery) else "Store the camera of each image. ",
+                   cameras=1, queries=len(query), unmatched=len(query))
         return
     good, kept = subject.matches
     if (unmatched := good == 0).any():
@@ -55,24 +57,35 @@ def wrapped_identities(subject: Subject) -> Iterator[Finding]:
 
 def camera_labels(subject: Subject) -> Iterator[Finding]:
     """Report cameras that are made up, or of which the last digit was read."""
-    if len(np.union1d(*subject.cameras)) > 1:
-        yield from _made_up_cameras(subject.query, subject.gallery, *subject.cameras)
-        if "camera" not in subject.query.words:
-            yield from _last_digit(*subject.cameras, subject.numbers_of_names,
-                                   subject.benchmark)
+    query, gallery, cameras = subject.query, subject.gallery, np.union1d(*subject.cameras)
+    if len(cameras) < 2:
+        return
+    of_query, of_gallery = map(np.unique, subject.cameras)
+    shown = [_range(side.texts("camera")) for side in (query, gallery)]
+    n_images, is_text = len(query) + len(gallery), "camera" in query.words
+    n_identities = len(np.union1d(query.identity, gallery.identity))
+    evidence: dict[str, int | float] = {
+        "query_cameras": len(of_query), "gallery_cameras": len(of_gallery), "images": n_images}
+    if n_images >= MIN_IMAGES and len(cameras) >= 0.9 * n_images:
+        yield tell("camera-per-image", n_images, len(cameras), **evidence)
+    elif len(cameras) > max(50, 4 * n_identities) and (
+            np.isin(*subject.cameras).mean() > 0.5):
+        yield tell("labels-swapped", **evidence, identities=n_identities)
+    elif not np.intersect1d(of_query, of_gallery).size:
+        shifts = {other - camera for camera, other in zip(of_query.tolist(), of_gallery.tolist())
+                  if not is_text}
+        if len(of_query) == len(of_gallery) > 1 == len(shifts):
+            yield tell("camera-offset", *shown, **evidence, offset=shifts.pop())
+        else:
+            yield tell("disjoint-cameras", *shown, **evidence)
+    if not is_text:
+        yield from _last_digit(*subject.cameras, subject.numbers_of_names, subject.benchmark)
 
 
 def no_cameras(subject: Subject) -> Iterator[Finding]:
     """Say that there are no cameras, where the convention looks at them."""
     if subject.query.camera is None and subject.by_camera:
         yield tell("no-cameras", queries=len(subject.query), gallery=len(subject.gallery))
-
-
-def _single_camera(subject: Subject) -> Finding:
-    n = len(subject.query)
-    return tell("single-camera", subject.gallery.camera_of(0),
-                "" if is_single_shot(subject.gallery) else "Store the camera of each image. ",
-                cameras=1, queries=n, unmatched=n)
 
 
 def _no_match(query: Labels, gallery: Labels,
@@ -125,63 +138,22 @@ def _range(values: npt.NDArray[Any]) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def _made_up_cameras(query: Labels, gallery: Labels, *cameras_of_sides: Integers,
-                     ) -> Iterator[Finding]:
-    of_query, of_gallery = map(np.unique, cameras_of_sides)
-    shown = [_range(side.texts("camera")) for side in (query, gallery)]
-    n_images = len(query) + len(gallery)
-    cameras = np.union1d(of_query, of_gallery)
-    evidence: dict[str, int | float] = {
-        "query_cameras": len(of_query), "gallery_cameras": len(of_gallery), "images": n_images}
-    if n_images >= MIN_IMAGES and len(cameras) >= 0.9 * n_images:
-        yield tell("camera-per-image", n_images, len(cameras), **evidence)
-    elif _swapped(query, gallery, *cameras_of_sides):
-        yield tell("labels-swapped", **evidence, identities=_identities(query, gallery))
-    elif not np.intersect1d(of_query, of_gallery).size:
-        shifts = {other - camera for camera, other in zip(of_query.tolist(), of_gallery.tolist())
-                  if "camera" not in query.words}
-        if len(of_query) == len(of_gallery) > 1 == len(shifts):
-            yield tell("camera-offset", shown[0], shown[1], **evidence, offset=shifts.pop())
-        else:
-            yield tell("disjoint-cameras", shown[0], shown[1], **evidence)
-
-
 def _last_digit(query: Integers, gallery: Integers, numbers: NumbersOfNames,
                 benchmark: Recognised | None) -> Iterator[Finding]:
     """Cameras 0 to 9 of data that has more: one digit was read of each number."""
     cameras = np.union1d(query, gallery)
     if cameras[0] < 0 or cameras[-1] > 9:
         return
-    expected = benchmark.fingerprint.counts.cameras if benchmark and len(cameras) == 10 else None
-    if benchmark is not None and expected and expected > 10:
-        n_cameras, origin = expected, benchmark.fingerprint.name
-    else:
-        n_cameras, origin = _cameras_in_names(query, gallery, numbers), "the names of the images"
-    if n_cameras > 10:
-        yield tell("camera-digit", _range(cameras), origin,
-                   "have" if origin.startswith("the") else "has", cameras=len(cameras),
-                   expected=n_cameras)
-
-
-def _cameras_in_names(query: Integers, gallery: Integers, numbers: NumbersOfNames) -> int:
-    """Return the number of cameras in the names, if the labels have their last digits; else 0."""
-    in_names: set[int] = set()
-    for side, cameras in (("query", query), ("gallery", gallery)):
-        of_names = numbers[side]
-        if of_names is None or not np.array_equal(of_names[1] % 10, cameras):
-            return 0
-        in_names.update(of_names[1].tolist())
-    return len(in_names)
-
-
-def _identities(query: Labels, gallery: Labels) -> int:
-    return len(np.union1d(query.identity, gallery.identity))
-
-
-def _swapped(query: Labels, gallery: Labels, of_query: Integers, of_gallery: Integers) -> bool:
-    n_cameras = len(np.union1d(of_query, of_gallery))
-    return (n_cameras > 50 and n_cameras > 4 * _identities(query, gallery)
-            and bool(np.isin(of_query, of_gallery).mean() > 0.5))
+    name, expected = (benchmark.fingerprint.name, benchmark.fingerprint.counts.cameras or 0) if (
+        benchmark and len(cameras) == 10) else ("", 0)
+    named = [of_side[1] for of_side in numbers.values() if of_side is not None]
+    if expected <= 10 and len(named) == 2 and all(
+            np.array_equal(of_side % 10, given) for of_side, given in zip(
+                named, (query, gallery))):
+        name, expected = "", len(np.union1d(*named))
+    if expected > 10:
+        yield tell("camera-digit", _range(cameras), name or "the names of the images",
+                   "has" if name else "have", cameras=len(cameras), expected=expected)
 
 
 def one_good_image(subject: Subject) -> Iterator[Finding]:

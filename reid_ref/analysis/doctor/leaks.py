@@ -5,7 +5,7 @@ import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import means_of, standard_error
-from reid_ref.analysis.doctor.subject import Joined, NotChecked, Subject
+from reid_ref.analysis.doctor.subject import WRONG, Joined, NotChecked, Subject
 from reid_ref.arrays import Array, Doubles, Integers
 
 #: The mean logarithm, its standard errors over identities, and the share of identities that are
@@ -33,12 +33,8 @@ def closeness(joined: Joined, first: slice, second: slice) -> Doubles:
 
 def averaged(subject: Subject) -> Iterator[Finding]:
     """Report a side whose images of one identity are closer than one at a time can be."""
-    if subject.has_found("sides-apart", "numbered-apart", "identity-offset", "reversed",
-                         "chance-level", "part-at-chance", "sides-misfit"):
-        raise NotChecked("the sides do not fit each other")
-    joined = subject.joined
-    if subject.has_cameras and joined.cameras_shared() < 2:
-        raise NotChecked("the sides share fewer than 2 cameras")
+    subject.check_not_found(*WRONG)
+    joined = subject.across
     across = closeness(joined, *joined.sides)
     logs = {}
     for name, side in zip(("queries", "gallery images"), joined.sides):

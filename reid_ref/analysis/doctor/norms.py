@@ -1,60 +1,37 @@
 """What dividing features by their 2-norms changes."""
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding, tell
-from reid_ref.analysis.doctor.shares import SampleFeatures, WrongShares
 from reid_ref.analysis.doctor.sides import norms_of_sides
 from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.evaluation.how import NORMALISED
 from reid_ref.evaluation.norms import some_names
 from reid_ref.evaluation.ranked import lengths
 
-Findings = Iterator[Finding]
 
-
-def _of_a_file(features: SampleFeatures) -> Findings:
-    """Report norms of two kinds, or raw features that rank otherwise, by Euclidean distance."""
-    if of_sides := list(norms_of_sides(features.query, features.gallery)):
-        yield from of_sides
-        return
-    shares = features.wrong_shares()
-    if shares is None or not (shares.falls or shares.rises):
-        return
-    norms = lengths(features.gallery)
-    spread = float(norms.std() / norms.mean())
-    yield tell("norms-vary-by-file", _percent(shares.raw), _percent(shares.normalised),
-               spread=spread, **_evidence(shares))
-
-
-def norms(subject: Subject) -> Findings:
-    """Report what norms change: of a file alone, or under conventions that rank raw features."""
+def norms(subject: Subject) -> Iterator[Finding]:
+    """Report norms of two kinds, or raw features that rank otherwise: of a file alone by Euclidean
+    distance, or under conventions that rank raw features.
+    """
     subject.check_unequal()
     subject.check_no_codes()
-    features = subject.sample_features
-    if not subject.named:
-        yield from _of_a_file(features)
-        return
-    ranked: dict[str, list[str]] = {}
-    for convention in subject.how.conventions:
+    features, named = subject.sample_features, subject.named
+    ranked: dict[str, list[str]] = {} if named else {"euclidean": []}
+    for convention in subject.how.conventions if named else ():
         ranked.setdefault(subject.how.scaling(convention), []).append(convention.name)
     ranked.pop(NORMALISED, None)
-    yield from _better_normalised(features, ranked)
-
-
-def _better_normalised(features: SampleFeatures, ranked: Mapping[str, Sequence[str]]) -> Findings:
     of_sides = list(norms_of_sides(features.query, features.gallery)) if ranked else []
     yield from of_sides
     for metric, names in {} if of_sides else ranked.items():
         shares = features.wrong_shares(metric)
-        if shares is not None and shares.falls:
-            yield tell("norms-vary", some_names(names), _percent(shares.raw),
-                       _percent(shares.normalised), **_evidence(shares))
-
-
-def _evidence(shares: WrongShares) -> dict[str, int | float]:
-    return {"wrong_raw": round(shares.raw, 6), "wrong_normalised": round(shares.normalised, 6)}
+        if shares is not None and (shares.falls or shares.rises and not named):
+            norm = lengths(features.gallery)
+            yield tell("norms-vary" if named else "norms-vary-by-file", _percent(shares.raw),
+                       _percent(shares.normalised), some_names(names) if named else "",
+                       **{} if named else {"spread": norm.std() / norm.mean()},
+                       wrong_raw=shares.raw, wrong_normalised=shares.normalised)
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Identities numbered for each side apart, or stored under two numbers.
+"""Identities numbered for each side apart.
 
 The identities of the two sides are compared by the mean distance of their images. One half of the
 pairs makes a map, one to one, the nearest first; the other half judges it. Persons who look alike
@@ -6,7 +6,6 @@ are mistaken for one another as persistently, but their own images are near.
 """
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,33 +26,8 @@ CHANCE, OWN, ALONE, RENUMBERED, WITHIN = 0.43, 0.75, 0.92, 0.88, 0.03
 CLEARLY = 0.02
 #: Share of the identities that one constant moves, from which it moves all.
 ONE_OFFSET = 0.8
-#: Share of the identities that have a second number; how near it is, and how far the next one, as
-#: shares of the way to the middle of all.
-TWICE, ALIKE, APART = 0.4, 0.25, 0.25
 #: Identities of the gallery that are tried for one of the queries.
 CANDIDATES = 5
-
-
-class Numbering(NamedTuple):
-    """What a map of identities serves, held out.
-
-    Parameters
-    ----------
-    identity : int64, shape (n,)
-        By the map, of each query; -1 where it has none.
-    before, after : float64, shape (n,)
-        How often an image of the label, and of the map, is nearer than others; NaN without any.
-    second : int64, shape (k,)
-        Queries' identities that another one of the gallery serves as well, and no third.
-    asked : int
-        Identities that may have one.
-    """
-
-    identity: Integers
-    before: Doubles
-    after: Doubles
-    second: Integers
-    asked: int
 
 
 def mean_distances(distances: Array, usable: Array, rows: Integers, columns: Integers) -> Doubles:
@@ -78,15 +52,17 @@ def one_to_one(means: Doubles) -> Integers:
     return mapped
 
 
-def find_numbering(subject: Subject) -> Numbering:
-    """Make the map, and judge it."""
+def find_numbering(subject: Subject) -> tuple[Integers, Doubles, Doubles]:
+    """Return the identity of each query by the map, -1 where it has none; and, held out, how often
+    an image of the label and one of the map is nearer than others, NaN without any.
+    """
     sample, distances = subject.of_identities, subject.values_of_identities.distances.real
     own = subject.query.identity[sample.query]
     of_image = subject.gallery.identity[sample.image]
     usable = (sample.good | sample.wrong) & np.isfinite(distances)
     if subject.has_cameras and len(np.unique(subject.cameras[1])) > 1:
         usable &= subject.cameras[0][sample.query, np.newaxis] != subject.cameras[1][sample.image]
-    names, rows = np.unique(own, return_inverse=True)
+    rows = np.unique(own, return_inverse=True)[1]
     theirs, columns = np.unique(of_image, return_inverse=True)
     half = (place_within(rows)[:, np.newaxis] + place_within(columns)) % 2 == 0
     means = mean_distances(distances, usable & half, rows, columns)
@@ -94,53 +70,33 @@ def find_numbering(subject: Subject) -> Numbering:
     identity = np.where(mapped < 0, JUNK, theirs[mapped])[rows]
     before, after = (shares_of_rows(distances, usable & ~half & is_own, usable & ~half & ~is_own)
                      for is_own in (label[:, np.newaxis] == of_image for label in (own, identity)))
-    # A second number: as near as the label, held out, and far nearer than the third.
-    held = mean_distances(distances, usable & ~half, rows, columns)
-    label = np.minimum(np.searchsorted(theirs, names), len(theirs) - 1)
-    every = np.arange(len(names))
-    means[every, label] = np.inf
-    second, third = np.argsort(means, axis=1)[:, :2].T if len(theirs) > 2 else (label, label)
-    near = np.stack([held[every, column] for column in (label, second, third)])
-    known = np.isfinite(near).all(axis=0) & (theirs[label] == names)
-    near, middle = near[:, known], np.array([
-        np.median(row[np.isfinite(row)]) for row in held[known]])
-    twice = (abs(near[0] - near[1]) < ALIKE * (middle - near[:2].min(axis=0))) & (
-        near[2] - near[1] > APART * (middle - near[1]))
-    twice &= (near[0] < near[1])[twice].mean() < OWN if twice.any() else False
-    return Numbering(identity, before, after, names[known][twice], int(known.sum()))
+    return identity, before, after
 
 
 def numbered_apart(subject: Subject) -> Iterator[Finding]:
     """Report identities that are numbered for each side apart, with the map and its number."""
-    if subject.has_found("equal-within-identity", "repeated-images"):
-        raise NotChecked("images are equal")
-    found = find_numbering(subject)
+    subject.check_not_found("equal-within-identity", "repeated-images")
+    mapped, before, after = find_numbering(subject)
     own = subject.query.identity[subject.of_identities.query]
-    asked = len(np.unique(own[np.isfinite(found.after)]))
-    if asked < ASKED:
+    if len(np.unique(own[np.isfinite(after)])) < ASKED:
         raise NotChecked(f"fewer than {ASKED} identities can be asked")
-    if found.asked >= ASKED and len(found.second) > TWICE * found.asked:
-        yield tell("identities-split", found.second[0], asked=found.asked,
-                   twice=len(found.second))
-    moved = (found.identity != own) & (found.identity != JUNK)
+    moved = (mapped != own) & (mapped != JUNK)
     within = subject.within if subject.values_of_identities.features else [0.0]
     least = max(RENUMBERED, *within) - WITHIN if min(within) else ALONE
-    of_label = found.before[moved & np.isfinite(found.before)]
-    nearer = float(of_label.mean()) if len(of_label) else 0.5
-    of_map = found.after[moved & np.isfinite(found.after)]
-    after = float(of_map.mean()) if len(of_map) else 0.0
-    if len(np.unique(own[moved])) >= MOVED and CHANCE <= nearer < OWN and after >= least:
-        yield from _numbered_apart(subject, found, own, nearer, after)
+    served = [values[moved & np.isfinite(values)] for values in (before, after)]
+    nearer, renumbered = (float(values.mean()) if len(values) else 0.5 for values in served)
+    if len(np.unique(own[moved])) >= MOVED and CHANCE <= nearer < OWN and renumbered >= least:
+        yield from _numbered_apart(subject, mapped, own, nearer, renumbered)
 
 
-def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: float,
-                    after: float) -> Iterator[Finding]:
-    known = found.identity != JUNK
-    offsets, n = np.unique((found.identity - own)[known], return_counts=True)
+def _numbered_apart(subject: Subject, identity: Integers, own: Integers, nearer: float,
+                    renumbered: float) -> Iterator[Finding]:
+    known = identity != JUNK
+    offsets, n = np.unique((identity - own)[known], return_counts=True)
     is_offset = n.max() >= ONE_OFFSET * n.sum() and "identity" not in subject.query.words
     offset = int(offsets[n.argmax()]) if is_offset else None
     convention = subject.how.conventions[0]
-    mapped = dict(zip(own[known].tolist(), found.identity[known].tolist()))
+    mapped = dict(zip(own[known].tolist(), identity[known].tolist()))
     rows = np.flatnonzero(np.isin(subject.query.identity, [*mapped]))
     asking = subject.query[rows]
     ranked = subject.given().input.between("query", rows, "gallery",
@@ -157,6 +113,6 @@ def _numbered_apart(subject: Subject, found: Numbering, own: Integers, nearer: f
     yield tell("numbered-apart" if offset is None else "numbered-apart-by-one-number",
                ", ".join(pairs[:5]) + f" and {len(pairs) - 5:,} more" * (len(pairs) > 5),
                len(asking), percent(values[1]), percent(values[0]), offset, nearer=nearer,
-               renumbered=after, mAP=values[0], mAP_renumbered=values[1],
+               renumbered=renumbered, mAP=values[0], mAP_renumbered=values[1],
                **{} if offset is None else {"offset": offset},
                **{f"identity_{label}": other for label, other in mapped.items()})

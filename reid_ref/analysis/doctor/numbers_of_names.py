@@ -11,12 +11,7 @@ from reid_ref.labels import JUNK, Labels
 NumbersOfNames = Mapping[str, tuple[Integers, Integers] | None]
 
 
-def numbers_of_names(query: Labels, gallery: Labels) -> NumbersOfNames:
-    """Return what the names of each side hold."""
-    return {"query": _numbers(query), "gallery": _numbers(gallery)}
-
-
-def _numbers(labels: Labels) -> tuple[Integers, Integers] | None:
+def numbers_of(labels: Labels) -> tuple[Integers, Integers] | None:
     """Return identity and camera of each name; None if a name is of no known form."""
     names = labels.names()
     form = form_of(names[0]) if names else None

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding, tell
-from reid_ref.analysis.doctor.sample import (
-    Sample, means_of, shares_of_rows, standard_error)
+from reid_ref.analysis.doctor.sample import Sample, means_of, shares_of_rows, standard_error
 from reid_ref.analysis.doctor.subject import NotChecked, Subject
 from reid_ref.arrays import Array, Integers
 
@@ -46,10 +45,6 @@ class RowRange(NamedTuple):
     error: float
     identities: int
 
-    @property
-    def at_chance(self) -> bool:
-        return self.share < AT_CHANCE and self.share - 3 * self.error < 0.5
-
 
 def parts_of_gallery(distances: Array, sample: Sample, identity: Integers,
                      n_gallery: int) -> list[RowRange]:
@@ -79,27 +74,20 @@ def part_at_chance(subject: Subject) -> Iterator[Finding]:
                              subject.query.identity[sample.query], n_gallery)
     if len(parts) < 2:
         raise NotChecked(f"fewer than {MIN_IDENTITIES} identities in each part")
-    wrong, sound = ([part for part in parts if part.at_chance],
-                    [part for part in parts if part.share >= SOUND])
-    if not wrong or not sound or len(wrong) + len(sound) < len(parts) - 1:
+    wrong = [part for part in parts
+             if part.share < AT_CHANCE and part.share - 3 * part.error < 0.5]
+    sound = [part for part in parts if part.share >= SOUND]
+    if not wrong or not sound or len(wrong) + len(sound) < len(parts) - 1 or any(
+            clear.share - part.share < ERRORS * np.hypot(clear.error, part.error)
+            for clear in sound for part in wrong):
         return
-    if any(clear.share - part.share < ERRORS * np.hypot(clear.error, part.error)
-           for clear in sound for part in wrong):
-        return
-    rows = " and ".join(_rows(wrong))
+    starts, stops = {part.start for part in wrong}, {part.stop for part in wrong}
+    rows = " and ".join(f"{start:,} to {stop - 1:,}" for start, stop in zip(
+        sorted(starts - stops), sorted(stops - starts)))
     shares = [float(np.average([part.share for part in of],
                                weights=[part.identities for part in of])) for of in (wrong, sound)]
     yield tell("part-at-chance", rows, n_gallery, parts=len(parts), at_chance=len(wrong),
                first=wrong[0].start, share=shares[0], share_of_others=shares[1])
-
-
-def _rows(parts: list[RowRange]) -> Iterator[str]:
-    """Yield the first and the last row of each run of parts."""
-    start = parts[0].start
-    for part, after in zip(parts, [*parts[1:], None]):
-        if after is None or after.start != part.stop:
-            yield f"{start:,} to {part.stop - 1:,}"
-            start = after.start if after else 0
 
 
 def two_modes(subject: Subject) -> Iterator[Finding]:
@@ -110,8 +98,7 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
     fewer and fewer towards 1; images of two kinds have a peak between.
     """
     sample = subject.sample
-    if subject.has_found("part-at-chance", "zero-features", "sides-misfit"):
-        raise NotChecked("a part of the gallery is at chance or zero, or the sides do not fit")
+    subject.check_not_found("part-at-chance", "zero-features", "sides-misfit")
     if any(rows.shape[1] < MIN_COLUMNS for rows, _ in subject.values.features):
         raise NotChecked(f"fewer than {MIN_COLUMNS} columns")
     distances = subject.values.distances.real
@@ -134,8 +121,8 @@ def two_modes(subject: Subject) -> Iterator[Finding]:
                                  and subject.within[0] - subject.within[1] > WORSE)):
         return
     merged = _near_another(places, subject.query.identity[sample.query]) > MERGED
-    yield tell("identities-merged" if merged else "two-modes", pairs=len(place), share=share,
-               near=near)
+    yield tell("identities-merged" if merged else "two-modes", pairs=len(place),
+               share=min(share, 1 - near), near=near)
 
 
 def _near_another(places: Array, identity: Integers) -> float:

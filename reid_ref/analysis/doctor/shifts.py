@@ -11,7 +11,7 @@ import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import means_of, standard_error
-from reid_ref.analysis.doctor.subject import NotChecked, Subject
+from reid_ref.analysis.doctor.subject import WRONG, NotChecked, Subject
 from reid_ref.arrays import Doubles, Integers
 
 #: Shifts that are tried; the share of the clearest trace from which one is a shift.
@@ -85,10 +85,8 @@ def cameras_that_do_not_fit(subject: Subject) -> Iterator[Finding]:
               for cameras in subject.cameras]
     if min(np.count_nonzero(share >= COMMON) for share in shares) < MIN_CAMERAS:
         raise NotChecked(f"fewer than {MIN_CAMERAS} cameras have a good part of a side")
-    if subject.has_found("sides-apart", "two-modes", "part-at-chance", "reversed", "chance-level",
-                         "query-in-gallery", "averaged-features", "identities-merged",
-                         "sides-misfit", "numbered-apart", "identity-offset"):
-        raise NotChecked("the sides do not fit each other, or hold the same images")
+    subject.check_not_found(*WRONG, "two-modes", "identities-merged", "query-in-gallery",
+                            "averaged-features")
     *traces, across = camera_traces(subject) or [Trace(0, 0)]
     if not traces or across.shift != 0:
         raise NotChecked(f"fewer than {MIN_IDENTITIES} identities with images on one camera")

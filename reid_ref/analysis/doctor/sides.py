@@ -4,12 +4,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding, tell
-from reid_ref.analysis.doctor.sample import Sample
-from reid_ref.analysis.doctor.subject import NotChecked, Subject
-from reid_ref.arrays import Array, Doubles
+from reid_ref.analysis.doctor.sample import share_nearer
+from reid_ref.analysis.doctor.subject import Joined, NotChecked, Subject
+from reid_ref.arrays import Array
 from reid_ref.evaluation.norms import is_unit
 from reid_ref.evaluation.ranked import lengths
-from reid_ref.labels import Labels
 
 #: Norms are not 1 from this difference on.
 NOT_UNIT = 0.05
@@ -49,85 +48,62 @@ def norms_of_sides(query: Array, gallery: Array) -> Iterator[Finding]:
              and bool(np.median(high) >= TIMES * np.median(low))
              and bool(np.quantile(high, 0.1) > np.quantile(low, 0.9)))
     others = np.concatenate([norms[side][~unit[side]] for side in norms])
-    n_unit, n = sum(int(of_side.sum()) for of_side in unit.values()), sum(map(len, norms.values()))
+    n = len(query) + len(gallery)
+    n_unit = n - len(others)
     mixed = (min(n_unit, n - n_unit) >= MIN_IMAGES / 2
              and float(np.median(abs(others - 1))) > NOT_UNIT)
     if not mixed and not apart:
         return
-    of_unit = "" if not mixed else (
-        f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
-        f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.")
+    of_unit = (f" Of norm 1 are {unit['query'].sum():,} of {len(query):,} queries and "
+               f"{unit['gallery'].sum():,} of {len(gallery):,} gallery images.") * mixed
     yield tell("norms-of-sides", of_unit, images=n, unit=n_unit,
                query_norm=float(np.median(norms["query"])),
                gallery_norm=float(np.median(norms["gallery"])))
 
 
-def share_separated(query: Array, gallery: Array, sample: Sample, of_query: Labels,
-                    of_gallery: Labels) -> float | None:
+def share_separated(joined: Joined) -> float | None:
     """Return how often one direction orders query and gallery image of a camera, held out.
 
     The direction is the difference of the means of both sides on the same cameras, of half of the
     identities; the pairs are of the other half. None if too few images share a camera.
     """
-    if of_query.camera is None or of_gallery.camera is None:
-        return None
-    own = np.isin(of_gallery.identity[sample.image], of_query.identity[sample.query])
-    sides = [(query / np.maximum(lengths(query), 1e-300)[:, np.newaxis],
-              of_query.identity[sample.query], of_query.camera[sample.query]),
-             (gallery[own] / np.maximum(lengths(gallery[own]), 1e-300)[:, np.newaxis],
-              of_gallery.identity[sample.image[own]], of_gallery.camera[sample.image[own]])]
-    identities = np.unique(sides[0][1])
+    identities = np.unique(joined.identity)
     if len(identities) < 2 * MIN_IDENTITIES:
         return None
-    fitted = [np.isin(identity, identities[::2]) for _, identity, _ in sides]
-    shared = np.intersect1d(sides[0][2], sides[1][2])
-    direction = np.zeros(query.shape[1])
-    for camera in shared:
-        means = [features[half & (cameras == camera)] for (features, _, cameras), half
-                 in zip(sides, fitted)]
-        if all(map(len, means)):
-            direction += len(means[0]) * (means[0].mean(axis=0) - means[1].mean(axis=0))
-    return _share_ordered(sides, fitted, shared, direction)
-
-
-def _share_ordered(sides: list[tuple[Array, Array, Array]], fitted: list[Array], shared: Array,
-                   direction: Doubles) -> float | None:
-    """Return the share of pairs of a camera whose query lies farther along a direction."""
-    right = pairs = 0.0
-    seen = np.zeros(2, np.int64)
-    for camera in shared:
-        along = [features[~half & (cameras == camera)] @ direction
-                 for (features, _, cameras), half in zip(sides, fitted)]
-        if not all(map(len, along)):
+    unit = joined.rows / np.maximum(lengths(joined.rows), 1e-300)[:, np.newaxis]
+    fitted = np.isin(joined.identity, identities[::2])
+    is_query = np.arange(len(unit)) < joined.n_query
+    direction, right, n = np.zeros(unit.shape[1]), 0.0, np.zeros((0, 2))
+    cells = [(joined.camera == camera) & half for half in (fitted, ~fitted)
+             for camera in np.unique(joined.camera)]
+    for place, cell in enumerate(cells):
+        query, gallery = (unit[cell & side] for side in (is_query, ~is_query))
+        if not len(query) or not len(gallery):
             continue
-        seen += [len(values) for values in along]
-        below = np.sort(along[1])
-        right += (np.searchsorted(below, along[0], "left")
-                  + np.searchsorted(below, along[0], "right")).sum() / 2
-        pairs += len(along[0]) * len(along[1])
-    return right / pairs if min(seen) >= MIN_IMAGES else None
+        if place < len(cells) / 2:
+            direction += len(query) * (query.mean(axis=0) - gallery.mean(axis=0))
+        else:
+            n = np.vstack([n, [len(query), len(gallery)]])
+            right += n[-1].prod() * share_nearer(gallery @ direction, query @ direction)
+    return right / n.prod(axis=1).sum() if n.sum(axis=0).min() >= MIN_IMAGES else None
 
 
 def sides_apart(subject: Subject) -> Iterator[Finding]:
     """Report sides that one direction separates though they share cameras and identities."""
-    query, gallery = subject.features_of(subject.values)
-    subject.check_unequal()
     if 0 < max(subject.within) < AT_CHANCE:
         raise NotChecked("neither side separates identities")
-    share = share_separated(query, gallery, subject.sample, subject.query, subject.gallery)
+    joined = subject.joined
+    share = share_separated(joined) if subject.has_cameras else None
     if share is None:
         raise NotChecked("too few images of both sides share a camera")
     if share >= SEPARATED:
-        yield tell("sides-apart", share=share, queries=len(query), images=len(gallery))
+        yield tell("sides-apart", share=share, queries=joined.n_query, images=len(joined.images))
 
 
 def sides_misfit(subject: Subject) -> Iterator[Finding]:
     """Report sides that each fit their labels, but not each other."""
-    if subject.has_found("numbered-apart", "identity-offset", "sides-apart", "part-at-chance"):
-        raise NotChecked("a finding says already that the sides do not fit")
-    joined = subject.joined
-    if subject.has_cameras and joined.cameras_shared() < 2:
-        raise NotChecked("the sides share fewer than 2 cameras")
+    subject.check_not_found("numbered-apart", "identity-offset", "sides-apart", "part-at-chance")
+    joined = subject.across
     shares = [joined.shares(first, second) for second in joined.sides for first in joined.sides]
     if min(map(len, shares)) < MIN_ROWS:
         raise NotChecked(f"fewer than {MIN_ROWS} images have a good and a wrong one on each side")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding
-from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames, numbers_of_names
+from reid_ref.analysis.doctor.numbers_of_names import NumbersOfNames, numbers_of
 from reid_ref.analysis.doctor.sample import SAMPLE, Matches, Sample, draw_sample, find_matches
 from reid_ref.analysis.doctor.sample import place_within, shares_nearer, shares_of_rows
 from reid_ref.analysis.doctor.shares import SampleFeatures
@@ -17,6 +17,9 @@ from reid_ref.evaluation.ranked import SampleValues, lengths
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import JUNK, Labels, cameras_of
 
+#: The ranking is wrong, so that what it shows of features and cameras means nothing.
+WRONG = ("numbered-apart", "identity-offset", "sides-apart", "sides-misfit", "part-at-chance",
+         "chance-level", "below-chance", "reversed")
 #: Gallery images of an identity, where both sides are looked at together; and rows below which
 #: their mean share is not known.
 OF_IMAGES, MIN_SHARES = 8, 10
@@ -54,11 +57,6 @@ class Joined(NamedTuple):
     def sides(self) -> tuple[slice, slice]:
         """The places of queries and of gallery images."""
         return slice(self.n_query), slice(self.n_query, None)
-
-    def cameras_shared(self) -> int:
-        """Return how many cameras both sides have."""
-        query, gallery = (self.camera[side] for side in self.sides)
-        return len(np.intersect1d(query, gallery))
 
     def pairs(self, first: slice, second: slice) -> tuple[Array, Array]:
         """Return which pairs have one identity on two cameras, and which have two identities."""
@@ -130,7 +128,7 @@ class Subject:
     @cached_property
     def numbers_of_names(self) -> NumbersOfNames:
         """Identity and camera in the images' names."""
-        return numbers_of_names(self.query, self.gallery)
+        return {"query": numbers_of(self.query), "gallery": numbers_of(self.gallery)}
 
     @cached_property
     def cameras(self) -> tuple[Integers, Integers]:
@@ -208,6 +206,14 @@ class Subject:
         return Joined(rows, -(unit @ unit.T), np.r_[self.query.identity[sample.query],
                       identity[own]], np.concatenate(cameras), images)
 
+    @property
+    def across(self) -> Joined:
+        """The same of sides that share two cameras or have none."""
+        query, gallery = (self.joined.camera[side] for side in self.joined.sides)
+        if self.has_cameras and len(np.intersect1d(query, gallery)) < 2:
+            raise NotChecked("the sides share fewer than 2 cameras")
+        return self.joined
+
     @cached_property
     def within(self) -> list[float]:
         """How often, within each side, a good image is nearer than a wrong one; 0 if unknown."""
@@ -232,10 +238,15 @@ class Subject:
         if query.shape[1] < WIDE and 2 <= len(np.unique(some)) <= min(CODE, some.size / CODE):
             raise NotChecked("the features are codes of few columns and different numbers")
 
+    def check_not_found(self, *names: str) -> None:
+        """Leave out what one of these findings explains."""
+        for name in names:
+            if self.has_found(name):
+                raise NotChecked(f"doctor:{name} was found")
+
     def check_unequal(self) -> None:
         """Leave out what features that are mostly equal would show again."""
-        if self.has_found("equal-within-identity", "duplicate-features"):
-            raise NotChecked("most features are equal")
+        self.check_not_found("equal-within-identity", "duplicate-features")
 
     def features_of(self, values: SampleValues) -> tuple[Array, Array]:
         """Return the features of a sample."""

@@ -37,17 +37,8 @@ class Diagnosed(OfFiles):
     skipped: dict[str, str]
 
 
-def as_answer(files: list[str], layout: str, labels: tuple[Labels, Labels],
-              benchmark: Recognised | None, diagnosis: Diagnosis) -> Diagnosed:
-    """Return the benchmark, the counts and the findings for JSON."""
-    expected, source = (benchmark.fingerprint.counts, benchmark.fingerprint.source) if (
-        benchmark) else (None, None)
-    return Diagnosed(files, layout, dataset_of(benchmark), protocols_of(*labels), count(*labels),
-                     expected, source, diagnosis.findings, diagnosis.ran, diagnosis.skipped)
-
-
 def as_text(files: list[str], layout: str, labels: tuple[Labels, Labels],
-            benchmark: Recognised | None, diagnosis: Diagnosis, sizes: str = "") -> str:
+            benchmark: Recognised | None, diagnosis: Diagnosis, sizes: str) -> str:
     """Return the benchmark with its counts, one paragraph per finding (severity, sentence, remedy,
     key), how many checks ran, and which did not.
     """
@@ -129,8 +120,13 @@ def run(request: DoctorRequest) -> int:
         subject, layout = checked(data, how, seed=request.seed), data.layout
         sizes = data.input.words(len(data.gallery))
     diagnosis, labels = diagnose(subject), (subject.query, subject.gallery)
-    diagnosed = request.files, layout, labels, subject.benchmark, diagnosis
-    show_answer(request.format, json=lambda: as_answer(*diagnosed),
-                table=lambda: as_text(*diagnosed, sizes))
+    known = subject.benchmark
+    show_answer(
+        request.format, json=lambda: Diagnosed(
+            request.files, layout, dataset_of(known), protocols_of(*labels), count(*labels),
+            known.fingerprint.counts if known else None,
+            known.fingerprint.source if known else None, diagnosis.findings, diagnosis.ran,
+            diagnosis.skipped),
+        table=lambda: as_text(request.files, layout, labels, known, diagnosis, sizes))
     return int(any(finding.severity == "error" for finding in diagnosis.findings)
-               or subject.benchmark is not None and bool(subject.benchmark.off))
+               or known is not None and bool(known.off))

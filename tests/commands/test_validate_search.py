@@ -324,7 +324,7 @@ def test_the_command_names_the_way_and_how_to_reproduce_it(small, capsys):
     assert status == 1
     assert words.startswith("answer printed by layumi's rule on normalised features of lists cut")
     assert words.index("Closest") < words.index("Tried ") < words.index("seen in:")
-    assert "No file shows" not in words
+    assert "no file shows" not in words
     again = words.partition(" check ")[2].partition(" input ")[0]
     main([*shlex.split(again)[1:], "--json"])
     numbers = json.loads(capsys.readouterr().out)

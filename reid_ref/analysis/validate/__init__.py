@@ -124,6 +124,8 @@ class Validation(Value):
         What variations of the file and of the evaluation give; None if none was made.
     labels : str
         What is wrong with the labels, which no evaluation can mend.
+    counted : int
+        Queries that count in what reproduces the figure; 0 if nothing does.
     effects : tuple of Effect
         Of a figure that is reproduced, the steps from matlab's number to it.
     """
@@ -139,6 +141,7 @@ class Validation(Value):
     search: Search | None = None
     effects: tuple[Effect, ...] = ()
     labels: str = ""
+    counted: int = 0
 
     @property
     def reproduced(self) -> bool:
@@ -174,15 +177,19 @@ class Validation(Value):
         return best_known(ways) if ways else None
 
     @property
-    def alone(self) -> dict[str, list[Way]]:
-        """Of several numbers, each that a toolbox prints without the others, and these ways."""
-        printed = {} if self.reproduced else self.figure.numbers()
-        other = [one for one in self.candidates if one.match == "no" and one.difference < np.inf]
-        ways = {name: [way for one in other for way in one.ways
-                       if agreement(one.numbers()[name], digits) == "rounded"
-                       and names_by_default(way.convention, way.features)]
-                for name, digits in printed.items() if len(printed) > 1}
-        return {name: found for name, found in ways.items() if found}
+    def alone(self) -> dict[str, Candidate]:
+        """Of several numbers, each that a toolbox prints without the others: the nearest.
+
+        None where one is `MOVED` away in all of them. A Rank-k, which many have by accident, is
+        told where the others are within a point.
+        """
+        printed, off = self.figure.numbers(), [one.difference for one in self.candidates]
+        if self.reproduced or len(printed) < 2 or min(off, default=0) <= MOVED:
+            return {}
+        return {name: one for name, digits in printed.items() for one in self.candidates[::-1]
+                if one.difference < (1 if name.startswith("Rank-") else np.inf)
+                and agreement(one.numbers()[name], digits) == "rounded"
+                and any(names_by_default(way.convention, way.features) for way in one.ways)}
 
     @property
     def closest(self) -> Closest | None:
@@ -292,13 +299,15 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
         query = query[query.identity != JUNK]
     if label_minus_1 == "not loaded" or all("label -1" in rule for rule in how.not_ranked):
         gallery = gallery[gallery.identity != JUNK]
-    names, plain = _names(figures), {}
+    names, plain, counted = _names(figures), {}, {}
 
     def results() -> Iterator[tuple[str, dict[str, Result]]]:
         for ranking, change in data.input.rankings().items():
             part = replace(how, **change)
             plain.update(by_name(results_of(data.input, data.query, data.gallery, part)))
-            yield ranking, {**plain, **dict(parts(data, part))}
+            every = {**plain, **dict(parts(data, part))}
+            counted.update({name: result.counted for name, result in every.items()})
+            yield ranking, every
     numbers = _ways(results(), names)
     answers = []
     for figure in figures:
@@ -307,11 +316,12 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
         answer = Validation(figure, candidates, not_tried, *possible(figure, query, gallery),
                             has_cameras=query.camera is not None,
                             labels=faulty_labels(data.query, data.gallery))
+        best = answer.best if answer.reproduced else None
         answers.append(replace(
             answer, swapped=other is not None and not answer.reproduced
             and _candidates(numbers, other, protocol, names)[0].match == "rounded",
-            effects=tuple(effects_of(data, best.convention, best.features))
-            if answer.reproduced and (best := answer.best) else ()))
+            counted=counted[best.convention] if best else 0,
+            effects=tuple(effects_of(data, best.convention, best.features)) if best else ()))
     best = answers[0].best if answers else None
     if best is not None and best.convention in plain:
         warn_unmatched(plain[best.convention], data.query, data.gallery)

@@ -27,6 +27,8 @@ from reid_ref.variations import (
 AROUND = 2
 #: The share of accidents above which no sentence is written: docs/check_a_paper.md.
 ACCIDENTS = .01
+#: The share up to which what alone prints a figure is told as a candidate.
+DOUBTS = .05
 #: Points that another decoder, resizing or machine moves the numbers of a network by. Measured on
 #: five public networks and Market-1501: mAP 0.00 to 0.08, Rank-1 0.00 to 0.18; conventions lie 0.4
 #: points and more apart.
@@ -100,6 +102,13 @@ class Search(Value):
     def tells(self) -> bool:
         """Whether accidents are rare enough for a sentence about the ways."""
         return self.by_accident <= ACCIDENTS
+
+    @property
+    def is_candidate(self) -> bool:
+        """Whether accidents are too many for that, but few, and one result prints the figure."""
+        return ACCIDENTS < self.by_accident <= DOUBTS and 1 == min(
+            len({way.variations for way in self.ways}),
+            len({(way.Rank_1, way.mAP) for way in self.ways}))
 
 
 class _Tried(NamedTuple):

@@ -162,7 +162,8 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
     if answer.search is not None:
         lines += as_search(answer.search, files, verbose)
     if answer.candidates and not (answer.reproduced or answer.search and answer.search.ways):
-        lines += ["", *wrap(f"No file shows: {'; '.join(WORDS['no file shows'])}.")]
+        lines += ["", *wrap("It may also be what no file shows: "
+                            f"{'; '.join(WORDS['no file shows'])}.")]
     left = answer.left_out | (answer.search.left_out if answer.search else {})
     if left and verbose:
         lines += ["", *wrap(f"Not tried: {with_reasons(left)}")]
@@ -286,19 +287,20 @@ def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> It
         lines.append(f"Interrupted; not tried: {listed(search.not_tried)}")
     groups = by_variations(search.ways)
     if groups and not search.tells:
-        lines.append(f"Above {ACCIDENTS:.0%} of accidents no cause is named. More decimals or "
-                     "numbers (--published Rank-1=...,mAP=...,Rank-5=...) narrow it.")
+        lines.append(f"Above {ACCIDENTS:.0%} of accidents nothing is called the cause. More "
+                     "decimals or numbers (--published Rank-1=...,mAP=...,Rank-5=...) narrow it.")
     yield ""
     for line in lines:
         yield from wrap(line)
     for ways in groups[:len(NAMES) if verbose else MOST] if len(groups) > 1 or verbose or (
-            not search.tells) else ():
+            not search.tells and not search.is_candidate) else ():
         yield from wrap(f"{'+'.join(ways[0].variations)}: {found_words([ways])}", rest="  ")
         yield from [f"  signature: {ways[0].signature}"] * verbose
         yield f"  {check_of(ways[0], files)}"  # not folded, so that it can be copied
     if groups:
         more = f"{len(groups) - MOST} more variations in --json; " * (len(groups) > MOST)
-        seen = dict.fromkeys(ways[0].source for ways in groups[:MOST])
+        seen = dict.fromkeys(source for ways in groups[:MOST]
+                             for source in ways[0].source.split("; "))
         yield from wrap(f"{more}seen in: {'; '.join(seen)}", rest="  ")
 
 

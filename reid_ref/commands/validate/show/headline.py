@@ -6,7 +6,7 @@ from reid_ref.analysis.validate import Validation
 from reid_ref.analysis.validate.candidates import WORDS, Way, best_known, names_by_default
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay
 from reid_ref.conventions import CONVENTIONS, NAMES
-from reid_ref.datasets.published import nearest
+from reid_ref.datasets.published import hit_counts, nearest
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.records import part_named
 from reid_ref.rules.candidates import rules_of_protocols
@@ -15,7 +15,7 @@ from reid_ref.rules.candidates import rules_of_protocols
 def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the rows: the answer, what is possible, and the command that checks it."""
     search, closest, best = answer.search, answer.closest, answer.best
-    groups = by_variations(search.ways) if search and search.tells else []
+    groups = by_variations(search.ways) if search else []
     if answer.figure.over or best is None:
         yield "answer", (f"impossible: {answer.figure.over}, over 100 percent, as of a sum over "
                          "parts, folds or views that was divided by too few")
@@ -23,16 +23,19 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
     check = _evaluation(best, files)
     if answer.reproduced:
         steps = "; ".join(f"{step.words} ({step.points:+.2f})" for step in answer.effects)
-        words = f"printed by {name_of(best)}" + f". From matlab's mAP: {steps}" * bool(steps)
-        yield "answer", words + _share(answer.by_accident)
-    elif search is not None and groups:
-        yield "answer", found_words(groups) + _share(search.by_accident)
+        yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
+                         + f". From matlab's mAP: {steps}" * bool(steps))
+    elif search is not None and groups and (search.tells or search.is_candidate):
+        yield "answer", found_words(groups) + _share(search.by_accident) if search.tells else (
+            f"perhaps {found_words(groups[:1]).removeprefix('printed by ')}: it prints the "
+            f"figure, but so does some variation for {100 * search.by_accident:.1f} percent of "
+            "random figures near it")
         check = check_of(groups[0][0], files)
     elif closest is not None:
         yield "answer", (
             f"nearly printed by {name_of(best)}, {closest.difference:.2f} points off, the next "
-            f"{closest.next:.2f}: another decoder, resizing or machine moves a network that much"
-            + _share(closest.accidents)
+            f"{closest.next:.2f}" + _share(closest.accidents)
+            + ": another decoder, resizing or machine moves a network that much"
             + "; or its digits were cut off" * (answer.candidates[0].match == "truncated"))
     else:
         yield "answer", ". ".join(_nothing(answer, best))
@@ -58,7 +61,7 @@ def _share(share: float) -> str:
     """Return how often accident meets such a figure."""
     text = "less than 0.1" if share < .001 else f"{100 * share:.1f}"
     doubt = "; too many to call it the cause" * (share > ACCIDENTS)
-    return f" ({text} percent of random figures near it would be, too{doubt})"
+    return f" (by accident: {text} percent of random figures near it{doubt})"
 
 
 def name_of(way: Way | FoundWay) -> str:
@@ -101,9 +104,8 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
     if answer.candidates[0].match == "another protocol":
         yield f"its protocol does not print it; {name_of(best)} would, which is no match"
     elif search is not None and search.ways:
-        names = dict.fromkeys("+".join(way.variations) for way in search.ways)
-        yield (f"no cause can be named: variations print it ({len(names)}, listed below), but "
-               f"they would {100 * search.by_accident:.1f} percent of random figures near it")
+        yield ("no cause can be named: what prints it is listed below, but variations print "
+               f"{100 * search.by_accident:.1f} percent of random figures near it as well")
     else:
         tried = "no convention" if search is None else f"none of {search.tried:,} ways"
         off = answer.candidates[0].difference
@@ -111,11 +113,10 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
             off <= AROUND and not answer.alone)
     if answer.candidates[0].match == "truncated":
         yield f"Cut off, not rounded, it is that of {name_of(best)}"
-    for name, ways in answer.alone.items():
-        way = best_known(ways)
-        rest = next(one for one in answer.candidates if way in one.ways).numbers()
-        yield f"{name} alone is that of {name_of(way)}, whose " + ", ".join(
-            f"{other} is {100 * rest[other]:.2f}" for other in figure.numbers() if other != name)
+    for name, one in answer.alone.items():
+        yield f"{name} alone is that of {name_of(best_known(one.ways))}, which gives " + ", ".join(
+            f"{other} {100 * one.numbers()[other]:.2f}" for other in figure.numbers()
+            if other != name)
     for one in answer.candidates:
         selection = part_named(one.ways[0].convention) if one.difference < AROUND else None
         if selection is not None and not isinstance(selection[0].trials, Given):
@@ -129,12 +130,15 @@ def _possible(answer: Validation) -> str:
     if answer.hit_counts and not hits and not answer.reproduced:
         over = " or ".join(f"{counts.n_query:,}" for counts in answer.hit_counts)
         return (f"impossible as a count of {over} queries: the nearest are "
-                f"{nearest(answer.hit_counts[-1])}; a mean over random galleries or over parts is "
-                "no count")
+                f"{nearest(answer.hit_counts[-1])}; so it is over another number of queries, or a "
+                "mean over random galleries or parts")
     if answer.bounds and all(bounds.holds is False for bounds in answer.bounds):
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
         return f"impossible: mAP {answer.figure.mAP} where Rank-1 allows {least:.2f} to {most:.2f}"
+    if answer.counted and answer.figure.rank1 is not None:  # of the rule that is named
+        hits = [counts for counts in (hit_counts(answer.figure.rank1, answer.counted), *hits)
+                if counts.rounding != "no"]
     return "yes" + "".join(f", Rank-1 is {counts.fewest:,} of {counts.n_query:,} queries"
                            for counts in hits[:1] if counts.fewest == counts.most)
 

@@ -2,7 +2,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import zip_longest
+from itertools import groupby
 from typing import NamedTuple
 
 from reid_ref.analysis.validate import HOPELESS, Candidate, Closest, Validation
@@ -17,7 +17,6 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import (
     IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
 from reid_ref.text import by_reason, named_rows, row, with_reasons, wrap
-from reid_ref.text.table import columns
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 3
@@ -90,8 +89,9 @@ def figure_verdict(answer: Validation, name: str, dataset: str | None) -> Figure
 
 def as_lines(pairs: Sequence[FigureVerdict]) -> str:
     """Return one line per figure: its name and benchmark if it has one, and the verdict."""
-    rows = [[each.name, each.dataset or "", figure_text(each.Rank_1, each.mAP), each.verdict]
-            for each in pairs]
+    rows = [[each.name, each.dataset or "", "/".join(
+        "" if value is None else str(value) for value in (each.Rank_1, each.mAP)), each.verdict]
+        for each in pairs]
     widths = [max(map(len, column)) for column in zip(*rows)][:-1]
     return "\n".join("  ".join([f"{cell:{width}}" for cell, width in zip(row, widths) if width]
                                + row[-1:]) for row in rows)
@@ -102,7 +102,7 @@ def verdict_text(answer: Validation) -> str:
     if answer.candidates:
         how = dict(headline(answer, ()))["answer"]
     elif answer.possible:
-        how = _POSSIBLE[answer.verdict].format(
+        how = WORDS["possible"][answer.verdict].format(
             *(counts.possible_as for counts in answer.hit_counts if counts.possible_as))
         if any(is_coarse(counts, answer.figure) for counts in answer.hit_counts):
             how += "; so few decimals cannot be tested as a count"
@@ -115,11 +115,6 @@ def verdict_text(answer: Validation) -> str:
         names = " and ".join(name for name in answer.figure.numbers() if name != "mAP")
         how = answer.no_bounds or f"impossible: mAP is out of reach with this {names}"
     return how + "; probably swapped" * (answer.swapped and not answer.candidates)
-
-
-#: A figure that is possible, by its verdict.
-_POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits were cut off",
-             "padded": "possible as {}"}
 
 
 def as_answer(answer: Validation, paper: Published | None, files: list[str],
@@ -154,21 +149,18 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
     if verbose or not answer.candidates:
         lines += _possible(answer)
     lines += _tables(answer, verbose)
-    if answer.candidates:
-        lines += wrap("diff: the larger difference from the figure, in points." + (
-            " normalised: any metric ranks alike; Euclidean, dot: features as they are." if any(
-                way.features == "normalised" for one in answer.candidates for way in one.ways)
-            else ""))
+    of_features = any(way.features == "normalised" for one in answer.candidates
+                      for way in one.ways)
+    lines += wrap(WORDS["diff"][of_features]) if answer.candidates else []
     if answer.search is not None:
         lines += as_search(answer.search, files, verbose)
     if answer.candidates and not (answer.reproduced or answer.search and answer.search.ways):
         lines += ["", *wrap("It may also be what no file shows: "
                             f"{'; '.join(WORDS['no file shows'])}.")]
     left = answer.left_out | (answer.search.left_out if answer.search else {})
-    if left and verbose:
-        lines += ["", *wrap(f"Not tried: {with_reasons(left)}")]
-    elif left:
-        lines += ["", f"Not tried: {len(left)} ways; --verbose names them."]
+    if left:
+        lines += ["", *wrap(f"Not tried: {with_reasons(left)}" if verbose else
+                            f"Not tried: {len(left)} ways; --verbose names them.")]
     return "\n".join(lines)
 
 
@@ -196,43 +188,35 @@ def _possible(answer: Validation) -> list[str]:
     given = f"with that {given}, " if given else ""
     lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in answer.bounds:
-        lines += _row("", _bounds(bounds))
+        verdict = {None: "", True: ": possible", False: ": impossible"}[bounds.holds]
+        rank1 = f", Rank-1 over {bounds.rank1_queries:,}" * (
+            bounds.map_queries != bounds.rank1_queries)
+        lines += _row("", f"{bounds.ap} {100 * bounds.low:.2f} to {100 * bounds.high:.2f} over "
+                      f"{bounds.map_queries:,} queries{rank1}{verdict}")
     where = ", other camera" if answer.has_cameras else ""
     return [*lines, *_row("", f"(without ties; good images: the query's identity{where})")]
 
 
 def _tables(answer: Validation, verbose: bool) -> list[str]:
     lines = []
-    for match, title, most in (
-            ("rounded", "Reproduced by", None),
-            ("truncated", "Reproduced only if the digits were cut off, not rounded, by", None),
-            ("another protocol", "The same digits by another protocol, which is no match", None),
-            ("no", "Closest of the others" if answer.reproduced else "Closest", CLOSEST)):
-        candidates = [candidate for candidate in answer.candidates if candidate.match == match]
-        if candidates:
-            lines += ["", title, *_candidates(
-                candidates, answer.figure, most, len(NAMES) if verbose else 3)]
+    for match, candidates in groupby(answer.candidates, lambda candidate: candidate.match):
+        title = WORDS["matches"][match] + " of the others" * (match == "no" and answer.reproduced)
+        lines += ["", title, *_candidates(
+            [*candidates], answer.figure, CLOSEST if match == "no" else None,
+            len(NAMES) if verbose else 3)]
     return lines
 
 
 def _hits(counts: HitCounts, figure: Figure) -> str:
-    over = f"{counts.n_query:,} queries"
-    if counts.rounding == "no":
-        return (f"impossible as a count: no k/{counts.n_query} gives these digits, the nearest k "
-                f"are {nearest(counts)}. Means over draws, or over all shots, are not bound to "
-                "k/N")
-    hits = (f"{counts.fewest:,}" if counts.fewest == counts.most
-            else f"{counts.fewest:,} to {counts.most:,}")
-    if is_coarse(counts, figure):
-        return (f"{hits} of {over}; with so few decimals every figure is a count of so many "
-                "queries, so this cannot be tested")
-    if counts.possible_as is not None:
-        return (f"possible as {counts.possible_as}: {hits} of {over}; no k/{counts.n_query} gives "
-                f"{figure.rank1}, the nearest k are {nearest(counts)}, so zeros may have been "
-                "added")
-    return (f"possible: {hits} of {over}"
-            + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
-               else ""))
+    kind = ("padded" if counts.possible_as is not None and counts.rounding != "no" else
+            counts.rounding)
+    if kind != "no" and is_coarse(counts, figure):
+        kind = "coarse"
+    hits = f"{counts.fewest:,}" + f" to {counts.most:,}" * (counts.fewest != counts.most)
+    text: str = WORDS["hits"][kind].format(
+        hits=f"{hits} of {counts.n_query:,} queries", n=counts.n_query, nearest=nearest(counts),
+        figure=figure.rank1, possible_as=counts.possible_as)
+    return text
 
 
 def is_coarse(counts: HitCounts, figure: Figure) -> bool:
@@ -240,35 +224,20 @@ def is_coarse(counts: HitCounts, figure: Figure) -> bool:
     return figure.rank1 is not None and 100 / counts.n_query <= unit_of(figure.rank1)
 
 
-def _bounds(bounds: MapBounds) -> str:
-    verdict = {None: "", True: ": possible", False: ": impossible"}[bounds.holds]
-    over = f"{bounds.map_queries:,} queries"
-    if bounds.map_queries != bounds.rank1_queries:
-        over += f", Rank-1 over {bounds.rank1_queries:,}"
-    return f"{bounds.ap} {100 * bounds.low:.2f} to {100 * bounds.high:.2f} over {over}{verdict}"
-
-
 def _candidates(candidates: list[Candidate], figure: Figure, most: int | None,
-                most_names: int) -> list[str]:
+                most_names: int) -> Iterator[str]:
     places = 2 + max(-int(printed.as_tuple().exponent) for printed in figure.numbers().values())
-    places = min(max(places, 3), 4)
-    # What shows the same digits shares a line, and so do rankings under the same conventions.
+    # What shows the same digits shares a row.
     ways: dict[str, dict[str, list[str]]] = {}
     for candidate in candidates:
-        shown = "".join(f"{value:9.{places}f}" for value in (
+        shown = "".join(f"{value:9.{min(max(places, 3), 4)}f}" for value in (
             100 * candidate.Rank_1, 100 * candidate.mAP, candidate.difference))
         for ranking, name, _ in candidate.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
-    lines = [f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"]
+    yield f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"
     for shown, names in list(ways.items())[:most]:
-        alike: dict[str, list[str]] = {}
         for ranking, conventions in names.items():
-            alike.setdefault(listed(conventions, most_names), []).append(ranking)
-        for text, rankings in alike.items():
-            for left, digits, right in zip_longest(
-                    rankings, [shown], wrap(text, width=columns() - 43), fillvalue=""):
-                lines.append(f"  {left:12}{digits:27}  {right}".rstrip())
-    return lines
+            yield from wrap(listed(conventions, most_names), f"  {ranking:12}{shown}  ", " " * 43)
 
 
 # ---------------------------------------------------------------- what a search found
@@ -302,10 +271,6 @@ def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> It
         seen = dict.fromkeys(source for ways in groups[:MOST]
                              for source in ways[0].source.split("; "))
         yield from wrap(f"{more}seen in: {'; '.join(seen)}", rest="  ")
-
-
-def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
-    return "/".join("" if value is None else str(value) for value in (rank1, mAP))
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:

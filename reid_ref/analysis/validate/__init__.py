@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.validate.candidates import (
-    Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
+    WORDS, Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
     results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.search import (
     ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, searched, share_of_accidents,
@@ -230,13 +230,13 @@ def validate_dataset(dataset: str, figure: Figure, n_query: int | None = None) -
     `dataset` is the name of a benchmark, in any spelling. Without its good images on record, its
     number of queries answers, or `n_query` where that is not known.
     """
-    key = known_benchmark(dataset)
+    key, other = known_benchmark(dataset), _other_way_round(figure)
     queries = queries_of(key, n_query)
-    answer, other = _on_benchmark(figure, key, queries), _other_way_round(figure)
+    answer = Validation(figure, (), {}, *possible_on(figure, key, queries))
     # With one good image per query mAP is never below Rank-1.
     return replace(answer, swapped=other is not None and key in FINGERPRINTS
                    and good_and_wrong(key)[0].mean() >= 2
-                   and _on_benchmark(other, key, queries).possible)
+                   and Validation(other, (), {}, *possible_on(other, key, queries)).possible)
 
 
 def queries_of(key: str, n_query: int | None = None) -> tuple[int, ...]:
@@ -249,10 +249,6 @@ def queries_of(key: str, n_query: int | None = None) -> tuple[int, ...]:
         raise InputError("dataset", "a benchmark whose number of queries is on record, the same "
                          "in every protocol", name, "--queries N says it")
     return queries if n_query is None else (n_query,)
-
-
-def _on_benchmark(figure: Figure, key: str, queries: Sequence[int]) -> Validation:
-    return Validation(figure, (), {}, *possible_on(figure, key, queries))
 
 
 def _other_way_round(figure: Figure) -> Figure | None:
@@ -287,13 +283,11 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
     (True, ['torchreid'])
     """
     query, gallery = data.query, data.gallery
+    parts: Callable[..., Any] = results_of_parts if conventions is None else lambda data, how: ()
+    not_tried = _left_out(query, gallery, label_minus_1) if conventions is None else {}
     if conventions is None:
-        not_tried = _left_out(query, gallery, label_minus_1)
-        conventions = [name for name in CONVENTIONS if name not in not_tried]
-        conventions += rules_that_apply(query)
-        parts: Callable[..., Any] = results_of_parts
-    else:
-        not_tried, parts = {}, lambda data, how: ()
+        conventions = [*(name for name in CONVENTIONS if name not in not_tried),
+                       *rules_that_apply(query)]
     how = How(tuple(find_conventions(conventions)), max_memory=max_memory, progress=progress)
     if label_minus_1 == "not loaded":
         query = query[query.identity != JUNK]
@@ -342,8 +336,7 @@ def search_file(data: ResultFile, answers: Sequence[Validation],
     `always`: of all of them. What a convention gives by itself is no way. `partial`: Ctrl-C ends
     the search, and what was tried until then is the answer.
     """
-    trials = Trials(tuple(dict.fromkeys(
-        name for answer in answers for name in answer.figure.numbers())))
+    trials = Trials(_names(answer.figure for answer in answers))
     records = quick_conventions(data) if conventions is None else conventions
     with suppress(KeyboardInterrupt) if partial else nullcontext():
         run_search(data, records, trials, depth=depth,
@@ -358,8 +351,7 @@ def search_file(data: ResultFile, answers: Sequence[Validation],
 
 
 #: Why kinds of variations are left out of a search.
-HOPELESS = ("changes the order of the images, and no order of these images has the figure",
-            "raises mAP, and the figure's is below all without it")
+HOPELESS = WORDS["hopeless"]
 
 
 def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
@@ -367,12 +359,10 @@ def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     left = [answer for answer in answers if not answer.settled]
     if left and not any(answer.possible for answer in left):
         return dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
-    plain = [[100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
-              and any(way.features != "dot" for way in one.ways)] for answer in left]
-    if left and all(answer.figure.mAP is not None and values and answer.figure.mAP < min(values)
-                    for answer, values in zip(left, plain)):
-        return dict.fromkeys(("expansion", "re-ranking"), HOPELESS[1])
-    return {}
+    is_below = left and all(answer.figure.mAP is not None and answer.figure.mAP < min(
+        (100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
+         and any(way.features != "dot" for way in one.ways)), default=0) for answer in left)
+    return dict.fromkeys(("expansion", "re-ranking"), HOPELESS[1]) if is_below else {}
 
 
 def validate_protocol(data: ResultFile, figure: Figure, protocol: str | Protocol, part: str = "",

@@ -10,6 +10,7 @@ from reid_ref.analysis.validate.candidates import WORDS
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, Search
 from reid_ref.commands.validate.show.headline import (
     by_variations, check_of, found_words, headline)
+from reid_ref.commands.validate.show.figures import protocol_of
 from reid_ref.console.answers import OfFiles
 from reid_ref.conventions import NAMES
 from reid_ref.datasets import FINGERPRINTS
@@ -140,12 +141,11 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
     lines = [*first, ""] if answer.candidates else []
     lines += named_rows([*given, ("published", f"{answer.figure} percent")], INDENT)
     if paper is not None:
+        further = {"protocol": protocol_of(paper), "evaluator": paper.evaluator,
+                   "label -1": paper.label_minus_1, "note": paper.note}
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
-                          f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"
-                          + (f", {paper.part}" if paper.part else "")
-                          + f"; evaluator: {paper.evaluator}"
-                          + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
-                          + (f"; note: {paper.note}" if paper.note else ""))
+                          f"{paper.source_commit[:7]}" + "".join(
+                              f"; {name}: {text}" for name, text in further.items() if text))
     if verbose or not answer.candidates:
         lines += _possible(answer)
     lines += _tables(answer, verbose)
@@ -252,15 +252,10 @@ def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> It
               + "; --search tries them." * (reason in HOPELESS)
               for reason, names in by_reason(search.left_out).items()
               if reason in HOPELESS or "not installed" in reason]
-    if search.not_tried:
-        lines.append(f"Interrupted; not tried: {listed(search.not_tried)}")
+    lines += [f"Interrupted; not tried: {listed(search.not_tried)}"] * bool(search.not_tried)
     groups = by_variations(search.ways)
-    if groups and not search.tells:
-        lines.append(f"Above {ACCIDENTS:.0%} of accidents nothing is called the cause. More "
-                     "decimals or numbers (--published Rank-1=...,mAP=...,Rank-5=...) narrow it.")
-    yield ""
-    for line in lines:
-        yield from wrap(line)
+    lines += [WORDS["answers"]["narrow"].format(ACCIDENTS)] * (bool(groups) and not search.tells)
+    yield from ["", *(line for text in lines for line in wrap(text))]
     for ways in groups[:len(NAMES) if verbose else MOST] if len(groups) > 1 or verbose or (
             not search.tells and not search.is_candidate) else ():
         yield from wrap(f"{'+'.join(ways[0].variations)}: {found_words([ways])}", rest="  ")

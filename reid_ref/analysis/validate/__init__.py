@@ -415,7 +415,6 @@ def _ways(results: Iterable[tuple[str, Mapping[str, Result]]], names: tuple[str,
 def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
                 names: tuple[str, ...] = ("Rank-1", "mAP")) -> tuple[Candidate, ...]:
     """Return what the ways to evaluate give, the nearest to a figure first."""
-    order = ("rounded", "truncated", "another protocol", "no")
     every = [_candidate(dict(zip(names, map(float, values))), tuple(ways), figure)
              for values, ways in numbers.items()]
     if protocol:
@@ -425,20 +424,17 @@ def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
         every = [one if one.match == "no" or any(np.allclose(
             (one.Rank_1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
             else replace(one, match="another protocol") for one in every]
-    return tuple(sorted(
-        every, key=lambda candidate: (order.index(candidate.match), candidate.difference)))
+    order = ("rounded", "truncated", "another protocol", "no")
+    return tuple(sorted(every, key=lambda one: (order.index(one.match), one.difference)))
 
 
 def _left_out(query: Labels, gallery: Labels, label_minus_1: str) -> dict[str, str]:
     """Return what is not tried by default, with the reason."""
     reasons = left_out(query, gallery)
-    junk = bool((gallery.identity == JUNK).any() or (query.identity == JUNK).any())
-    if junk and label_minus_1 == "not loaded":
-        reasons.update({
-            name: "ranks images labelled -1, which the code that made this figure does not load"
-            for name, convention in CONVENTIONS.items()
-            if name not in reasons and "label -1" not in convention.not_ranked})
-    return reasons
+    junk = (gallery.identity == JUNK).any() or (query.identity == JUNK).any()
+    ranks = {name: WORDS["ranks junk"] for name, convention in CONVENTIONS.items()
+             if "label -1" not in convention.not_ranked}
+    return {**ranks, **reasons} if junk and label_minus_1 == "not loaded" else reasons
 
 
 def _candidate(numbers: dict[str, float], ways: tuple[Way, ...], figure: Figure) -> Candidate:
@@ -456,24 +452,22 @@ def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Close
 
     None if some convention gives the digits.
     """
-    ordered = sorted((candidate for candidate in candidates if np.isfinite(candidate.difference)),
-                     key=lambda candidate: candidate.difference)
-    matches = {candidate.match for candidate in ordered}
+    ordered = sorted((one for one in candidates if np.isfinite(one.difference)),
+                     key=lambda one: one.difference)
+    matches = {one.match for one in ordered}
     if not ordered or ordered[0].difference > MOVED or matches & {"rounded", "another protocol"}:
         return None
-    named = figure.numbers()
-    printed = list(named.values())
-    points = 100 * np.array([[candidate.numbers()[name] for name in named]
-                             for candidate in ordered])
+    printed = list(figure.numbers().values())
+    points = 100 * np.array([[one.numbers()[name] for name in figure.numbers()]
+                             for one in ordered])
     is_same = np.abs(points - points[0]).max(axis=1) < float(max(map(unit_of, printed))) / 2
-    if is_same.all() or ordered[is_same.argmin()].difference < 2 * MOVED:
+    nearest, other = ordered[0].difference, ordered[is_same.argmin()].difference
+    if is_same.all() or other < 2 * MOVED:
         return None
-    ways = [way for candidate, same in zip(ordered, is_same) if same for way in candidate.ways]
+    ways = [way for one, same in zip(ordered, is_same) if same for way in one.ways]
     names = {way.convention for way in ways}
-    nearest = ordered[0].difference
     return Closest(tuple(sorted(names, key=[*CONVENTIONS, *sorted(names)].index)),
-                   tuple(dict.fromkeys(way.features for way in ways)), nearest,
-                   ordered[is_same.argmin()].difference,
+                   tuple(dict.fromkeys(way.features for way in ways)), nearest, other,
                    _share_near(points, np.array(printed, dtype=float), nearest))
 
 
@@ -553,11 +547,11 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
     if (data is None) == (dataset is None):
         raise InputError("data, dataset", "one of them", "none" if data is None else "both",
                          "pass what reid_ref.read returns, or dataset=\"market1501\"")
-    if data is None:
-        if convention is not None:
-            raise InputError("convention", "data to evaluate", "dataset alone", "leave it out, or "
-                             "pass data")
+    if data is None and convention is None:
         return validate_dataset(str(dataset), parse_figure(published))
+    if data is None:
+        raise InputError("convention", "data to evaluate", "dataset alone", "leave it out, or "
+                         "pass data")
     if not isinstance(data, ResultFile) or data.ranked is None:  # lists need no distances here
         check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention

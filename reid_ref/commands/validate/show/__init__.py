@@ -109,7 +109,7 @@ def verdict_text(answer: Validation) -> str:
             how += "; so few decimals cannot be tested as a count"
     elif answer.figure.over:
         how = f"impossible: {answer.figure.over}, over 100 percent"
-    elif all(counts.rounding == "no" for counts in answer.hit_counts) and answer.hit_counts:
+    elif {counts.rounding for counts in answer.hit_counts} == {"no"}:
         counted = " or ".join(f"k/{counts.n_query}" for counts in answer.hit_counts)
         how = f"impossible: no {counted} gives this Rank-1"
     else:
@@ -146,14 +146,14 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
                           f"{paper.source_commit[:7]}" + "".join(
                               f"; {name}: {text}" for name, text in further.items() if text))
-    if verbose or not answer.candidates:
-        lines += _possible(answer)
-    lines += _tables(answer, verbose)
+    lines += _possible(answer) if verbose or not answer.candidates else []
+    for match, candidates in groupby(answer.candidates, lambda candidate: candidate.match):
+        title = WORDS["matches"][match] + " of the others" * (match == "no" and answer.reproduced)
+        lines += ["", title, *_candidates([*candidates], answer.figure, match, verbose)]
     of_features = any(way.features == "normalised" for one in answer.candidates
                       for way in one.ways)
     lines += wrap(WORDS["diff"][of_features]) if answer.candidates else []
-    if answer.search is not None:
-        lines += as_search(answer.search, files, verbose)
+    lines += as_search(answer.search, files, verbose) if answer.search is not None else []
     if answer.candidates and not (answer.reproduced or answer.search and answer.search.ways):
         lines += ["", *wrap("It may also be what no file shows: "
                             f"{'; '.join(WORDS['no file shows'])}.")]
@@ -197,21 +197,11 @@ def _possible(answer: Validation) -> list[str]:
     return [*lines, *_row("", f"(without ties; good images: the query's identity{where})")]
 
 
-def _tables(answer: Validation, verbose: bool) -> list[str]:
-    lines = []
-    for match, candidates in groupby(answer.candidates, lambda candidate: candidate.match):
-        title = WORDS["matches"][match] + " of the others" * (match == "no" and answer.reproduced)
-        lines += ["", title, *_candidates(
-            [*candidates], answer.figure, CLOSEST if match == "no" else None,
-            len(NAMES) if verbose else 3)]
-    return lines
-
-
 def _hits(counts: HitCounts, figure: Figure) -> str:
-    kind = ("padded" if counts.possible_as is not None and counts.rounding != "no" else
-            counts.rounding)
-    if kind != "no" and is_coarse(counts, figure):
-        kind = "coarse"
+    kind = counts.rounding
+    if kind != "no":
+        kind = "coarse" if is_coarse(counts, figure) else (
+            kind if counts.possible_as is None else "padded")
     hits = f"{counts.fewest:,}" + f" to {counts.most:,}" * (counts.fewest != counts.most)
     text: str = WORDS["hits"][kind].format(
         hits=f"{hits} of {counts.n_query:,} queries", n=counts.n_query, nearest=nearest(counts),
@@ -224,8 +214,8 @@ def is_coarse(counts: HitCounts, figure: Figure) -> bool:
     return figure.rank1 is not None and 100 / counts.n_query <= unit_of(figure.rank1)
 
 
-def _candidates(candidates: list[Candidate], figure: Figure, most: int | None,
-                most_names: int) -> Iterator[str]:
+def _candidates(candidates: list[Candidate], figure: Figure, match: str,
+                verbose: bool) -> Iterator[str]:
     places = 2 + max(-int(printed.as_tuple().exponent) for printed in figure.numbers().values())
     # What shows the same digits shares a row.
     ways: dict[str, dict[str, list[str]]] = {}
@@ -235,9 +225,10 @@ def _candidates(candidates: list[Candidate], figure: Figure, most: int | None,
         for ranking, name, _ in candidate.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
     yield f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"
-    for shown, names in list(ways.items())[:most]:
+    for shown, names in list(ways.items())[:CLOSEST if match == "no" else None]:
         for ranking, conventions in names.items():
-            yield from wrap(listed(conventions, most_names), f"  {ranking:12}{shown}  ", " " * 43)
+            text = listed(conventions, len(NAMES) if verbose else 3)
+            yield from wrap(text, f"  {ranking:12}{shown}  ", " " * 43)
 
 
 # ---------------------------------------------------------------- what a search found

@@ -110,8 +110,7 @@ class Explanation(Value):
 def _measured(origin: Convention, target: Convention, how: How,
               chain: Iterable[Change]) -> Iterator[Change]:
     """Yield a first step to the target's distances, and the chain with these."""
-    fields: dict[str, Any] = {name: getattr(target, name)
-                              for name in ("metric", "normalize", "measure")}
+    fields: Any = {name: getattr(target, name) for name in ("metric", "normalize", "measure")}
     metric, normalized = how.distance(target)
     given = how.distance(target) != How().distance(target)
     source = f" ({target.measure})" if target.measure else ""
@@ -174,8 +173,7 @@ def _affected(before: Result, after: Result) -> int:
     ap, other = before.of_query("mAP"), after.of_query("mAP")
     same_ap = (abs(ap - other) < LEAST_CHANGE) | (np.isnan(ap) & np.isnan(other))
     changed = ~same_ap | (old.first_match != new.first_match)
-    if before.counted != after.counted:
-        changed |= old.n_good == 0
+    changed |= (old.n_good == 0) & (before.counted != after.counted)
     return int(np.count_nonzero(changed))
 
 

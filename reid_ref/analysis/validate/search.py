@@ -6,6 +6,7 @@ so the answer begins with how often a figure of these decimals is met by none bu
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -221,13 +222,11 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
         {*fewer} < {*way.variations} for fewer in names))
     cells = {tuple(repr(numbers[name]) for name in printed) for numbers, _ in trials.tried}
     points = np.array([list(map(float, cell)) for cell in cells]).reshape(-1, len(printed))
-    near = [base for base in plain if all(
-        abs(100 * base[name] - float(digits)) <= _moved(name, counts)
-        for name, digits in printed.items())]
     shares = [share_of_accidents(points, printed, counts), *(
         share_of_accidents(points, {name: Decimal(100 * base[name]).quantize(unit_of(digits))
                                     for name, digits in printed.items()}, counts, MOVED)
-        for base in near)]
+        for base in plain if all(abs(100 * base[name] - float(digits)) <= _moved(name, counts)
+                                 for name, digits in printed.items()))]
     return Search(len(trials.tried), len(cells), max(shares), ways, dict(trials.left_out),
                   tuple(map(_name, trials.waiting)))
 
@@ -287,12 +286,10 @@ def _digits_near(name: str, digits: Decimal, counts: Collection[int],
 
 def value_of(result: Result, name: str) -> float:
     """Return a number of a result; NaN if its curve ends before."""
-    if name == "Rank-1" and not len(result.cmc):
-        return float("nan")
-    try:
-        return float(result.value(name))
-    except InputError:
-        return float("nan")
+    with suppress(InputError):
+        if name != "Rank-1" or len(result.cmc):
+            return float(result.value(name))
+    return float("nan")
 
 
 def _name(chain: Chain) -> str:

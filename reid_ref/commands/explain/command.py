@@ -121,8 +121,7 @@ def waterfall(walk: Explanation, measures: Sequence[str] = METRICS) -> str:
     heads = [head for name in measures for head in (name, "effect")]
     text = [*table_lines(["percent", *heads, "affected"], rows, indent=29), ""]
     for step in walk.steps:
-        if step.meaning:
-            text += wrap(f"{step.value}: {step.meaning}", rest="    ")
+        text += wrap(f"{step.value}: {step.meaning}", rest="    ") if step.meaning else []
     return "\n".join([*text, *wrap(WORDS["affected"].format(AP_DIGITS), rest="    ")])
 
 
@@ -144,8 +143,7 @@ def _points(result: Result, name: str) -> float:
 
 def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
-    moved = walk.most_moved()
-    if not moved:
+    if not (moved := walk.most_moved()):
         same = len(walk.start.per_query.n_good) == len(walk.end.per_query.n_good)
         return "\n" + (f"The AP of no query changed in {AP_DIGITS} digits." if same else
                        "The queries are not the same.")
@@ -177,11 +175,8 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
         lines += ["", *wrap(WORDS["other distances"].format(*names, distances), rest="    ")]
     lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
                   f"{'' if camera is None else ' cam'}{'distance':>10}  role"]
-    before = 0
-    for image in listed:
-        if image.place != before + 1:
-            lines.append(f"{'...':>6}")
-        before = image.place
+    for before, image in zip([0, *(image.place for image in listed)], listed):
+        lines += [f"{'...':>6}"] * (image.place != before + 1)
         ranks = "".join(f"{'-' if rank is None else rank:>11}" for rank in image.ranks)
         lines.append(f"{image.place:>6}{ranks}{image.image:>7}{image.identity:>9}"
                      f"{'' if image.camera is None else f'{image.camera:>4}'}"

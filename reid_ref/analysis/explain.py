@@ -4,6 +4,7 @@ Every step is an evaluation of its own, so the effects add up exactly: each is t
 of two results in a row.
 """
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -109,8 +110,7 @@ class Explanation(Value):
 def _measured(origin: Convention, target: Convention, how: How,
               chain: Iterable[Change]) -> Iterator[Change]:
     """Yield a first step to the target's distances, and the chain with these."""
-    fields: dict[str, Any] = {name: getattr(target, name)
-                              for name in ("metric", "normalize", "measure")}
+    fields: Any = {name: getattr(target, name) for name in ("metric", "normalize", "measure")}
     metric, normalized = how.distance(target)
     given = how.distance(target) != How().distance(target)
     source = f" ({target.measure})" if target.measure else ""
@@ -133,38 +133,31 @@ def _chain(origin: Convention, target: Convention) -> Iterator[Change]:
         yield ("loads", target.loads + ", -1 ignored" * both,
                f"loads {LOADS[target.loads].words}"
                + f", and ignores {IGNORED['label -1'].words}" * both, now)
-    for rule in now.ignored:
-        if rule not in target.ignored:
-            now = now.replace(ignored=tuple(kept for kept in now.ignored if kept != rule))
-            yield "ignored", f"without {rule}", f"no longer ignored: {IGNORED[rule].words}", now
-    for rule in target.ignored:
-        if rule not in now.ignored:
-            now = now.replace(ignored=(*now.ignored, rule))
-            yield "ignored", f"with {rule}", f"now ignored: {IGNORED[rule].words}", now
+    for rule in [rule for rule in now.ignored if rule not in target.ignored]:
+        now = now.replace(ignored=tuple(kept for kept in now.ignored if kept != rule))
+        yield "ignored", f"without {rule}", f"no longer ignored: {IGNORED[rule].words}", now
+    for rule in [rule for rule in target.ignored if rule not in now.ignored]:
+        now = now.replace(ignored=(*now.ignored, rule))
+        yield "ignored", f"with {rule}", f"now ignored: {IGNORED[rule].words}", now
     waiting = [choice for choice in ORDER if getattr(now, choice) != getattr(target, choice)]
     while waiting:
         choice = _first_that_fits(now, target, waiting)
         value = getattr(target, choice)
         now = now.replace(**{choice: value})
         waiting.remove(choice)
-        yield choice, str(value), _meaning(choice, value), now
-
-
-def _meaning(choice: str, value: Any) -> str:
-    """Return a value in words; empty for a number and an AP rule, which need none."""
-    words: str = getattr(CHOICES.get(choice, {}).get(value), "words", "")
-    return {"recall": f"recall divides by {words}",
-            "unmatched": f"{words} (a query without a good image)"}.get(choice, words)
+        # A number and an AP rule have and need no words.
+        words = getattr(CHOICES.get(choice, {}).get(value), "words", "")
+        yield choice, str(value), {
+            "recall": f"recall divides by {words}",
+            "unmatched": f"{words} (a query without a good image)"}.get(choice, words), now
 
 
 def _first_that_fits(now: Convention, target: Convention, waiting: list[str]) -> str:
     """Not every rule exists in float32 or for grouped ties: such a change has to wait."""
     for choice in waiting:
-        try:
+        with suppress(InputError):
             now.replace(**{choice: getattr(target, choice)})
-        except InputError:
-            continue
-        return choice
+            return choice
     raise InputError(f"{now.name} to {target.name}", got="no order of single changes leads there")
 
 
@@ -180,8 +173,7 @@ def _affected(before: Result, after: Result) -> int:
     ap, other = before.of_query("mAP"), after.of_query("mAP")
     same_ap = (abs(ap - other) < LEAST_CHANGE) | (np.isnan(ap) & np.isnan(other))
     changed = ~same_ap | (old.first_match != new.first_match)
-    if before.counted != after.counted:
-        changed |= old.n_good == 0
+    changed |= (old.n_good == 0) & (before.counted != after.counted)
     return int(np.count_nonzero(changed))
 
 
@@ -198,20 +190,11 @@ def _that_apply(data: ResultFile, *conventions: Convention) -> Iterable[Conventi
     return kept
 
 
-def as_variation(target: str | Convention | Variation) -> Variation | None:
-    """Return the variation that a name is, or the record; None of a convention."""
-    if isinstance(target, str):
-        known = {*map(canonical, [*VARIATIONS, *declared_names("variation")])}
-        return find_variation(target) if canonical(target) in known else None
-    return target if isinstance(target, Variation) else None
-
-
 def target_named(target: str) -> str | Convention | Variation | Selection:
     """Return the variation, or the part of a protocol, that a name is; of others the name."""
-    found = as_variation(target)
-    if found is None and known_as(target) not in NAMES:
-        return part_named(target) or target
-    return found or target
+    if canonical(target) in map(canonical, [*VARIATIONS, *declared_names("variation")]):
+        return find_variation(target)
+    return known_as(target) not in NAMES and part_named(target) or target
 
 
 def _of_variation(data: ResultFile, origin: Convention, variation: Variation,
@@ -293,7 +276,8 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
         return _of_variation(data, find_convention(origin), target, how)
     selection = target if isinstance(target, tuple) else None
     origin, target = _that_apply(data, find_convention(origin), (
-        _rule_of(*target) if isinstance(target, tuple) else find_convention(target)))
+        target[0].convention_of(target[1]).replace(name=f"{target[0].name}-{target[1].name}")
+        if isinstance(target, tuple) else find_convention(target)))
     target.check_gallery(data.query, data.gallery)  # without a step it is not evaluated
     chain = _chain(origin, target)
     if len(data.input.rankings()) > 1 and how.scaling(origin) != how.scaling(target):
@@ -304,15 +288,11 @@ def explain(data: ResultFile, origin: str | Convention = "matlab",
         conventions[-1] = target  # the last step has all of its choices, and now its name
     results = results_of(data.input, data.query, data.gallery,
                          replace(how, conventions=tuple(conventions)))
-    steps = [Step(choice, value, meaning, after, _affected(before, after))
-             for (choice, value, meaning, _), (before, after) in zip(changes, pairwise(results))]
+    steps = [Step(*change[:3], after, _affected(before, after))
+             for change, (before, after) in zip(changes, pairwise(results))]
     if selection is not None and selection[0].selects(selection[1]):
         steps.append(_selected(data, *selection, how, results[-1]))
     return Explanation(origin, target, results[0], tuple(steps))
-
-
-def _rule_of(protocol: Protocol, part: Part) -> Convention:
-    return protocol.convention_of(part).replace(name=f"{protocol.name}-{part.name}")
 
 
 def _selected(data: ResultFile, protocol: Protocol, part: Part, how: How, before: Result) -> Step:

@@ -61,15 +61,11 @@ def chains_of(variations: Iterable[Variation], depth: int = 1) -> list[Chain]:
 def chains_that_apply(data: ResultFile,
                       chains: Iterable[Chain]) -> tuple[list[Chain], dict[str, str]]:
     """Return the chains that apply to a file, and why other variations do not, by their names."""
-    applying: list[Chain] = []
-    reasons: dict[str, str] = {}
-    for chain in chains:
-        lacking = {each.name: reason for each in chain if (reason := each.lacks(data))}
-        if lacking:
-            reasons.update(lacking)
-        else:
-            applying.append(chain)
-    return applying, reasons
+    every = list(chains)
+    reasons = {each.name: reason for chain in every for each in chain
+               if (reason := each.lacks(data))}
+    return [chain for chain in every
+            if not reasons.keys() & {each.name for each in chain}], reasons
 
 
 def passes_of(chains: Iterable[Chain]) -> list[list[Chain]]:
@@ -135,8 +131,8 @@ def varied(data: ResultFile, variation: Variation, convention: Convention, how: 
     data = data if variation.data is None else variation.data(data)
     if variation.rank is not None and variation.rankings:
         how = replace(how, **data.input.rankings()[variation.rankings[0]])
-    rank = variation.rank or _by_distances
-    return _finished((variation,), rank(data, replace(how, conventions=(changed,)))[0])
+    return _finished((variation,), (variation.rank or _by_distances)(
+        data, replace(how, conventions=(changed,)))[0])
 
 
 def _by_distances(data: ResultFile, how: How) -> list[Result]:
@@ -145,9 +141,8 @@ def _by_distances(data: ResultFile, how: How) -> list[Result]:
 
 def _rankings(chain: Chain) -> tuple[str, ...]:
     """Return the rankings that every variation of a chain allows; empty: all."""
-    limits = [each.rankings for each in chain if each.rankings]
-    return tuple(name for name in limits[0] if all(name in other for other in limits)) if (
-        limits) else ()
+    limits = [each.rankings for each in chain if each.rankings] or [()]
+    return tuple(name for name in limits[0] if all(name in other for other in limits))
 
 
 def _changed(chains: Iterable[Chain], conventions: Sequence[Convention],
@@ -189,7 +184,7 @@ def _options(chain: Chain, convention: Convention, changed: Convention,
              change: Mapping[str, object]) -> str:
     """Return the command line after ``reid-ref`` that does the same; empty if none does."""
     reranks = any(each.rank for each in chain)
-    if any(each.data or each.result for each in chain) or reranks and len(chain) > 1:
+    if reranks and len(chain) > 1 or any(each.data or each.result for each in chain):
         return ""
     words = ["rerank" if reranks else "evaluate", "FILE", "--convention", convention.name]
     if change and not reranks:

@@ -34,11 +34,9 @@ def part(which: int, of: int) -> Callable[[ResultFile], ResultFile]:
 def needs_parts(of: int, least: int = 2) -> Callable[[ResultFile], str]:
     """Return what tells why features have no such parts."""
     def lacks(data: ResultFile) -> str:
-        if reason := needs_features(data):
-            return reason
-        width = data.features("data")[0].shape[1]
-        return "" if width % of == 0 and width >= least else (
-            f"{width} dimensions are not {of} parts")
+        width = 0 if needs_features(data) else data.features("data")[0].shape[1]
+        return needs_features(data) or f"{width} dimensions are not {of} parts" * (
+            width % of != 0 or width < least)
     return lacks
 
 

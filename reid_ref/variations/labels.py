@@ -94,16 +94,15 @@ def needs_cameras(data: ResultFile) -> str:
     return "needs cameras" if data.query.camera is None else ""
 
 
-def needs_label(label: int, name: str) -> Callable[[ResultFile], str]:
+def needs_label(label: int) -> Callable[[ResultFile], str]:
     """Return what tells why not, if no gallery image has a label."""
-    def lacks(data: ResultFile) -> str:
-        return "" if (data.gallery.identity == label).any() else f"no image is labelled {name}"
-    return lacks
+    return lambda data: "" if (data.gallery.identity == label).any() else (
+        f"no image is labelled {label}")
 
 
 def needs_both_labels(data: ResultFile) -> str:
     """Return why not, if no gallery image is labelled 0, or none -1."""
-    return (needs_label(DISTRACTOR, "0")(data) or needs_label(JUNK, "-1")(data))
+    return needs_label(DISTRACTOR)(data) or needs_label(JUNK)(data)
 
 
 def needs_part(data: ResultFile) -> str:
@@ -113,8 +112,8 @@ def needs_part(data: ResultFile) -> str:
 
 def needs_askers(data: ResultFile) -> str:
     """Return why the sides cannot be exchanged."""
-    asks = np.isin(data.gallery.identity, data.query.identity).any()
-    return needs_part(data) or ("" if asks else "no gallery image has a query's identity")
+    return needs_part(data) or "no gallery image has a query's identity" * (
+        not np.isin(data.gallery.identity, data.query.identity).any())
 
 
 def needs_multi_query(data: ResultFile) -> str:

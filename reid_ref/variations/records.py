@@ -20,21 +20,18 @@ from reid_ref.variations.variation import Choices, Variation
 CUTS = (10, 20, 50, 100)
 
 
-def _set(**choices: Any) -> Choices:
-    """Return what changes these choices of every convention."""
-    return lambda convention: choices
-
-
 def _without_junk(convention: Convention) -> Mapping[str, Any]:
     return {"loads": "without label -1", "ignored": tuple(
         rule for rule in convention.ignored if rule != "label -1")}
 
 
 def _other_cameras(convention: Convention) -> Mapping[str, Any] | None:
-    if SAME_CAMERA[0] not in convention.ignored:
-        return None
-    return {"ignored": tuple("same camera" if rule == SAME_CAMERA[0] else rule
-                             for rule in convention.ignored)}
+    return {"ignored": tuple(
+        "same camera" if rule == SAME_CAMERA[0] else rule for rule in convention.ignored)}
+
+
+def _cut(length: int, further: Mapping[str, str]) -> Choices:
+    return lambda convention: {"top_k": length, **further}
 
 
 def _one_image(cameras: bool) -> Choices:
@@ -44,7 +41,7 @@ def _one_image(cameras: bool) -> Choices:
         "ignored": (convention if cameras else convention.without_cameras()).ignored}
 
 
-_JUNK, _ZERO = labels.needs_label(JUNK, "-1"), labels.needs_label(DISTRACTOR, "0")
+_JUNK, _ZERO = labels.needs_label(JUNK), labels.needs_label(DISTRACTOR)
 _TABLES = tables_of("variations/records.toml")
 
 
@@ -74,7 +71,7 @@ _RECORDS = [
     _record("same-camera-kept", lacks=labels.needs_cameras,
             choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
     _of_features("queries-in-gallery", change=labels.with_queries),
-    _record("matched-queries", choices=_set(unmatched="drop")),
+    _record("matched-queries", choices=lambda convention: {"unmatched": "drop"}),
     _record("one-gallery-image", choices=_one_image(True)),
     _record("one-gallery-image-any-camera", lacks=labels.needs_cameras,
             choices=_one_image(False)),
@@ -89,9 +86,8 @@ _RECORDS = [
     *(_part("{0}-half", k, 2, word) for k, word in enumerate(("first", "second"))),
     *(_part("third-{0}-of-3", k, 3, k + 1) for k in range(3)),
     *(_part("quarter-{0}-of-4", k, 4, k + 1, 2048) for k in range(4)),
-    *(_record("cut-{0}", length, choices=_set(top_k=length)) for length in CUTS),
-    *(_record("cut-{0}-found", length, choices=_set(top_k=length, recall="found"))
-      for length in CUTS),
+    *(_record(f"cut-{{0}}{name}", length, choices=_cut(length, further))
+      for name, further in (("", {}), ("-found", {"recall": "found"})) for length in CUTS),
     _of_features("query-expansion", change=features.expanded),
     *(_record("{0}-parts-normalised", parts, lacks=features.needs_parts(parts, 8 * parts),
               data=features.parts_normalised(parts)) for parts in (2, 3, 4, 6, 8)),

@@ -39,10 +39,9 @@ def reranked() -> Iterator[Variation]:
         name = f"reranked-{settings.variant}"
         if any((each.k1, each.k2) != (settings.k1, settings.k2) for each in others):
             name += f"-{settings.k1}"
-        if any(each.normalize != settings.normalize for each in others):
-            name += "" if settings.normalize else "-raw"
-        if any(_alike(each, settings) for each in others):
-            name += "-no-junk" if settings.without_junk else ""
+        name += "-raw" * (not settings.normalize and any(each.normalize for each in others))
+        if settings.without_junk and replace(settings, without_junk=False) in others:
+            name += "-no-junk"
         reranking = records[0].reranking
         assert reranking is not None
         yield Variation(
@@ -58,30 +57,19 @@ def reranked() -> Iterator[Variation]:
             f"--lambda {settings.lambda_:g}")
 
 
-def _alike(one: Settings, other: Settings) -> bool:
-    return replace(one, without_junk=other.without_junk) == other
-
-
 def _loads_alike(settings: Settings) -> Callable[[Convention], bool]:
     """Return whether a convention has images labelled -1 in the gallery where these have."""
-    def tried(convention: Convention) -> bool:
-        own = settings_of(convention, settings.variant, settings.k1, settings.k2,
-                          settings.lambda_, settings.normalize)
-        return own == settings and not convention.needs_lists
-    return tried
+    return lambda convention: not convention.needs_lists and settings == settings_of(
+        convention, settings.variant, settings.k1, settings.k2, settings.lambda_,
+        settings.normalize)
 
 
 def _needs_images(settings: Settings) -> Callable[[ResultFile], str]:
-    def lacks(data: ResultFile) -> str:
-        if reason := needs_features(data):
-            return reason
-        images = len(data.query) + len(data.gallery)
-        return "" if images > settings.k1 + 1 else f"needs more than {settings.k1 + 1} images"
-    return lacks
+    return lambda data: needs_features(data) or f"needs more than {settings.k1 + 1} images" * (
+        len(data.query) + len(data.gallery) <= settings.k1 + 1)
 
 
 def _ranks(settings: Settings) -> Callable[[ResultFile, How], list[Result]]:
     """Return what re-ranks a file by these settings, and evaluates it."""
-    def results(data: ResultFile, how: How) -> list[Result]:
-        return reranked_results(*sides_of(data), data.query, data.gallery, settings, None, how)
-    return results
+    return lambda data, how: reranked_results(
+        *sides_of(data), data.query, data.gallery, settings, None, how)

@@ -10,7 +10,7 @@ import reid_ref
 from reid_ref import CONVENTIONS, Labels, ResultFile
 from reid_ref.analysis.validate import HOPELESS, search_file, validate_file
 from reid_ref.analysis.validate.candidates import parts_that_apply, rules_that_apply
-from reid_ref.analysis.validate.search import share_of_accidents
+from reid_ref.analysis.validate.search import FoundWay, Search, share_of_accidents
 from reid_ref.cli import main
 from reid_ref.commands.validate.show.headline import headline
 from reid_ref.datasets.published import parse_figure
@@ -82,6 +82,9 @@ def test_a_rule_by_clothes_is_tried_and_named_by_its_protocols():
     result = quiet(reid_ref.evaluate_protocol, "ltcc", data.query_features, data.gallery_features,
                    data.query, data.gallery, part="cc")
     assert figure_of(result) == figure
+    counted = sum(map(int, result.per_query.n_good > 0))
+    assert said["possible"] == (f"yes, Rank-1 is {round(result.rank(1) * counted)} of {counted} "
+                                "queries")
 
 
 def test_image_to_track_is_tried_where_the_file_has_tracks():
@@ -199,8 +202,8 @@ def test_the_names_that_people_know_come_first_and_the_steps_from_matlab():
                    data.gallery, convention="fast-reid")
     answer, said = rows(data, figure_of(result))
     assert said["answer"].startswith(
-        "printed by fast-reid, BoT, AGW and 11 more (torchreid's rule on normalised features). "
-        "From matlab's mAP: ")
+        "printed by fast-reid, BoT, AGW and 11 more (torchreid's rule on normalised features) "
+        "(by accident: less than 0.1 percent of random figures near it). From matlab's mAP: ")
     assert "step AP (+" in said["answer"]
     assert said["check"] == "reid-ref evaluate made.npz --convention fast-reid"
     raw = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
@@ -216,9 +219,43 @@ def test_one_number_alone_comes_before_what_is_closest():
                    data.gallery, convention="matlab")
     figure = f"{100 * result.rank(1) - 3.3:.2f}/{100 * result.mAP:.2f}"
     answer, said = rows(data, figure, search=False)
-    assert [way.convention for way in answer.alone["mAP"]][0] == "matlab"
-    assert "mAP alone is that of matlab's rule on normalised features, whose Rank-1 is " in (
+    assert answer.alone["mAP"].ways[0].convention == "matlab"
+    assert "mAP alone is that of matlab's rule on normalised features, which gives Rank-1 " in (
         said["answer"])
+
+
+def test_a_rank_1_that_many_have_is_not_said_to_be_one_of_them():
+    data = made(7)
+    one = quiet(reid_ref.evaluate, data.query_features, data.gallery_features, data.query,
+                data.gallery, convention="matlab")
+    said = rows(data, f"{100 * one.rank(1):.2f}/{100 * one.mAP + 30:.2f}", search=False)[1]
+    assert "alone" not in said["answer"]
+
+
+def test_what_alone_prints_a_figure_with_few_accidents_is_a_candidate():
+    data = made(5)
+    way = FoundWay(("centred",), "normalised", "torchreid", .5, .4, "", "",
+                   VARIATIONS["centred"].words, "")
+    answer = rows(data, "36.30/27.28", search=False)[0]
+
+    def said(share, *ways):
+        found = Search(1000, 900, share, ways, {})
+        return dict(headline(replace(answer, search=found), ["made.npz"]))
+    first = said(.014, way)
+    assert first["answer"].startswith("perhaps fast-reid, BoT, AGW and 11 more (torchreid's rule")
+    assert first["answer"].endswith(
+        "after the mean of each side was subtracted: it prints the figure, but so does some "
+        "variation for 1.4 percent of random figures near it")
+    assert first["check"].startswith("reid-ref explain made.npz --from torchreid --to centred")
+    assert said(.009, way)["answer"].startswith("printed by fast-reid")
+    other = way._replace(variations=("standardised",), mAP=.4001)
+    for none in (said(.051, way), said(.014, way, other)):
+        assert none["answer"].startswith("no cause can be named: what prints it is listed below")
+
+
+def test_a_count_that_is_none_may_be_over_other_queries():
+    said = rows(made(5), "36.32/27.28", search=False)[1]
+    assert "over another number of queries" in said["possible"]
 
 
 def test_dummy_labels_and_foreign_identities_are_said():

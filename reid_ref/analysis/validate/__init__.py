@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.validate.candidates import (
-    Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
+    WORDS, Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
     results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.search import (
     ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, searched, share_of_accidents,
@@ -124,6 +124,8 @@ class Validation(Value):
         What variations of the file and of the evaluation give; None if none was made.
     labels : str
         What is wrong with the labels, which no evaluation can mend.
+    counted : int
+        Queries that count in what reproduces the figure; 0 if nothing does.
     effects : tuple of Effect
         Of a figure that is reproduced, the steps from matlab's number to it.
     """
@@ -139,6 +141,7 @@ class Validation(Value):
     search: Search | None = None
     effects: tuple[Effect, ...] = ()
     labels: str = ""
+    counted: int = 0
 
     @property
     def reproduced(self) -> bool:
@@ -174,15 +177,19 @@ class Validation(Value):
         return best_known(ways) if ways else None
 
     @property
-    def alone(self) -> dict[str, list[Way]]:
-        """Of several numbers, each that a toolbox prints without the others, and these ways."""
-        printed = {} if self.reproduced else self.figure.numbers()
-        other = [one for one in self.candidates if one.match == "no" and one.difference < np.inf]
-        ways = {name: [way for one in other for way in one.ways
-                       if agreement(one.numbers()[name], digits) == "rounded"
-                       and names_by_default(way.convention, way.features)]
-                for name, digits in printed.items() if len(printed) > 1}
-        return {name: found for name, found in ways.items() if found}
+    def alone(self) -> dict[str, Candidate]:
+        """Of several numbers, each that a toolbox prints without the others: the nearest.
+
+        None where one is `MOVED` away in all of them. A Rank-k, which many have by accident, is
+        told where the others are within a point.
+        """
+        printed, off = self.figure.numbers(), [one.difference for one in self.candidates]
+        if self.reproduced or len(printed) < 2 or min(off, default=0) <= MOVED:
+            return {}
+        return {name: one for name, digits in printed.items() for one in self.candidates[::-1]
+                if one.difference < (1 if name.startswith("Rank-") else np.inf)
+                and agreement(one.numbers()[name], digits) == "rounded"
+                and any(names_by_default(way.convention, way.features) for way in one.ways)}
 
     @property
     def closest(self) -> Closest | None:
@@ -223,13 +230,13 @@ def validate_dataset(dataset: str, figure: Figure, n_query: int | None = None) -
     `dataset` is the name of a benchmark, in any spelling. Without its good images on record, its
     number of queries answers, or `n_query` where that is not known.
     """
-    key = known_benchmark(dataset)
+    key, other = known_benchmark(dataset), _other_way_round(figure)
     queries = queries_of(key, n_query)
-    answer, other = _on_benchmark(figure, key, queries), _other_way_round(figure)
+    answer = Validation(figure, (), {}, *possible_on(figure, key, queries))
     # With one good image per query mAP is never below Rank-1.
     return replace(answer, swapped=other is not None and key in FINGERPRINTS
                    and good_and_wrong(key)[0].mean() >= 2
-                   and _on_benchmark(other, key, queries).possible)
+                   and Validation(other, (), {}, *possible_on(other, key, queries)).possible)
 
 
 def queries_of(key: str, n_query: int | None = None) -> tuple[int, ...]:
@@ -242,10 +249,6 @@ def queries_of(key: str, n_query: int | None = None) -> tuple[int, ...]:
         raise InputError("dataset", "a benchmark whose number of queries is on record, the same "
                          "in every protocol", name, "--queries N says it")
     return queries if n_query is None else (n_query,)
-
-
-def _on_benchmark(figure: Figure, key: str, queries: Sequence[int]) -> Validation:
-    return Validation(figure, (), {}, *possible_on(figure, key, queries))
 
 
 def _other_way_round(figure: Figure) -> Figure | None:
@@ -280,25 +283,25 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
     (True, ['torchreid'])
     """
     query, gallery = data.query, data.gallery
+    parts: Callable[..., Any] = results_of_parts if conventions is None else lambda data, how: ()
+    not_tried = _left_out(query, gallery, label_minus_1) if conventions is None else {}
     if conventions is None:
-        not_tried = _left_out(query, gallery, label_minus_1)
-        conventions = [name for name in CONVENTIONS if name not in not_tried]
-        conventions += rules_that_apply(query)
-        parts: Callable[..., Any] = results_of_parts
-    else:
-        not_tried, parts = {}, lambda data, how: ()
+        conventions = [*(name for name in CONVENTIONS if name not in not_tried),
+                       *rules_that_apply(query)]
     how = How(tuple(find_conventions(conventions)), max_memory=max_memory, progress=progress)
     if label_minus_1 == "not loaded":
         query = query[query.identity != JUNK]
     if label_minus_1 == "not loaded" or all("label -1" in rule for rule in how.not_ranked):
         gallery = gallery[gallery.identity != JUNK]
-    names, plain = _names(figures), {}
+    names, plain, counted = _names(figures), {}, {}
 
     def results() -> Iterator[tuple[str, dict[str, Result]]]:
         for ranking, change in data.input.rankings().items():
             part = replace(how, **change)
             plain.update(by_name(results_of(data.input, data.query, data.gallery, part)))
-            yield ranking, {**plain, **dict(parts(data, part))}
+            every = {**plain, **dict(parts(data, part))}
+            counted.update({name: result.counted for name, result in every.items()})
+            yield ranking, every
     numbers = _ways(results(), names)
     answers = []
     for figure in figures:
@@ -307,11 +310,12 @@ def validate_file(data: ResultFile, figures: Sequence[Figure],
         answer = Validation(figure, candidates, not_tried, *possible(figure, query, gallery),
                             has_cameras=query.camera is not None,
                             labels=faulty_labels(data.query, data.gallery))
+        best = answer.best if answer.reproduced else None
         answers.append(replace(
             answer, swapped=other is not None and not answer.reproduced
             and _candidates(numbers, other, protocol, names)[0].match == "rounded",
-            effects=tuple(effects_of(data, best.convention, best.features))
-            if answer.reproduced and (best := answer.best) else ()))
+            counted=counted[best.convention] if best else 0,
+            effects=tuple(effects_of(data, best.convention, best.features)) if best else ()))
     best = answers[0].best if answers else None
     if best is not None and best.convention in plain:
         warn_unmatched(plain[best.convention], data.query, data.gallery)
@@ -332,8 +336,7 @@ def search_file(data: ResultFile, answers: Sequence[Validation],
     `always`: of all of them. What a convention gives by itself is no way. `partial`: Ctrl-C ends
     the search, and what was tried until then is the answer.
     """
-    trials = Trials(tuple(dict.fromkeys(
-        name for answer in answers for name in answer.figure.numbers())))
+    trials = Trials(_names(answer.figure for answer in answers))
     records = quick_conventions(data) if conventions is None else conventions
     with suppress(KeyboardInterrupt) if partial else nullcontext():
         run_search(data, records, trials, depth=depth,
@@ -348,8 +351,7 @@ def search_file(data: ResultFile, answers: Sequence[Validation],
 
 
 #: Why kinds of variations are left out of a search.
-HOPELESS = ("changes the order of the images, and no order of these images has the figure",
-            "raises mAP, and the figure's is below all without it")
+HOPELESS = WORDS["hopeless"]
 
 
 def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
@@ -357,12 +359,10 @@ def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     left = [answer for answer in answers if not answer.settled]
     if left and not any(answer.possible for answer in left):
         return dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
-    plain = [[100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
-              and any(way.features != "dot" for way in one.ways)] for answer in left]
-    if left and all(answer.figure.mAP is not None and values and answer.figure.mAP < min(values)
-                    for answer, values in zip(left, plain)):
-        return dict.fromkeys(("expansion", "re-ranking"), HOPELESS[1])
-    return {}
+    is_below = left and all(answer.figure.mAP is not None and answer.figure.mAP < min(
+        (100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
+         and any(way.features != "dot" for way in one.ways)), default=0) for answer in left)
+    return dict.fromkeys(("expansion", "re-ranking"), HOPELESS[1]) if is_below else {}
 
 
 def validate_protocol(data: ResultFile, figure: Figure, protocol: str | Protocol, part: str = "",
@@ -415,7 +415,6 @@ def _ways(results: Iterable[tuple[str, Mapping[str, Result]]], names: tuple[str,
 def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
                 names: tuple[str, ...] = ("Rank-1", "mAP")) -> tuple[Candidate, ...]:
     """Return what the ways to evaluate give, the nearest to a figure first."""
-    order = ("rounded", "truncated", "another protocol", "no")
     every = [_candidate(dict(zip(names, map(float, values))), tuple(ways), figure)
              for values, ways in numbers.items()]
     if protocol:
@@ -425,20 +424,17 @@ def _candidates(numbers: Ways, figure: Figure, protocol: str = "",
         every = [one if one.match == "no" or any(np.allclose(
             (one.Rank_1, one.mAP), pair, rtol=0, atol=1e-6, equal_nan=True) for pair in own)
             else replace(one, match="another protocol") for one in every]
-    return tuple(sorted(
-        every, key=lambda candidate: (order.index(candidate.match), candidate.difference)))
+    order = ("rounded", "truncated", "another protocol", "no")
+    return tuple(sorted(every, key=lambda one: (order.index(one.match), one.difference)))
 
 
 def _left_out(query: Labels, gallery: Labels, label_minus_1: str) -> dict[str, str]:
     """Return what is not tried by default, with the reason."""
     reasons = left_out(query, gallery)
-    junk = bool((gallery.identity == JUNK).any() or (query.identity == JUNK).any())
-    if junk and label_minus_1 == "not loaded":
-        reasons.update({
-            name: "ranks images labelled -1, which the code that made this figure does not load"
-            for name, convention in CONVENTIONS.items()
-            if name not in reasons and "label -1" not in convention.not_ranked})
-    return reasons
+    junk = (gallery.identity == JUNK).any() or (query.identity == JUNK).any()
+    ranks = {name: WORDS["ranks junk"] for name, convention in CONVENTIONS.items()
+             if "label -1" not in convention.not_ranked}
+    return {**ranks, **reasons} if junk and label_minus_1 == "not loaded" else reasons
 
 
 def _candidate(numbers: dict[str, float], ways: tuple[Way, ...], figure: Figure) -> Candidate:
@@ -456,24 +452,22 @@ def by_far_the_closest(figure: Figure, candidates: Sequence[Candidate]) -> Close
 
     None if some convention gives the digits.
     """
-    ordered = sorted((candidate for candidate in candidates if np.isfinite(candidate.difference)),
-                     key=lambda candidate: candidate.difference)
-    matches = {candidate.match for candidate in ordered}
+    ordered = sorted((one for one in candidates if np.isfinite(one.difference)),
+                     key=lambda one: one.difference)
+    matches = {one.match for one in ordered}
     if not ordered or ordered[0].difference > MOVED or matches & {"rounded", "another protocol"}:
         return None
-    named = figure.numbers()
-    printed = list(named.values())
-    points = 100 * np.array([[candidate.numbers()[name] for name in named]
-                             for candidate in ordered])
+    printed = list(figure.numbers().values())
+    points = 100 * np.array([[one.numbers()[name] for name in figure.numbers()]
+                             for one in ordered])
     is_same = np.abs(points - points[0]).max(axis=1) < float(max(map(unit_of, printed))) / 2
-    if is_same.all() or ordered[is_same.argmin()].difference < 2 * MOVED:
+    nearest, other = ordered[0].difference, ordered[is_same.argmin()].difference
+    if is_same.all() or other < 2 * MOVED:
         return None
-    ways = [way for candidate, same in zip(ordered, is_same) if same for way in candidate.ways]
+    ways = [way for one, same in zip(ordered, is_same) if same for way in one.ways]
     names = {way.convention for way in ways}
-    nearest = ordered[0].difference
     return Closest(tuple(sorted(names, key=[*CONVENTIONS, *sorted(names)].index)),
-                   tuple(dict.fromkeys(way.features for way in ways)), nearest,
-                   ordered[is_same.argmin()].difference,
+                   tuple(dict.fromkeys(way.features for way in ways)), nearest, other,
                    _share_near(points, np.array(printed, dtype=float), nearest))
 
 
@@ -553,11 +547,11 @@ def validate(data: ResultFile | None = None, published: str = "", *, dataset: st
     if (data is None) == (dataset is None):
         raise InputError("data, dataset", "one of them", "none" if data is None else "both",
                          "pass what reid_ref.read returns, or dataset=\"market1501\"")
-    if data is None:
-        if convention is not None:
-            raise InputError("convention", "data to evaluate", "dataset alone", "leave it out, or "
-                             "pass data")
+    if data is None and convention is None:
         return validate_dataset(str(dataset), parse_figure(published))
+    if data is None:
+        raise InputError("convention", "data to evaluate", "dataset alone", "leave it out, or "
+                         "pass data")
     if not isinstance(data, ResultFile) or data.ranked is None:  # lists need no distances here
         check_result_file(data)
     chosen = [convention] if isinstance(convention, (str, Convention)) else convention

@@ -97,11 +97,10 @@ def _has_cameras(protocol: Protocol, query: Labels, gallery: Labels) -> bool:
     """Return whether cameras are those of a benchmark, on the sides where its parts have them."""
     if query.camera is None or gallery.camera is None:
         return False
-    sides = [(query.camera, [part.query for part in protocol.parts]),
-             (gallery.camera, [part.gallery for part in protocol.parts])]
     return {*query.camera, *gallery.camera} == {*protocol.cameras} and all(
-        np.isin(camera, [one for each in rows for one in each.where.get(
-            "camera", protocol.cameras)]).all() for camera, rows in sides)
+        np.isin(camera, [one for part in protocol.parts for one in getattr(part, side).where.get(
+            "camera", protocol.cameras)]).all()
+        for side, camera in (("query", query.camera), ("gallery", gallery.camera)))
 
 
 def results_of_parts(data: ResultFile, how: How) -> Iterator[tuple[str, Result]]:

@@ -6,6 +6,7 @@ so the answer begins with how often a figure of these decimals is met by none bu
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
@@ -27,6 +28,8 @@ from reid_ref.variations import (
 AROUND = 2
 #: The share of accidents above which no sentence is written: docs/check_a_paper.md.
 ACCIDENTS = .01
+#: The share up to which what alone prints a figure is told as a candidate.
+DOUBTS = .05
 #: Points that another decoder, resizing or machine moves the numbers of a network by. Measured on
 #: five public networks and Market-1501: mAP 0.00 to 0.08, Rank-1 0.00 to 0.18; conventions lie 0.4
 #: points and more apart.
@@ -101,9 +104,16 @@ class Search(Value):
         """Whether accidents are rare enough for a sentence about the ways."""
         return self.by_accident <= ACCIDENTS
 
+    @property
+    def is_candidate(self) -> bool:
+        """Whether accidents are too many for that, but few, and one result prints the figure."""
+        return ACCIDENTS < self.by_accident <= DOUBTS and 1 == min(
+            len({way.variations for way in self.ways}),
+            len({(way.Rank_1, way.mAP) for way in self.ways}))
+
 
 class _Tried(NamedTuple):
-    """A way, its numbers, and what a found one has besides."""
+    """A way, with all its numbers by name."""
 
     numbers: dict[str, float]
     way: FoundWay
@@ -130,17 +140,21 @@ class Trials:
 
         `plain`: by what is ranked and the convention.
         """
-        new = [each for each in self.tried if any(
+        return replace(self, tried=[each for each in self.tried if any(
             repr(value) != repr(each.numbers.get(name)) for name, value in plain.get(
-                (each.way.features, each.way.convention), {"": 0}).items())]
-        return replace(self, tried=new)
+                (each.way.features, each.way.convention), {"": 0}).items())])
 
     def add(self, outcomes: Iterable[VariedResult]) -> None:
         """Keep the numbers of some ways."""
         for outcome in outcomes:
             numbers = {name: value_of(outcome.result, name)
                        for name in dict.fromkeys(("Rank-1", "mAP", *self.names))}
-            self.tried.append(_Tried(numbers, _as_found(outcome, numbers)))
+            chain = outcome.chain
+            self.tried.append(_Tried(numbers, FoundWay(
+                tuple(each.name for each in chain), outcome.ranking, outcome.convention.name,
+                numbers["Rank-1"], numbers["mAP"], str(outcome.result.signature), outcome.options,
+                " and ".join(each.words for each in chain),
+                "; ".join(each.source for each in chain))))
 
 
 def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Trials, *,
@@ -200,21 +214,19 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
         The numbers of conventions alone.
     """
     printed = figure.numbers()
-    in_order = sorted(trials.tried, key=lambda each: trials.order.get(each.way.variations, 0))
-    found = [each.way for each in in_order
-             if all(_prints(each.numbers[name], digits) for name, digits in printed.items())]
+    found = sorted((way for numbers, way in trials.tried if all(
+        agreement(numbers[name], digits) == "rounded" for name, digits in printed.items())),
+        key=lambda way: trials.order.get(way.variations, 0))
     names = {way.variations for way in found}
     ways = tuple(way for way in found if not any(  # a found one, and one that changes nothing
         {*fewer} < {*way.variations} for fewer in names))
-    cells = {tuple(repr(each.numbers[name]) for name in printed) for each in trials.tried}
+    cells = {tuple(repr(numbers[name]) for name in printed) for numbers, _ in trials.tried}
     points = np.array([list(map(float, cell)) for cell in cells]).reshape(-1, len(printed))
-    near = [base for base in plain if all(
-        abs(100 * base[name] - float(digits)) <= _moved(name, counts)
-        for name, digits in printed.items())]
     shares = [share_of_accidents(points, printed, counts), *(
         share_of_accidents(points, {name: Decimal(100 * base[name]).quantize(unit_of(digits))
                                     for name, digits in printed.items()}, counts, MOVED)
-        for base in near)]
+        for base in plain if all(abs(100 * base[name] - float(digits)) <= _moved(name, counts)
+                                 for name, digits in printed.items()))]
     return Search(len(trials.tried), len(cells), max(shares), ways, dict(trials.left_out),
                   tuple(map(_name, trials.waiting)))
 
@@ -222,11 +234,6 @@ def searched(trials: Trials, figure: Figure, counts: Collection[int],
 def _moved(name: str, counts: Collection[int]) -> float:
     """Return the points that remade features move a number by; Rank-k by a query at least."""
     return max(MOVED, 100 / min(counts)) if name.startswith("Rank-") else MOVED
-
-
-def _prints(value: float, digits: Decimal) -> bool:
-    near = abs(100 * value - float(digits)) <= float(unit_of(digits))  # most are not
-    return near and agreement(value, digits) == "rounded"
 
 
 def share_of_accidents(points: Doubles, printed: Mapping[str, Decimal], counts: Collection[int],
@@ -279,20 +286,10 @@ def _digits_near(name: str, digits: Decimal, counts: Collection[int],
 
 def value_of(result: Result, name: str) -> float:
     """Return a number of a result; NaN if its curve ends before."""
-    if name == "Rank-1" and not len(result.cmc):
-        return float("nan")
-    try:
-        return float(result.value(name))
-    except InputError:
-        return float("nan")
-
-
-def _as_found(outcome: VariedResult, numbers: dict[str, float]) -> FoundWay:
-    chain = outcome.chain
-    return FoundWay(
-        tuple(each.name for each in chain), outcome.ranking, outcome.convention.name,
-        numbers["Rank-1"], numbers["mAP"], str(outcome.result.signature), outcome.options,
-        " and ".join(each.words for each in chain), "; ".join(each.source for each in chain))
+    with suppress(InputError):
+        if name != "Rank-1" or len(result.cmc):
+            return float(result.value(name))
+    return float("nan")
 
 
 def _name(chain: Chain) -> str:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reid_ref.analysis.explain import AP_DIGITS, Explanation, explain, target_named
+from reid_ref.analysis.validate.candidates import WORDS
 from reid_ref.arrays import InputError
 from reid_ref.commands import gate as gates
 from reid_ref.console import options as common
@@ -118,14 +119,10 @@ def waterfall(walk: Explanation, measures: Sequence[str] = METRICS) -> str:
         before = step.result
     rows.append(_step(walk.target.name, measures, walk.end, walk.start))
     heads = [head for name in measures for head in (name, "effect")]
-    text = table_lines(["percent", *heads, "affected"], rows, indent=29)
-    text.append("")
+    text = [*table_lines(["percent", *heads, "affected"], rows, indent=29), ""]
     for step in walk.steps:
-        if step.meaning:
-            text += wrap(f"{step.value}: {step.meaning}", rest="    ")
-    text += wrap(f"affected: queries whose AP (to {AP_DIGITS} digits) or first match a step "
-                 "changed, or which it dropped or added", rest="    ")
-    return "\n".join(text)
+        text += wrap(f"{step.value}: {step.meaning}", rest="    ") if step.meaning else []
+    return "\n".join([*text, *wrap(WORDS["affected"].format(AP_DIGITS), rest="    ")])
 
 
 def _step(change: str, measures: Sequence[str], result: Result, before: Result | None = None,
@@ -146,8 +143,7 @@ def _points(result: Result, name: str) -> float:
 
 def most_moved(walk: Explanation, query: Labels) -> str:
     """Return the queries whose AP moved most, one line each."""
-    moved = walk.most_moved()
-    if not moved:
+    if not (moved := walk.most_moved()):
         same = len(walk.start.per_query.n_good) == len(walk.end.per_query.n_good)
         return "\n" + (f"The AP of no query changed in {AP_DIGITS} digits." if same else
                        "The queries are not the same.")
@@ -165,8 +161,7 @@ def most_moved(walk: Explanation, query: Labels) -> str:
 
 def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImage]) -> str:
     """Return one query's ranked list around its good images, and its AP on either side."""
-    names = walk.origin.name, walk.target.name
-    camera = query.camera_of(k)
+    names, camera = (walk.origin.name, walk.target.name), query.camera_of(k)
     of_query = "" if camera is None else f", camera {camera}"
     lines = [f"query {k}: identity {query.identity_of(k)}{of_query}", ""]
     for name, result in zip(names, (walk.start, walk.end)):
@@ -176,28 +171,18 @@ def query_page(k: int, walk: Explanation, query: Labels, listed: list[ListedImag
             f"AP {float(result.of_query('mAP')[k])!r}, {values.n_good[k]} good, "
             + (f"first match at rank {first}" if first else "no match")
             if values.n_good[k] else f"no good image: {unmatched}", "    ", "        ")]
-    distances = next((step.value for step in walk.steps if step.choice == "distances"), None)
-    if distances:
-        lines += ["", *wrap(f"The list is ranked by the distances of {names[0]}. The AP and the "
-                            f"first match of {names[1]} are from its own ranking: {distances}.",
-                            rest="    ")]
+    for distances in [step.value for step in walk.steps if step.choice == "distances"]:
+        lines += ["", *wrap(WORDS["other distances"].format(*names, distances), rest="    ")]
     lines += ["", f"{'place':>6}{names[0]:>11.10}{names[1]:>11.10}{'image':>7}{'identity':>9}"
                   f"{'' if camera is None else ' cam'}{'distance':>10}  role"]
-    before = 0
-    for image in listed:
-        if image.place != before + 1:
-            lines.append(f"{'...':>6}")
-        before = image.place
+    for before, image in zip([0, *(image.place for image in listed)], listed):
+        lines += [f"{'...':>6}"] * (image.place != before + 1)
         ranks = "".join(f"{'-' if rank is None else rank:>11}" for rank in image.ranks)
         lines.append(f"{image.place:>6}{ranks}{image.image:>7}{image.identity:>9}"
                      f"{'' if image.camera is None else f'{image.camera:>4}'}"
                      f"{image.distance:>10.6g}  {image.role}")
-    lines += ["", *wrap(f"place: in the list of all images. {names[0]}, {names[1]}: the rank "
-                        "among the images that each keeps."),
-              *wrap("AP of n good images, of which the k-th has rank r: precision there is P = "
-                    "k/r, and at the rank before B = (k-1)/(r-1), or 1 where r is 1. Step AP is "
-                    "the sum of P, over n. Trapezoid AP is the sum of (B + P)/2, over n.")]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *(
+        line for text in WORDS["listed"] for line in wrap(text.format(*names)))])
 
 
 @dataclass(frozen=True, kw_only=True)

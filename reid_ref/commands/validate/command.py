@@ -252,12 +252,12 @@ def _conventions(request: ValidateRequest) -> list[Convention] | None:
         if CONVENTIONS[name].needs_lists:
             raise InputError("--convention", got=f"{name!r} needs lists of good and junk images, "
                              "which this command does not read", remedy="`reid-ref evaluate` does")
-    if names is None and request.choices:
+    if names is not None:
+        return common.with_choices(request, [CONVENTIONS[name] for name in names])
+    if request.choices:
         raise InputError("--set", "--convention NAME with it",
                          "all" if request.convention else "none", "name what to change")
-    if names is None:
-        return None
-    return common.with_choices(request, [CONVENTIONS[name] for name in names])
+    return None
 
 
 def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
@@ -290,7 +290,9 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
     if not all(answer.reproduced for answer in answers):
         protocols.warn_of_columns(data.query, data.gallery)
     if is_searched(answers, request.search):
-        depth, varied = request.search_depth or 1, with_multi_query(data, files)
+        depth, varied = request.search_depth or 1, data
+        if "mquery_f" in data.extra and len(files) == 1:
+            varied = replace(data, multi_query=read_multi_query(files[0]))
         left_out = {} if request.search else hopeless(answers)
         if shows_progress():  # the answer so far, while the search runs
             print_stderr(f"{dict(headline(answers[0], files))['answer']}; searching, Ctrl-C shows "
@@ -300,10 +302,3 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
                                   always=bool(request.search), max_memory=memory,
                                   progress=None if bar is None else bar.update, partial=True)
     return answers, data
-
-
-def with_multi_query(data: ResultFile, files: list[str]) -> ResultFile:
-    """Return the file with its multi-query images, if it has some."""
-    if "mquery_f" not in data.extra or len(files) != 1:
-        return data
-    return replace(data, multi_query=read_multi_query(files[0]))

@@ -2,7 +2,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import zip_longest
+from itertools import groupby
 from typing import NamedTuple
 
 from reid_ref.analysis.validate import HOPELESS, Candidate, Closest, Validation
@@ -10,6 +10,7 @@ from reid_ref.analysis.validate.candidates import WORDS
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, Search
 from reid_ref.commands.validate.show.headline import (
     by_variations, check_of, found_words, headline)
+from reid_ref.commands.validate.show.figures import protocol_of
 from reid_ref.console.answers import OfFiles
 from reid_ref.conventions import NAMES
 from reid_ref.datasets import FINGERPRINTS
@@ -17,7 +18,6 @@ from reid_ref.datasets.benchmarks import BENCHMARKS
 from reid_ref.datasets.published import (
     IMPOSSIBLE, Figure, HitCounts, MapBounds, Published, nearest, unit_of)
 from reid_ref.text import by_reason, named_rows, row, with_reasons, wrap
-from reid_ref.text.table import columns
 
 #: How many of those that do not reproduce the figure the table shows.
 CLOSEST = 3
@@ -90,8 +90,9 @@ def figure_verdict(answer: Validation, name: str, dataset: str | None) -> Figure
 
 def as_lines(pairs: Sequence[FigureVerdict]) -> str:
     """Return one line per figure: its name and benchmark if it has one, and the verdict."""
-    rows = [[each.name, each.dataset or "", figure_text(each.Rank_1, each.mAP), each.verdict]
-            for each in pairs]
+    rows = [[each.name, each.dataset or "", "/".join(
+        "" if value is None else str(value) for value in (each.Rank_1, each.mAP)), each.verdict]
+        for each in pairs]
     widths = [max(map(len, column)) for column in zip(*rows)][:-1]
     return "\n".join("  ".join([f"{cell:{width}}" for cell, width in zip(row, widths) if width]
                                + row[-1:]) for row in rows)
@@ -102,24 +103,19 @@ def verdict_text(answer: Validation) -> str:
     if answer.candidates:
         how = dict(headline(answer, ()))["answer"]
     elif answer.possible:
-        how = _POSSIBLE[answer.verdict].format(
+        how = WORDS["possible"][answer.verdict].format(
             *(counts.possible_as for counts in answer.hit_counts if counts.possible_as))
         if any(is_coarse(counts, answer.figure) for counts in answer.hit_counts):
             how += "; so few decimals cannot be tested as a count"
     elif answer.figure.over:
         how = f"impossible: {answer.figure.over}, over 100 percent"
-    elif all(counts.rounding == "no" for counts in answer.hit_counts) and answer.hit_counts:
+    elif {counts.rounding for counts in answer.hit_counts} == {"no"}:
         counted = " or ".join(f"k/{counts.n_query}" for counts in answer.hit_counts)
         how = f"impossible: no {counted} gives this Rank-1"
     else:
         names = " and ".join(name for name in answer.figure.numbers() if name != "mAP")
         how = answer.no_bounds or f"impossible: mAP is out of reach with this {names}"
     return how + "; probably swapped" * (answer.swapped and not answer.candidates)
-
-
-#: A figure that is possible, by its verdict.
-_POSSIBLE = {"rounded": "possible", "truncated": "possible only if the digits were cut off",
-             "padded": "possible as {}"}
 
 
 def as_answer(answer: Validation, paper: Published | None, files: list[str],
@@ -145,29 +141,26 @@ def as_table(answer: Validation, given: Iterable[tuple[str, str]], paper: Publis
     lines = [*first, ""] if answer.candidates else []
     lines += named_rows([*given, ("published", f"{answer.figure} percent")], INDENT)
     if paper is not None:
+        further = {"protocol": protocol_of(paper), "evaluator": paper.evaluator,
+                   "label -1": paper.label_minus_1, "note": paper.note}
         lines += _row("", f"{paper.key}: {paper.source_repo} {paper.source_path}, commit "
-                          f"{paper.source_commit[:7]}; protocol: {paper.protocol or 'not stated'}"
-                          + (f", {paper.part}" if paper.part else "")
-                          + f"; evaluator: {paper.evaluator}"
-                          + (f"; label -1: {paper.label_minus_1}" if paper.label_minus_1 else "")
-                          + (f"; note: {paper.note}" if paper.note else ""))
-    if verbose or not answer.candidates:
-        lines += _possible(answer)
-    lines += _tables(answer, verbose)
-    if answer.candidates:
-        lines += wrap("diff: the larger difference from the figure, in points." + (
-            " normalised: any metric ranks alike; Euclidean, dot: features as they are." if any(
-                way.features == "normalised" for one in answer.candidates for way in one.ways)
-            else ""))
-    if answer.search is not None:
-        lines += as_search(answer.search, files, verbose)
+                          f"{paper.source_commit[:7]}" + "".join(
+                              f"; {name}: {text}" for name, text in further.items() if text))
+    lines += _possible(answer) if verbose or not answer.candidates else []
+    for match, candidates in groupby(answer.candidates, lambda candidate: candidate.match):
+        title = WORDS["matches"][match] + " of the others" * (match == "no" and answer.reproduced)
+        lines += ["", title, *_candidates([*candidates], answer.figure, match, verbose)]
+    of_features = any(way.features == "normalised" for one in answer.candidates
+                      for way in one.ways)
+    lines += wrap(WORDS["diff"][of_features]) if answer.candidates else []
+    lines += as_search(answer.search, files, verbose) if answer.search is not None else []
     if answer.candidates and not (answer.reproduced or answer.search and answer.search.ways):
-        lines += ["", *wrap(f"No file shows: {'; '.join(WORDS['no file shows'])}.")]
+        lines += ["", *wrap("It may also be what no file shows: "
+                            f"{'; '.join(WORDS['no file shows'])}.")]
     left = answer.left_out | (answer.search.left_out if answer.search else {})
-    if left and verbose:
-        lines += ["", *wrap(f"Not tried: {with_reasons(left)}")]
-    elif left:
-        lines += ["", f"Not tried: {len(left)} ways; --verbose names them."]
+    if left:
+        lines += ["", *wrap(f"Not tried: {with_reasons(left)}" if verbose else
+                            f"Not tried: {len(left)} ways; --verbose names them.")]
     return "\n".join(lines)
 
 
@@ -195,43 +188,25 @@ def _possible(answer: Validation) -> list[str]:
     given = f"with that {given}, " if given else ""
     lines += _row("mAP", f"{given}the mAP that a ranking of these labels can have:")
     for bounds in answer.bounds:
-        lines += _row("", _bounds(bounds))
+        verdict = {None: "", True: ": possible", False: ": impossible"}[bounds.holds]
+        rank1 = f", Rank-1 over {bounds.rank1_queries:,}" * (
+            bounds.map_queries != bounds.rank1_queries)
+        lines += _row("", f"{bounds.ap} {100 * bounds.low:.2f} to {100 * bounds.high:.2f} over "
+                      f"{bounds.map_queries:,} queries{rank1}{verdict}")
     where = ", other camera" if answer.has_cameras else ""
     return [*lines, *_row("", f"(without ties; good images: the query's identity{where})")]
 
 
-def _tables(answer: Validation, verbose: bool) -> list[str]:
-    lines = []
-    for match, title, most in (
-            ("rounded", "Reproduced by", None),
-            ("truncated", "Reproduced only if the digits were cut off, not rounded, by", None),
-            ("another protocol", "The same digits by another protocol, which is no match", None),
-            ("no", "Closest of the others" if answer.reproduced else "Closest", CLOSEST)):
-        candidates = [candidate for candidate in answer.candidates if candidate.match == match]
-        if candidates:
-            lines += ["", title, *_candidates(
-                candidates, answer.figure, most, len(NAMES) if verbose else 3)]
-    return lines
-
-
 def _hits(counts: HitCounts, figure: Figure) -> str:
-    over = f"{counts.n_query:,} queries"
-    if counts.rounding == "no":
-        return (f"impossible as a count: no k/{counts.n_query} gives these digits, the nearest k "
-                f"are {nearest(counts)}. Means over draws, or over all shots, are not bound to "
-                "k/N")
-    hits = (f"{counts.fewest:,}" if counts.fewest == counts.most
-            else f"{counts.fewest:,} to {counts.most:,}")
-    if is_coarse(counts, figure):
-        return (f"{hits} of {over}; with so few decimals every figure is a count of so many "
-                "queries, so this cannot be tested")
-    if counts.possible_as is not None:
-        return (f"possible as {counts.possible_as}: {hits} of {over}; no k/{counts.n_query} gives "
-                f"{figure.rank1}, the nearest k are {nearest(counts)}, so zeros may have been "
-                "added")
-    return (f"possible: {hits} of {over}"
-            + (", if the digits were cut off, not rounded" if counts.rounding == "truncated"
-               else ""))
+    kind = counts.rounding
+    if kind != "no":
+        kind = "coarse" if is_coarse(counts, figure) else (
+            kind if counts.possible_as is None else "padded")
+    hits = f"{counts.fewest:,}" + f" to {counts.most:,}" * (counts.fewest != counts.most)
+    text: str = WORDS["hits"][kind].format(
+        hits=f"{hits} of {counts.n_query:,} queries", n=counts.n_query, nearest=nearest(counts),
+        figure=figure.rank1, possible_as=counts.possible_as)
+    return text
 
 
 def is_coarse(counts: HitCounts, figure: Figure) -> bool:
@@ -239,35 +214,21 @@ def is_coarse(counts: HitCounts, figure: Figure) -> bool:
     return figure.rank1 is not None and 100 / counts.n_query <= unit_of(figure.rank1)
 
 
-def _bounds(bounds: MapBounds) -> str:
-    verdict = {None: "", True: ": possible", False: ": impossible"}[bounds.holds]
-    over = f"{bounds.map_queries:,} queries"
-    if bounds.map_queries != bounds.rank1_queries:
-        over += f", Rank-1 over {bounds.rank1_queries:,}"
-    return f"{bounds.ap} {100 * bounds.low:.2f} to {100 * bounds.high:.2f} over {over}{verdict}"
-
-
-def _candidates(candidates: list[Candidate], figure: Figure, most: int | None,
-                most_names: int) -> list[str]:
+def _candidates(candidates: list[Candidate], figure: Figure, match: str,
+                verbose: bool) -> Iterator[str]:
     places = 2 + max(-int(printed.as_tuple().exponent) for printed in figure.numbers().values())
-    places = min(max(places, 3), 4)
-    # What shows the same digits shares a line, and so do rankings under the same conventions.
+    # What shows the same digits shares a row.
     ways: dict[str, dict[str, list[str]]] = {}
     for candidate in candidates:
-        shown = "".join(f"{value:9.{places}f}" for value in (
+        shown = "".join(f"{value:9.{min(max(places, 3), 4)}f}" for value in (
             100 * candidate.Rank_1, 100 * candidate.mAP, candidate.difference))
         for ranking, name, _ in candidate.ways:
             ways.setdefault(shown, {}).setdefault(ranking, []).append(name)
-    lines = [f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"]
-    for shown, names in list(ways.items())[:most]:
-        alike: dict[str, list[str]] = {}
+    yield f"  {'features':12}{'Rank-1':>9}{'mAP':>9}{'diff':>9}  conventions"
+    for shown, names in list(ways.items())[:CLOSEST if match == "no" else None]:
         for ranking, conventions in names.items():
-            alike.setdefault(listed(conventions, most_names), []).append(ranking)
-        for text, rankings in alike.items():
-            for left, digits, right in zip_longest(
-                    rankings, [shown], wrap(text, width=columns() - 43), fillvalue=""):
-                lines.append(f"  {left:12}{digits:27}  {right}".rstrip())
-    return lines
+            text = listed(conventions, len(NAMES) if verbose else 3)
+            yield from wrap(text, f"  {ranking:12}{shown}  ", " " * 43)
 
 
 # ---------------------------------------------------------------- what a search found
@@ -282,28 +243,20 @@ def as_search(search: Search, files: Sequence[str], verbose: bool = False) -> It
               + "; --search tries them." * (reason in HOPELESS)
               for reason, names in by_reason(search.left_out).items()
               if reason in HOPELESS or "not installed" in reason]
-    if search.not_tried:
-        lines.append(f"Interrupted; not tried: {listed(search.not_tried)}")
+    lines += [f"Interrupted; not tried: {listed(search.not_tried)}"] * bool(search.not_tried)
     groups = by_variations(search.ways)
-    if groups and not search.tells:
-        lines.append(f"Above {ACCIDENTS:.0%} of accidents no cause is named. More decimals or "
-                     "numbers (--published Rank-1=...,mAP=...,Rank-5=...) narrow it.")
-    yield ""
-    for line in lines:
-        yield from wrap(line)
+    lines += [WORDS["answers"]["narrow"].format(ACCIDENTS)] * (bool(groups) and not search.tells)
+    yield from ["", *(line for text in lines for line in wrap(text))]
     for ways in groups[:len(NAMES) if verbose else MOST] if len(groups) > 1 or verbose or (
-            not search.tells) else ():
+            not search.tells and not search.is_candidate) else ():
         yield from wrap(f"{'+'.join(ways[0].variations)}: {found_words([ways])}", rest="  ")
         yield from [f"  signature: {ways[0].signature}"] * verbose
         yield f"  {check_of(ways[0], files)}"  # not folded, so that it can be copied
     if groups:
         more = f"{len(groups) - MOST} more variations in --json; " * (len(groups) > MOST)
-        seen = dict.fromkeys(ways[0].source for ways in groups[:MOST])
+        seen = dict.fromkeys(source for ways in groups[:MOST]
+                             for source in ways[0].source.split("; "))
         yield from wrap(f"{more}seen in: {'; '.join(seen)}", rest="  ")
-
-
-def figure_text(rank1: Decimal | None, mAP: Decimal | None) -> str:
-    return "/".join("" if value is None else str(value) for value in (rank1, mAP))
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:

@@ -80,13 +80,12 @@ def _doubts(answer: Figures) -> Iterator[str]:
     rows = {row.key: row for row in answer.figures}
     for verdict, title in _TITLES.items():
         chosen = [doubt for doubt in answer.doubts if doubt.verdict == verdict]
-        if chosen:
-            yield f"{title}: {len(chosen)}"
-            for doubt in chosen:
-                yield f"  {doubt.key}"
-                for reason in _reasons(doubt, rows[doubt.key]):
-                    yield from wrap(reason, first="      ", rest="          ")
-            yield ""
+        yield from [f"{title}: {len(chosen)}"] * bool(chosen)
+        for doubt in chosen:
+            yield f"  {doubt.key}"
+            for reason in _reasons(doubt, rows[doubt.key]):
+                yield from wrap(reason, first="      ", rest="          ")
+        yield from [""] * bool(chosen)
 
 
 def _reasons(doubt: DoubtRow, row: Published) -> Iterator[str]:

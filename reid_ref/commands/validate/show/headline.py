@@ -6,7 +6,7 @@ from reid_ref.analysis.validate import Validation
 from reid_ref.analysis.validate.candidates import WORDS, Way, best_known, names_by_default
 from reid_ref.analysis.validate.search import ACCIDENTS, AROUND, FoundWay
 from reid_ref.conventions import CONVENTIONS, NAMES
-from reid_ref.datasets.published import nearest
+from reid_ref.datasets.published import hit_counts, nearest
 from reid_ref.protocols.record import Given
 from reid_ref.protocols.records import part_named
 from reid_ref.rules.candidates import rules_of_protocols
@@ -15,25 +15,25 @@ from reid_ref.rules.candidates import rules_of_protocols
 def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the rows: the answer, what is possible, and the command that checks it."""
     search, closest, best = answer.search, answer.closest, answer.best
-    groups = by_variations(search.ways) if search and search.tells else []
+    groups = by_variations(search.ways) if search else []
     if answer.figure.over or best is None:
-        yield "answer", (f"impossible: {answer.figure.over}, over 100 percent, as of a sum over "
-                         "parts, folds or views that was divided by too few")
+        yield "answer", WORDS["answers"]["over"].format(answer.figure.over)
         return
     check = _evaluation(best, files)
     if answer.reproduced:
         steps = "; ".join(f"{step.words} ({step.points:+.2f})" for step in answer.effects)
-        words = f"printed by {name_of(best)}" + f". From matlab's mAP: {steps}" * bool(steps)
-        yield "answer", words + _share(answer.by_accident)
-    elif search is not None and groups:
-        yield "answer", found_words(groups) + _share(search.by_accident)
+        yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
+                         + f". From matlab's mAP: {steps}" * bool(steps))
+    elif search is not None and groups and (search.tells or search.is_candidate):
+        words = found_words(groups if search.tells else groups[:1])
+        yield "answer", words + _share(search.by_accident) if search.tells else (
+            WORDS["answers"]["perhaps"].format(words.removeprefix("printed by "),
+                                               100 * search.by_accident))
         check = check_of(groups[0][0], files)
     elif closest is not None:
-        yield "answer", (
-            f"nearly printed by {name_of(best)}, {closest.difference:.2f} points off, the next "
-            f"{closest.next:.2f}: another decoder, resizing or machine moves a network that much"
-            + _share(closest.accidents)
-            + "; or its digits were cut off" * (answer.candidates[0].match == "truncated"))
+        yield "answer", WORDS["answers"]["nearly"].format(
+            name_of(best), closest, _share(closest.accidents)) + (
+            "; or its digits were cut off" * (answer.candidates[0].match == "truncated"))
     else:
         yield "answer", ". ".join(_nothing(answer, best))
         check = f"reid-ref doctor {' '.join(files)}"
@@ -43,22 +43,17 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
 
 def by_variations(ways: Sequence[FoundWay]) -> list[list[FoundWay]]:
     """Return the ways of each variation, those of the toolbox that re-ranks so first."""
-    return [sorted(group, key=_is_another_s) for _, group in groupby(
-        ways, lambda way: way.variations)]
-
-
-def _is_another_s(way: FoundWay) -> bool:
-    """Whether a way re-ranks as another toolbox than the one whose convention it has."""
-    record = CONVENTIONS[way.convention] if way.convention in NAMES else None
-    own = record.reranking if record else None
-    return own is None or f"reranked-{own.variant}" not in way.variations
+    own = {name: f"reranked-{record.variant}" for name in NAMES
+           if (record := CONVENTIONS[name].reranking)}
+    return [sorted(group, key=lambda way: own.get(way.convention) not in way.variations)
+            for _, group in groupby(ways, lambda way: way.variations)]
 
 
 def _share(share: float) -> str:
     """Return how often accident meets such a figure."""
     text = "less than 0.1" if share < .001 else f"{100 * share:.1f}"
     doubt = "; too many to call it the cause" * (share > ACCIDENTS)
-    return f" ({text} percent of random figures near it would be, too{doubt})"
+    return f" (by accident: {text} percent of random figures near it{doubt})"
 
 
 def name_of(way: Way | FoundWay) -> str:
@@ -73,21 +68,19 @@ def name_of(way: Way | FoundWay) -> str:
     known = names_by_default(name, way.features)
     if isinstance(way, FoundWay) and any(each.startswith("reranked") for each in way.variations):
         return rule
-    if not known or known == [name]:
-        return rule + (on if known else f", but{on}")
-    return ", ".join(known[:3]) + f" and {len(known) - 3} more" * (len(known) > 3) + (
-        f" ({rule}{on})")
+    if known in ([], [name]):
+        return rule + ", but" * (not known) + on
+    more = f" and {len(known) - 3} more" * (len(known) > 3)
+    return f"{', '.join(known[:3])}{more} ({rule}{on})"
 
 
 def found_words(groups: list[list[FoundWay]]) -> str:
     """Return in words what prints the figure, of the ways of each variation."""
     texts = [f"{name_of(ways[0])} {ways[0].words}" for ways in groups]
-    if len(groups) == 1:
-        return f"printed by {texts[0]}"
     reranked = all(ways[0].variations[0].startswith("reranked") for ways in groups)
-    return (f"{len(groups)} variations print it, " + (
-        "all of them re-ranking; whose, these digits do not show: " if reranked else
-        "none known to be the cause: ") + "; or ".join(texts[:3]))
+    start = "printed by " if len(groups) == 1 else (
+        f"{len(groups)} variations print it, {WORDS['several'][reranked]}: ")
+    return start + "; or ".join(texts[:3])
 
 
 def _nothing(answer: Validation, best: Way) -> Iterator[str]:
@@ -96,14 +89,11 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
     if answer.labels:
         yield answer.labels
     if answer.swapped:
-        yield (f"probably swapped: mAP is above Rank-1, and --published {figure.mAP}/"
-               f"{figure.rank1} fits")
+        yield WORDS["answers"]["swapped"].format(figure)
     if answer.candidates[0].match == "another protocol":
         yield f"its protocol does not print it; {name_of(best)} would, which is no match"
     elif search is not None and search.ways:
-        names = dict.fromkeys("+".join(way.variations) for way in search.ways)
-        yield (f"no cause can be named: variations print it ({len(names)}, listed below), but "
-               f"they would {100 * search.by_accident:.1f} percent of random figures near it")
+        yield WORDS["answers"]["accidents"].format(100 * search.by_accident)
     else:
         tried = "no convention" if search is None else f"none of {search.tried:,} ways"
         off = answer.candidates[0].difference
@@ -111,30 +101,30 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
             off <= AROUND and not answer.alone)
     if answer.candidates[0].match == "truncated":
         yield f"Cut off, not rounded, it is that of {name_of(best)}"
-    for name, ways in answer.alone.items():
-        way = best_known(ways)
-        rest = next(one for one in answer.candidates if way in one.ways).numbers()
-        yield f"{name} alone is that of {name_of(way)}, whose " + ", ".join(
-            f"{other} is {100 * rest[other]:.2f}" for other in figure.numbers() if other != name)
+    for name, one in answer.alone.items():
+        yield f"{name} alone is that of {name_of(best_known(one.ways))}, which gives " + ", ".join(
+            f"{other} {100 * one.numbers()[other]:.2f}" for other in figure.numbers()
+            if other != name)
     for one in answer.candidates:
         selection = part_named(one.ways[0].convention) if one.difference < AROUND else None
         if selection is not None and not isinstance(selection[0].trials, Given):
-            yield (f"{name_of(one.ways[0])} is {one.difference:.2f} points off, and its galleries "
-                   "are drawn at random")
+            yield WORDS["answers"]["drawn"].format(name_of(one.ways[0]), one.difference)
 
 
 def _possible(answer: Validation) -> str:
     """Return what is impossible, or that nothing is."""
     hits = [counts for counts in answer.hit_counts if counts.rounding != "no"]
     if answer.hit_counts and not hits and not answer.reproduced:
-        over = " or ".join(f"{counts.n_query:,}" for counts in answer.hit_counts)
-        return (f"impossible as a count of {over} queries: the nearest are "
-                f"{nearest(answer.hit_counts[-1])}; a mean over random galleries or over parts is "
-                "no count")
+        return str(WORDS["answers"]["no count"].format(
+            " or ".join(f"{counts.n_query:,}" for counts in answer.hit_counts),
+            nearest(answer.hit_counts[-1])))
     if answer.bounds and all(bounds.holds is False for bounds in answer.bounds):
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
         return f"impossible: mAP {answer.figure.mAP} where Rank-1 allows {least:.2f} to {most:.2f}"
+    if answer.counted and answer.figure.rank1 is not None:  # of the rule that is named
+        hits = [counts for counts in (hit_counts(answer.figure.rank1, answer.counted), *hits)
+                if counts.rounding != "no"]
     return "yes" + "".join(f", Rank-1 is {counts.fewest:,} of {counts.n_query:,} queries"
                            for counts in hits[:1] if counts.fewest == counts.most)
 

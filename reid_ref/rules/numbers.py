@@ -98,8 +98,8 @@ def compared(answer: Answer, result: Numbers, tolerance: float) -> Iterator[Comp
     if answer.ap is not None:
         counted = np.flatnonzero(~np.isnan(ap))
         names = [f"AP of query {k}" for k in counted]
-        none = not len(counted) and np.nan_to_num(answer.ap).any()  # the rule counts no query
-        if len(answer.ap) in (len(ap), len(counted)) and not none:
+        none = len(ap) > 1 and not len(counted) and np.nan_to_num(answer.ap).any()
+        if len(answer.ap) in (len(ap), len(counted)) and not none:  # a rule counts some query
             theirs = answer.ap[counted] if len(answer.ap) == len(ap) else answer.ap
             yield beside("ap", names, theirs, ap[counted])
         else:

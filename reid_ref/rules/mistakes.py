@@ -111,8 +111,9 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
         cmc[0] -= hits[counted][0, 0] / counted.sum()
     if "filled" in keys and counted.any():
         cmc[n_kept[counted].min():] = 0
-    means = [float(np.mean(np.where(n_good == 0, 1.0, values))) if "counts 1" in keys
-             else convention.mean(convention.counted(values, n_good)) for values in (ap, inp)]
+    if "counts 1" in keys:
+        ap, inp, n_good = (np.where(n_good == 0, 1, each) for each in (ap, inp, n_good))
+    means = [convention.mean(convention.counted(values, n_good)) for values in (ap, inp)]
     if weight is not None and counted.any():
         means = [float(np.average(np.nan_to_num(values[counted]), weights=weight))
                  for values in (ap, inp)]

@@ -170,7 +170,7 @@ def _matches(ranks: GoodRanks, convention: Convention, k: int) -> Doubles:
     if curve.of_query is None or not curve.has_values(k):
         raise InputError(
             "measure", got=f"Rank-{k} under convention {convention.name!r} counts "
-            f"{curve.words}, of which the result keeps no values per query",
+            f"{curve.words}, without values per query",
             remedy="take mAP, or a convention whose CMC is that of the first match")
     return curve.of_query(convention.cut_off(ranks), k)
 

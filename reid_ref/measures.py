@@ -171,7 +171,7 @@ def _matches(ranks: GoodRanks, convention: Convention, k: int) -> Doubles:
         raise InputError(
             "measure", got=f"Rank-{k} under convention {convention.name!r} counts "
             f"{curve.words}, without values per query",
-            remedy="take mAP, or a convention whose CMC is that of the first match")
+            remedy="take mAP, or a CMC of first matches")
     return curve.of_query(convention.cut_off(ranks), k)
 
 

@@ -245,11 +245,10 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
         role = f"{'g' if re.search(NAMES['gallery_in_name'], guess.lower()) else 'q'}_features"
         raise InputError(
             "evaluator", got=f"{name}: expected a function of (distmat, q_pids, g_pids, "
-            "q_camids, g_camids, max_rank) or of (distances, query, gallery), got one of "
-            f"{signature}" + f", understood as ({call})" * any(named.values()),
-            remedy=f"{guess}: features? then say --setting {guess}={role}, or another of "
-            f"{', '.join(ROLES[:5])}, ..., nothing" if guess and len(named) > 2 else
-            "an adapter of one line gives it one of these forms")
+            "q_camids, g_camids), " + (f"understood as ({call})" if any(named.values()) else
+                                       f"or (distances, query, gallery), got one of {signature}"),
+            remedy=f"{guess}: features? then say --setting {guess}={role}"
+            if guess and len(named) > 2 else "an adapter of one line gives it this form")
     needed = [p for p in parameters if p.default is kinds.empty]
     given, ordered = _meanings(parameters, needed, said, refuse)
     # Features are the caller's own affair where distances are asked for, and so are settings.

@@ -183,7 +183,7 @@ def _ground_truth(prefix: Path) -> list[set[str]]:
     paths = [prefix.with_name(f"{prefix.name}_{kind}.txt") for kind in LISTS]
     missing = [path.name for path in paths if not path.exists()]
     if missing:
-        remedy = ("the prefix ends before _good.txt" if len(missing) == 3
+        remedy = ("a prefix ends before _good.txt" if len(missing) == 3
                   else "an empty file stands for an empty list")
         raise InputError(prefix, "files ending in _good.txt, _ok.txt and "
                          f"_junk.txt, missing: {in_a_line(missing)}", remedy=remedy)

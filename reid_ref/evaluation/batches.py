@@ -309,8 +309,8 @@ class Evaluator(Generic[Computed]):
         for name in SETTINGS:
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
-                if name == "convention" and _names(mine) != _names(theirs):
-                    mine, theirs = _names(mine), _names(theirs)
+                if name == "convention":
+                    mine, theirs = _unlike(mine, theirs)
                 raise InputError(where.removesuffix(": "), f"the same settings, {name} {mine!r}",
                                  repr(theirs), "make all evaluators alike")
         self._add(other._batches, where)
@@ -357,6 +357,15 @@ def _as_json(value: Any) -> Any:
 
 def _names(convention: Convention | tuple[Convention, ...]) -> str:
     return ", ".join(record.name for record in find_conventions(convention))
+
+
+def _unlike(*sides: Convention | tuple[Convention, ...]) -> tuple[str, ...]:
+    """Return the names of conventions, or what differs where the names are the same."""
+    names = tuple(map(_names, sides))
+    records = [[asdict(record) for record in find_conventions(side)] for side in sides]
+    return names if len({*names}) > 1 else tuple(", ".join(
+        f"{name}={value!r}" for mine, theirs in zip(own, other) for name, value in mine.items()
+        if value != theirs[name]) for own, other in (records, records[::-1]))
 
 
 def _checked_batch(features: Any, identity: Any, camera: Any, index: Any) -> _Batch:

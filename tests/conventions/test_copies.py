@@ -127,7 +127,7 @@ def test_no_screen_prints_another_number_under_its_name(words, tmp_path):
     done = command(*(file.get(word, word) for word in words))
     assert done.returncode == 2 and done.stdout == ""
     assert "TF-CLIP ranks its queries too" in done.stderr
-    assert "--convention TransReID ranks the gallery as it is" in done.stderr
+    assert "--convention TransReID ranks it as it is" in done.stderr
 
 
 @pytest.mark.parametrize("words", [

@@ -350,3 +350,19 @@ def test_what_was_looked_at(file, lacking, tmp_path):
     assert f"checks {len(ran)} of {len(CHECKS)} ran, and {said}" in text
     assert "no known mistake" not in text
     assert all(f"{reason}" in text.partition(" ran, and ")[2] for reason in skipped.values())
+
+
+@pytest.mark.parametrize("identities", [20, 40, 80])
+@pytest.mark.parametrize("side", ["query", "gallery"])
+def test_one_side_in_another_order_is_no_average(identities, side):
+    """Of few queries as of many: the other side fits its labels, and the two hardly do."""
+    rng = RNG(5)
+    query = Labels(np.repeat(np.arange(identities), 2), np.tile([1, 2], identities))
+    gallery = Labels(np.repeat(np.arange(identities), 5), rng.integers(1, 7, 5 * identities))
+    means = rng.standard_normal((identities, 128))
+    rows = {name: means[labels.identity] + .9 * rng.standard_normal((len(labels), 128))
+            for name, labels in (("query", query), ("gallery", gallery))}
+    assert by_key(of_features(query, gallery, *rows.values())) == {}
+    rows[side] = rng.permutation(rows[side])
+    key, one = only(of_features(query, gallery, *rows.values()))
+    assert key in ("chance-level", "sides-misfit") and one.severity == "warning"

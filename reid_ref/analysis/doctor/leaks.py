@@ -6,6 +6,7 @@ import numpy as np
 from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sample import means_of, standard_error
 from reid_ref.analysis.doctor.subject import WRONG, Joined, NotChecked, Subject
+from reid_ref.analysis.doctor.values import HARDLY
 from reid_ref.arrays import Array, Doubles, Integers
 
 #: The mean logarithm, its standard errors over identities, and the share of identities that are
@@ -43,6 +44,8 @@ def averaged(subject: Subject) -> Iterator[Finding]:
         if len(logs[name]) < MIN_IDENTITIES:
             raise NotChecked(f"fewer than {MIN_IDENTITIES} identities with images to compare")
     wrong_across = 1 - joined.shares(*joined.sides).mean()
+    if wrong_across > 1 - HARDLY:
+        raise NotChecked("one side hardly fits the other")
     for (name, values), other, side in zip(logs.items(), reversed(logs.values()), joined.sides):
         mean = float(values.mean())
         error = standard_error(values)

@@ -12,6 +12,7 @@ from reid_ref.conventions.choices import SAME_CAMERA
 from reid_ref.disk import tables_of
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK
+from reid_ref.metrics import average_precision_at_r
 from reid_ref.variations import features, labels, results
 from reid_ref.variations.reranked import reranked
 from reid_ref.variations.variation import Choices, Variation
@@ -96,7 +97,7 @@ _RECORDS = [
     _record("other-cameras", lacks=labels.needs_cameras, choices=_other_cameras),
     *(_record(name, result=results.with_ap(rule)) for name, rule in (
         ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),
-        ("largest-class-found", results.at_largest), ("map-at-r", results.at_size),
+        ("largest-class-found", results.at_largest), ("map-at-r", average_precision_at_r),
         ("integer-division", results.in_whole_numbers))),
     _of_features("centred", change=features.centred),
     _of_features("centred-together", change=features.centred_together),

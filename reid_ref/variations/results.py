@@ -57,19 +57,6 @@ def in_whole_numbers(ranks: GoodRanks) -> Doubles:
     return np.where(ranks.n_good > 1, 0.0, ap)
 
 
-def at_size(ranks: GoodRanks) -> Doubles:
-    """Return AP of the first R places, over R, the number of good images (MAP@R).
-
-    Examples
-    --------
-    >>> from reid_ref.ranking.good_ranks import from_lists
-    >>> at_size(from_lists([[1, 4]]))
-    array([0.5])
-    """
-    size = ranks.n_good[ranks.query]
-    return mean_over_good(ranks, np.where(ranks.rank <= size, ranks.nth / ranks.rank, 0))
-
-
 def at_largest(ranks: GoodRanks) -> Doubles:
     """Return AP of as many places as any query has good images, over those found there.
 

@@ -14,8 +14,7 @@ def assert_short(message):
     """A message is read at a glance: at most three lines of a terminal."""
     without_folders = re.sub(r"(?<![\w.-])(?:[A-Za-z]:)?(?:[\\/][^\\/ ]+)+[\\/]", "", message)
     without_folders = re.sub(r"\w{100,}", "", without_folders)  # a file's own name
-    longest = 2 * LONGEST if "names the roles, docs/files.md" in message else LONGEST  # a list
-    assert len(without_folders) <= longest, (len(without_folders), without_folders)
+    assert len(without_folders) <= LONGEST, (len(without_folders), without_folders)
 
 
 def refused(argument, noun, call, *arguments, **options):

@@ -9,8 +9,8 @@ import numpy as np
 from reid_ref.arrays import Doubles, check_count, check_real_distances
 from reid_ref.arrays.stored import as_rows
 from reid_ref.drawing.style import (
-    COLOURS, MARKERS, add_legend, add_legend_below, axes_or, joined_conventions, label, line_style,
-    drawable_results, text_size)
+    COLOURS, HEIGHT, MARKERS, add_legend, add_legend_below, axes_or, joined_conventions, label,
+    line_style, drawable_results, text_size)
 from reid_ref.evaluation import groups as figure_values
 from reid_ref.evaluation.how import Progress
 from reid_ref.labels import JUNK, Labels
@@ -22,7 +22,7 @@ from reid_ref.text import percent
 LAST_RANK = 20
 #: Curves that are nowhere further apart, in percent, are drawn with thin lines of this width.
 NEAR, THIN = 1, .7
-#: Of more curves the bands would cover each other.
+#: Of more curves the bands would cover each other, and the key would cover the curves.
 MOST_BANDS = 3
 #: Width of the histogram's bins, in percent of AP.
 BIN = 5
@@ -64,7 +64,7 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     [[0.0, 100.0, 100.0]]
     """
     check_count(last, "last", 2)
-    results, ax = drawable_results(results), axes_or(ax)
+    results, ax = _with_axes(results, ax)
     drawn, bottom, end = None, 100.0, 2
     curves = [100 * result.cmc[:last] for result in results.values()]
     width = {"linewidth": THIN} if _near(curves) else {}
@@ -85,8 +85,21 @@ def cmc(results: Mapping[str, Result], ax: Any = None,
     step = next((step for step in (10, 20, 50, 100, 200, 500) if end <= 6 * step), end)
     ax.set_xticks([k for k in (1, 2, 3, 5, *range(step, end + 1, step)) if k <= end
                    and (k == 1 or k == 5 and step == 10 or k > 5 or end < 10)])
-    return (add_legend_below(ax) if len(results) > MOST_BANDS  # or it would cover the curves
-            else add_legend(ax, loc="lower right"))
+    return _add_key(ax, results, "lower right")
+
+
+def curves_height(n: int) -> float:
+    """Return the height of a figure of n curves, in inches: with room for the key of many."""
+    return HEIGHT + 0.14 * n * (n > MOST_BANDS)
+
+
+def _with_axes(results: Mapping[str, Result], ax: Any) -> tuple[dict[str, Result], Any]:
+    results = drawable_results(results)
+    return results, axes_or(ax, curves_height(len(results)))
+
+
+def _add_key(ax: Any, results: Mapping[str, Result], loc: str = "best") -> Any:
+    return add_legend_below(ax) if len(results) > MOST_BANDS else add_legend(ax, loc=loc)
 
 
 def _near(curves: Sequence[Doubles]) -> bool:
@@ -124,13 +137,13 @@ def precision_recall(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [line.get_label() for line in ax.lines]
     ['ours (mAP 41.67)']
     """
-    results, ax = drawable_results(results), axes_or(ax)
+    results, ax = _with_axes(results, ax)
     for k, (name, result) in enumerate(results.items()):
         ax.plot(range(figure_values.LEVELS), 100 * figure_values.mean_precision(result),
                 **line_style(k), label=f"{name} (mAP {percent(result.mAP)})")
     label(ax, f"Mean precision, convention {joined_conventions(results)}", xlabel="recall (%)",
           ylabel="mean precision (%)", xlim=(0, 100), ylim=(0, 101))
-    return add_legend(ax)
+    return _add_key(ax, results)
 
 
 def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
@@ -162,7 +175,7 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_legend().get_texts()]
     ['ours: 1 query, mean 41.67', 'ours: 1 identity, mean 41.67']
     """
-    results, ax = drawable_results(results), axes_or(ax)
+    results, ax = _with_axes(results, ax)
     title, ylabel, place = "AP by query, cumulative", "queries up to this AP (%)", "best"
     if len(results) == 1:
         (name, result), = results.items()
@@ -180,7 +193,7 @@ def average_precision(results: Mapping[str, Result], ax: Any = None) -> Any:
         ax.set_ylim(0, 101)
     label(ax, title, f"convention {joined_conventions(results)}", xlabel="average precision (%)",
           ylabel=ylabel, xlim=(0, 100))
-    return add_legend(ax, loc=place)
+    return _add_key(ax, results, place)
 
 
 def _histograms(ax: Any, name: str, by_query: Doubles, by_identity: Doubles) -> None:
@@ -226,7 +239,7 @@ def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['1\\n0', '2\\n1']
     """
-    results, ax = drawable_results(results), axes_or(ax)
+    results, ax = _with_axes(results, ax)
     groups = [figure_values.ap_by_good_images(result) for result in results.values()]
     for k, (name, group) in enumerate(zip(results, groups)):
         ax.plot(range(len(group.mAP)), 100 * group.mAP, **line_style(k), markersize=3.5,
@@ -246,7 +259,7 @@ def ap_by_good(results: Mapping[str, Result], ax: Any = None) -> Any:
           xlabel=below, ylabel="mean AP (%)", grid="y",
           xlim=(first - 0.4, max(len(ticks), first + 1) - 0.6))
     ax.set_ylim(bottom=0)
-    return add_legend(ax)
+    return _add_key(ax, results)
 
 
 def conventions_height(n: int) -> float:
@@ -301,11 +314,12 @@ def conventions(results: Mapping[str, Result], ax: Any = None,
     first = next(iter(results))
     if not np.isnan(every[0, 0]):
         ax.axvline(every[0, 0], color=COLOURS[0], linewidth=0.6, alpha=0.6)
-    ax.margins(x=0.15)  # with room for the numbers
+    ax.margins(x=0.2)  # with room for the numbers
     label(ax, f"One result, {len(results)} conventions",
           f"line: {main} of {first}, {percent(values_of(results[first], [main])[0])}", loc="right",
-          xlabel="percent", ylim=(len(results) - 0.5, -0.5))
-    return add_legend_below(ax, ncols=len(measures))
+          xlabel="percent" if len(measures) > 1 else f"{main} (%)",
+          ylim=(len(results) - 0.5, -0.5))
+    return add_legend_below(ax, ncols=len(measures)) if len(measures) > 1 else ax
 
 
 #: Wrong pairs that are drawn per query, of each kind of camera.

@@ -99,7 +99,8 @@ def _shared(name: str, draw: Callable[..., Any], drawing: Drawing) -> tuple[Any,
     bands: Any = [range_of_runs(results, last) for results in runs.values()]
     if name == "cmc":
         draw = partial(draw, last=last, bands=bands if any(bands) else True)
-    figure = style.draw_panels(draw, {"": by_name}, drawing.width, curves.curves_height(len(by_name)))
+    height = curves.curves_height(len(by_name))
+    figure = style.draw_panels(draw, {"": by_name}, drawing.width, height)
     # A CMC curve of a single identity has no intervals, and so no band.
     words = name == "cmc" and any(ax.collections for ax in figure.axes) and (
         RANGE if any(bands) else INTERVALS)

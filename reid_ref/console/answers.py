@@ -155,7 +155,8 @@ def layout_and_sizes(result: Result, data: ResultFile | None) -> tuple[str, str]
     signature = result.signature
     ends = (f"; {words_of_ends(result.convention)}"
             if signature.get("ranked", "complete") != "complete" else "")
-    rules = result.convention.not_ranked
+    convention = result.convention
+    rules = convention.not_ranked if result.counts.gallery_junk else convention.ignored
     cameras = "" if signature.get("cameras") != "none" else (
         f"; no cameras; ignored: {choice_text(rules)}" if rules else
         "; no cameras: no image is ignored")

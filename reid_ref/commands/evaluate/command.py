@@ -258,11 +258,12 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given, benchmark: Reco
     """
     data = given.data
     conventions, of_data = plan.how.conventions, (data.query, data.gallery)
-    lacking = lacking_cameras(conventions, data.query) if plan.every else {}
-    conventions = tuple(each for each in conventions if each.name not in lacking)
     by_default = request.convention is None and not request.choices
     other = [find_convention(OTHER)] if by_default and unlike_market(*of_data) else []
-    if no_cameras := _has_no_cameras(request, data, benchmark):
+    no_cameras = _has_no_cameras(request, data, benchmark)
+    lacking = lacking_cameras(conventions, data.query) if plan.every and not no_cameras else {}
+    conventions = tuple(each for each in conventions if each.name not in lacking)
+    if no_cameras:
         conventions = tuple(changed(each, each.choices_without_cameras(data.gallery), "ignored")
                             for each in conventions)
         step = find_convention(OTHER)
@@ -279,8 +280,7 @@ def _of_data(request: EvaluateRequest, plan: Plan, given: Given, benchmark: Reco
 def _has_no_cameras(request: EvaluateRequest, data: ResultFile,
                     benchmark: Recognised | None) -> bool:
     """Return whether labels have no cameras, and neither a choice nor a benchmark asks for any."""
-    is_chosen = request.convention is not None or any(
-        "ignored" in choice for choice in request.choices)
+    is_chosen = any("ignored" in choice for choice in request.choices)
     of_benchmark = benchmark and not benchmark.off and benchmark.fingerprint.counts.cameras
     return data.query.camera is None and not is_chosen and not of_benchmark
 

@@ -269,7 +269,7 @@ def _lacking(files: Files, missing: list[str], names: bool, no_split: bool) -> I
     if names and (guesses := _guesses(arrays, missing)):
         remedy = f"did you mean {', '.join(guesses)}? names= (--map) takes it"
     elif names and any(map(_OF_TEXT.match, arrays)):
-        remedy = "texts ask under a protocol of text: --protocol cuhk-pedes"
+        remedy = "if the queries are texts, say --protocol cuhk-pedes"
     elif names and {"query_identity", "gallery_identity"} <= {*missing} <= {*LABELS}:
         remedy = "labels= (--labels FOLDER) takes them from the data set's folder"
     elif names:

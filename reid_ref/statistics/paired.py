@@ -149,7 +149,8 @@ def sign_flips(gains: UnitSums, alpha: float, resamples: int,
     one is added to both counts, for the signs as they are (Phipson and Smyth, 2010).
     """
     moved = gains.value != 0
-    imagined = largest_gain(gains)
+    # So that the same signs flip them where the two systems change places.
+    imagined = math.copysign(largest_gain(gains), gains.mean)
     sums = np.concatenate([gains.value[moved], [imagined, -imagined], gains.value[~moved]])
     weights = np.concatenate([gains.weight[moved], [0, 0], gains.weight[~moved]])
     every, tried = flipped_sums(np.stack([sums, weights]), int(np.count_nonzero(moved)) + 2,

@@ -63,7 +63,8 @@ def _as_large(pairs: Sequence[tuple[Any, Any, Any]], unit: Any, flips: int,
     rows = [(row[id(before)], row[id(after)]) for before, after, _ in pairs]
     gains = [without_rounding(sums[after].value - sums[before].value, weight)
              for before, after in rows]
-    imagined = [np.rint(scale * largest_gain(UnitSums(gain, weight))) for gain in gains]
+    imagined = [np.copysign(np.rint(scale * largest_gain(UnitSums(gain, weight))), gain.sum())
+                for gain in gains]  # as in `sign_flips`
     # Equal sums may differ by half a step for each unit of each system.
     least = [abs(columns[after].sum() - columns[before].sum()) - 2 * len(weight)
              for before, after in rows]

@@ -11,6 +11,7 @@ from reid_ref import CONVENTIONS, Labels
 from reid_ref.result.runs import splits_of_scores
 from reid_ref.result.parts import QueryValues
 from reid_ref.statistics import differences, holm, paired
+from reid_ref.statistics.recount import recounted
 from tests import cases
 from tests.refusals import refused
 
@@ -236,3 +237,19 @@ def test_comparisons_of_several_systems_are_those_of_each():
     alone = [paired.difference(*pair[:2], unit, pair[2], resamples=199, seed=3) for pair in pairs]
     assert differences(pairs, unit, resamples=199, seed=3) == alone
     assert differences([], unit) == []
+
+
+@pytest.mark.parametrize("units", [6, 12, 60])
+def test_which_comes_first_changes_no_digit(units):
+    """Issue 65: p was 0.0485 of A and B, and 0.0501 of B and A."""
+    random = np.random.default_rng(units)
+    unit = np.arange(units).repeat(3)
+    before, after, other = random.choice([0., .5, 1.], (3, len(unit)))
+    for one, two in ((before, after), (before, np.maximum(before, after))):
+        there, back = (differences([pair], unit)[0] for pair in ((one, two, None), (two, one, None)))
+        assert (there.p, there.low, there.high, there.detectable) == (
+            back.p, -back.high, -back.low, back.detectable)
+    pairs = [(before, after, None), (after, before, None), (before, other, None)]
+    tests = [replace(test, p=.001) for test in differences(pairs, unit)]
+    there, back, _ = recounted(tests, pairs, unit, 50_000, 1)
+    assert there.p == back.p

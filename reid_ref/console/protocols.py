@@ -147,7 +147,7 @@ def _of_files(request: Request, protocol: Protocol, files: list[str], trials: An
                              shots=shots, later=later)
     return ProtocolResult({name: replace(part, signature=common.signed(request, part.signature))
                            for name, part in result.items()}, result.also, protocol.means,
-                          data.layout if request.labels else "")
+                          data.layout)
 
 
 def _searched(request: Request, protocol: Protocol, files: Sequence[str]) -> ProtocolResult:

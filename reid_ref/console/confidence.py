@@ -94,9 +94,11 @@ def several(intervals: Intervals, measures: Sequence[str]) -> list[str]:
     title = f"{every[0].level:g} % interval" if every else "interval"
     later = [name for name in measures if measure(name).of_curve][1:] if len(measures) > 3 else ()
     columns = [name for name in measures if name not in later]
-    rows = [[name, *(interval_ends(by_metric[metric]) if metric in by_metric else "-"
-                     for metric in columns)] for name, by_metric in intervals.items()]
-    return ["", *lines([title, *columns], rows), "", *notes(intervals)]
+    shown = {name: {metric: by_metric[metric] for metric in columns if metric in by_metric}
+             for name, by_metric in intervals.items()}
+    rows = [[name, *(interval_ends(of[metric]) if metric in of else "-" for metric in columns)]
+            for name, of in shown.items()]
+    return ["", *lines([title, *columns], rows), "", *notes(shown)]
 
 
 def interval_ends(interval: Interval, between: str = " .. ") -> str:

@@ -94,7 +94,8 @@ def check_part(request: Request) -> Protocol | None:
     protocol = requested_protocol(request)
     if protocol is not None and request.part is None and len(protocol.parts) > 1:
         raise InputError("--part", f"one of {', '.join(part.name for part in protocol.parts)}, "
-                         f"the parts of {protocol.name}", "none")
+                         f"the parts of {protocol.name}", "none",
+                         f"say --part {protocol.parts[0].name}")
     return protocol
 
 

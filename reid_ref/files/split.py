@@ -24,7 +24,8 @@ def only(named: Named, role: str) -> StoredArray:
     arrays = named[role]
     if len(arrays) > 1:
         raise InputError(arrays[1].where, f"one array for {role}", f"this one and "
-                         f"{arrays[0].where}", "give one result at a time, or choose by names= (--map)")
+                         f"{arrays[0].where}",
+                         "give one result at a time, or choose by names= (--map)")
     return arrays[0]
 
 

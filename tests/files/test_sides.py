@@ -62,7 +62,7 @@ class TestNoSideIsGuessed:
         others = {"image_feats": GF, "image_ids": G_PIDS, **CAMERAS}
         np.savez("r.npz", **{key: QF if key.endswith("feats") else Q_PIDS}, **others)
         line = error_of(capsys, "r.npz")
-        assert "did you mean" not in line and "protocol of text" in line
+        assert "did you mean" not in line and "--protocol cuhk-pedes" in line
 
     @pytest.mark.parametrize(("key", "role"), [
         ("query_camra", "query_camera"), ("camra_gallery", "gallery_camera"),
@@ -104,7 +104,7 @@ class TestProtocolsOfText:
                  text_cams=Q_CAMIDS, image_cams=G_CAMIDS)
         result = reid_ref.read("r.npz", reading=find_protocol("cuhk-pedes").reading)
         np.testing.assert_array_equal(result.query_features, QF)
-        with pytest.raises(InputError, match="protocol of text"):
+        with pytest.raises(InputError, match="--protocol cuhk-pedes"):
             reid_ref.read("r.npz", reading=find_protocol("prcc").reading)
 
     def test_files_of_an_array_each(self, capsys):

@@ -119,7 +119,7 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
         yield lambda: (importlib.import_module(module), "")
         file = Path(*module.split(".")).with_suffix(".py")
     if file.is_file():
-        yield lambda: _own_source(file, names)
+        yield lambda: from_source(file, names)
 
 
 @contextmanager
@@ -130,13 +130,6 @@ def _arguments(spec: str) -> Iterator[None]:
         yield
     finally:
         sys.argv = before
-
-
-def _own_source(file: Path, names: list[str]) -> tuple[Any, str]:
-    target, missing = from_source(file, names)
-    without = f"; nothing stands in for {', '.join(missing)}, which cannot be imported"
-    return target, "; run from its own source, without the rest of its file" + (
-        without * bool(missing))
 
 
 def _run_in_repository(file: Path) -> Any:

@@ -52,8 +52,8 @@ class StandIn:
         return ""
 
 
-def from_source(file: Path, names: list[str]) -> tuple[Any, list[str]]:
-    """Return an object that has the functions, and the modules that others stand in for.
+def from_source(file: Path, names: list[str]) -> tuple[Any, str]:
+    """Return an object that has the functions, and how they came to run, in words.
 
     Raises
     ------
@@ -65,8 +65,12 @@ def from_source(file: Path, names: list[str]) -> tuple[Any, list[str]]:
     for name in names:
         if name.partition(".")[0] not in found:
             raise LookupError(f"{file.name} defines no {name}")
+    told = "; run from its own source, without the rest of its file"
+    if missing:
+        told += (f"; nothing stands in for {', '.join(dict.fromkeys(missing))}, which cannot be "
+                 "imported")
     return SimpleNamespace(**{name: value for name, value in found.items()
-                              if not name.startswith("__")}), list(dict.fromkeys(missing))
+                              if not name.startswith("__")}), told
 
 
 def _run(file: Path, names: set[str], missing: list[str],
@@ -110,8 +114,8 @@ def _closure(statements: list[ast.stmt], names: set[str]) -> tuple[list[ast.stmt
     """Return the statements that bind these names and what they need, in order; and the names."""
     wanted, new, needed = set(names), set(names), list[ast.stmt]()
     while new:
-        added = [node for node in statements if node not in needed and new & {*_bound(node), "*"}]
-        needed += [node for node in added if new & set(_bound(node)) or "*" in _bound(node)]
+        needed += [node for node in statements
+                   if node not in needed and {*new, "*"} & {*_bound(node)}]
         new = {each.id for node in needed for each in ast.walk(node)
                if isinstance(each, ast.Name)} - wanted
         wanted |= new

@@ -58,16 +58,13 @@ def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
     InputError
         It cannot be imported (with the import's own message), or cannot be called.
     """
-    if not isinstance(evaluator, str):
-        functions = evaluator if isinstance(evaluator, (tuple, list)) else (evaluator,)
-        about, told = About(", ".join(map(name_of, functions))), ""
-    else:
+    if isinstance(evaluator, str):
         check_spec(evaluator)
-        about = About(evaluator)
-        if ":" in evaluator:
-            functions, told = load_functions(evaluator)
-        else:
-            about, functions, told = _load_toolbox(evaluator)
+        about, functions, told = _load_toolbox(evaluator) if ":" not in evaluator else (
+            About(evaluator), *load_functions(evaluator))
+    else:
+        functions = [*evaluator] if isinstance(evaluator, (tuple, list)) else [evaluator]
+        about, told = About(", ".join(map(name_of, functions))), ""
     ask, words, plans = ask_functions(functions, about.evaluator, rank, settings)
     fed = f"{words}; the arrays as they are, label -1 included{told}"
 

@@ -77,7 +77,7 @@ def _run(file: Path, names: set[str], missing: list[str],
          among: tuple[Path, ...]) -> dict[str, Any]:
     """Return the namespace after the statements that these names need."""
     statements = [node for node in ast.parse(file.read_text(encoding="utf-8")).body
-                  if not _is_main(node)]
+                  if not (isinstance(node, ast.If) and "__main__" in ast.dump(node.test))]
     needed, wanted = _closure(statements, names)
     found: dict[str, Any] = {"__name__": "reid_ref_evaluator", "__file__": str(file), "np": np}
     for node in needed:
@@ -92,22 +92,16 @@ def _run(file: Path, names: set[str], missing: list[str],
     return found
 
 
-def _is_main(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and "__main__" in ast.dump(node.test)
-
-
 def _bound(node: ast.AST) -> Iterator[str]:
     """Yield the names that a statement binds."""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name
-        return
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            yield each.id
+    definitions = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    for each in [node] if isinstance(node, definitions) else ast.walk(node):
+        if isinstance(each, definitions):
+            yield each.name
         elif isinstance(each, ast.alias):
             yield each.asname or each.name.partition(".")[0]
-        elif isinstance(each, (ast.FunctionDef, ast.ClassDef)):
-            yield each.name
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
 
 
 def _closure(statements: list[ast.stmt], names: set[str]) -> tuple[list[ast.stmt], set[str]]:

@@ -218,8 +218,7 @@ def _bounds(tile: Array, nearest: _Nearest) -> Array:
     if tile.shape[1] < count or not np.isinf(bound).any():
         return bound
     groups = 2 * count
-    width = tile.shape[1] // groups
-    if width:
+    if width := tile.shape[1] // groups:
         tile = tile[:, :width * groups].reshape(len(tile), width, groups).min(axis=1)
     largest = np.partition(tile, count - 1, axis=1)[:, count - 1]
     np.minimum(bound, np.nextafter(largest, np.inf), out=bound)

@@ -162,19 +162,17 @@ def crosscheck_made(evaluator: str, *, convention: str | Convention | None = Non
                     max_rank: int | None = None, tolerance: float | None = None,
                     settings: Mapping[str, Any] = MappingProxyType({}),
                     progress: Callable[[float], object] = lambda _: None) -> Report:
-    """Test an evaluator by made problems, each with one thing that evaluators differ in.
+    """As `check_evaluator`, in a process of its own.
 
-    A crash or a hang ends its process, and counts as the error of one check.
+    A crash or a hang ends that process, and counts as the error of one check.
 
     Parameters
     ----------
     evaluator : str
         "module:function" or "file.py:function"; two functions are "module:mean_ap,cmc".
-    convention : str or Convention, optional
-        The rule that it claims. Default: the one that its answers follow.
     timeout : float
         Seconds that importing it, or any one check, may take.
-    max_rank, tolerance, settings
+    convention, max_rank, tolerance, settings
         As for `reid_ref.testing.check_evaluator`; settings by name.
     progress : callable, optional
         Called with 1 after each check.
@@ -280,7 +278,7 @@ _PRINTED = 12
 class Rules:
     """The answers that tell rules apart, and what gives them, which is looked for once.
 
-    `junk`: whether label -1 is handed over; `told`: the rules that were told of already.
+    `told`: the rules that were told of already.
     """
 
     def __init__(self, tested: Subject, claimed: Convention | None, junk: bool | None) -> None:

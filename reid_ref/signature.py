@@ -102,8 +102,7 @@ def parse_signature(text: str) -> Signature:
         if not colon or not value or key in fields:
             raise InputError("signature", "KEY:VALUE, each key once", repr(part.strip()))
         fields[key] = value
-    missing = [key for key in (*FIRST, *LAST) if key not in fields]
-    if missing:
+    if missing := [key for key in (*FIRST, *LAST) if key not in fields]:
         raise InputError("signature", f"all of {', '.join((*FIRST, *LAST))}",
                          remedy=f"{', '.join(missing)} not there")
     for key in ("queries", "gallery"):

@@ -370,8 +370,7 @@ class Convention:
 
     def replace(self, **changes: Any) -> Convention:
         """Return this convention with other choices; its name, if not given, lists them."""
-        unknown = [key for key in changes if key not in self.__dataclass_fields__]
-        if unknown:
+        if unknown := [key for key in changes if key not in self.__dataclass_fields__]:
             check_choice(unknown[0], "replace", self.__dataclass_fields__)
         words = ",".join(f"{key}={choice_text(value)}" for key, value in changes.items()
                          if key not in NO_CHOICES)

@@ -260,8 +260,7 @@ def find_conventions(conventions: str | Convention | Iterable[str | Convention],
     names = [convention.name for convention in records]
     if not names:
         raise InputError("convention", "at least one", "none")
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
+    if twice := [name for name in names if names.count(name) > 1]:
         raise InputError("convention", "different names", f"{twice[0]!r} twice",
                          "replace(name=...) gives one of them another")
     return records

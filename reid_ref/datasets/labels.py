@@ -273,8 +273,7 @@ def read_cuhk03(path: str | os.PathLike[str]) -> Partition:
     path = Path(path)
     with closing(read_contents(path)) as file:
         arrays = file.values
-        missing = [key for key in CUHK03_KEYS if key not in arrays]
-        if missing:
+        if missing := [key for key in CUHK03_KEYS if key not in arrays]:
             raise InputError(
                 path, f"{', '.join(CUHK03_KEYS)}, as in cuhk03_new_protocol_config_labeled.mat",
                 remedy=f"it lacks {', '.join(missing)}")

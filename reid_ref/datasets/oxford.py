@@ -181,8 +181,7 @@ def mean_average_precision(average_precisions: dict[str, np.float32]) -> float:
 
 def _ground_truth(prefix: Path) -> list[set[str]]:
     paths = [prefix.with_name(f"{prefix.name}_{kind}.txt") for kind in LISTS]
-    missing = [path.name for path in paths if not path.exists()]
-    if missing:
+    if missing := [path.name for path in paths if not path.exists()]:
         remedy = ("a prefix ends before _good.txt" if len(missing) == 3
                   else "an empty file stands for an empty list")
         raise InputError(prefix, "files ending in _good.txt, _ok.txt and "
@@ -207,8 +206,7 @@ def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
     by_query: dict[str, list[Path]] = {name: [] for name in names}
     truth = {f"{name}_{kind}.txt" for name in names for kind in (*LISTS, "query")}
     for path in sorted(path for path in folder.glob("*.txt") if path.name not in truth):
-        owners = [name for name in names if f"{path.stem}_".startswith(f"{name}_")]
-        if owners:
+        if owners := [name for name in names if f"{path.stem}_".startswith(f"{name}_")]:
             by_query[max(owners, key=len)].append(path)
     missing = [name for name in names if not by_query[name]]
     if len(missing) == len(names):
@@ -229,15 +227,13 @@ def _lists_by_query(names: list[str], folder: Path) -> dict[str, Path]:
 def _warn_about(path: Path, ranked: list[str], positive: set[str]) -> None:
     if not ranked:
         warn(f"{path}: the ranked list is empty; its AP is 0", RankedListWarning)
-    repeated = [name for name, count in Counter(ranked).items() if count > 1]
-    if repeated:
+    if repeated := [name for name, count in Counter(ranked).items() if count > 1]:
         warn(f"{path}: {len(repeated)} names come more than once (first: {repeated[0]!r}); each "
              "time counts, as in compute_ap; a ranked list should hold every image once",
              RankedListWarning)
     if positive.isdisjoint(ranked):
         plain = {Path(name.strip()).stem for name in positive}
-        alike = [name for name in ranked if Path(name.strip()).stem in plain]
-        if alike:
+        if alike := [name for name in ranked if Path(name.strip()).stem in plain]:
             warn(f"{path}: names are spelled otherwise than in the ground truth: {alike[0]!r} is "
                  "not in it but for blanks, folder or extension; as in compute_ap it is a wrong "
                  "answer", RankedListWarning)

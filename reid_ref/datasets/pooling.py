@@ -265,8 +265,7 @@ def read_multi_query(path: str | os.PathLike[str]) -> tuple[Labels, Array]:
     path = Path(path)
     with closing(read_contents(path)) as contents:
         values = contents.values
-        missing = [key for key in KEYS.values() if key not in values]
-        if missing:
+        if missing := [key for key in KEYS.values() if key not in values]:
             raise InputError(
                 path, f"{', '.join(KEYS.values())}, as layumi's test.py --multi writes them",
                 f"no {', no '.join(missing)}", f"it holds {', '.join(values) or '-'}")

@@ -43,8 +43,7 @@ def options_by_name(function: Callable[Accepts, Returned]) -> Callable[Accepts, 
 
     @functools.wraps(function)
     def call(*arguments: Accepts.args, **options: Accepts.kwargs) -> Returned:
-        surplus = arguments[allowed:]
-        if surplus:
+        if surplus := arguments[allowed:]:
             query, gallery = cast(list[Labels], arguments[allowed - 2:allowed])
             check_labels(query, gallery)
             raise InputError("", "the options after query and gallery by name",

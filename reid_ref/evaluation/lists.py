@@ -95,8 +95,7 @@ def in_order_of_queries(lists: Mapping[str, Any], query_names: Sequence[str],
         if k in by_query:
             raise InputError(name, "each query once", f"{query_names[k]!r} twice")
         by_query[k] = value
-    missing = [query_names[k] for k in range(len(query_names)) if k not in by_query]
-    if missing:
+    if missing := [query_names[k] for k in range(len(query_names)) if k not in by_query]:
         raise InputError(name, f"a list for each of {len(query_names):,} queries",
                          f"none for {len(missing):,} of them, the first {missing[0]!r}",
                          "a query that found nothing has an empty list")

@@ -103,8 +103,7 @@ def write_trec(blocks: Iterable[npt.NDArray[Any]], query: Labels, gallery: Label
         done += len(block)
         if progress is not None:
             progress(len(block))
-    n_junk = int(np.count_nonzero(query.identity == JUNK))
-    if n_junk:
+    if n_junk := int(np.count_nonzero(query.identity == JUNK)):
         warn(f"query: {n_junk} of {len(query)} are labelled -1; in trec_eval they match nothing, "
              "in compute_AP.m they can raise CMC", JunkWarning)
     return lines

@@ -108,8 +108,7 @@ def _likeness(distances: npt.NDArray[Any] | None, query: npt.NDArray[Any] | None
         with np.errstate(all="ignore"):
             measured = distance_matrix(query.astype(np.float64), gallery.astype(np.float64),
                                        metric, normalize)
-        rows = [row for row in map(_correlation, given, measured) if row is not None]
-        if rows:
+        if rows := [row for row in map(_correlation, given, measured) if row is not None]:
             best = max(best, abs(float(np.mean(rows))))
     return best
 

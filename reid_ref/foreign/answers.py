@@ -95,7 +95,12 @@ def read_answer(value: Any, function: str = "", order: Any = None) -> Answer:
     (0.75, array([0.5]))
     """
     try:
-        return value if isinstance(value, Answer) else _read(value, function, order)
+        parts, told = _of_result(value) or first_of(named_parts(value)), tuple[str, ...]()
+        if not parts:
+            parts, told = by_values(value, function, order)
+        if not parts:
+            raise InputError("", got=f"it returned {short(value)}", remedy=_EXPECTED)
+        return _answer(parts, told)
     except InputError:
         raise
     except Exception as error:  # ragged lists, numbers that refuse to be read, ...
@@ -133,16 +138,6 @@ def merged(answers: list[Answer]) -> Answer:
     return first
 
 
-def _read(value: Any, function: str, order: Any) -> Answer:
-    parts = _of_result(value) or first_of(named_parts(value))
-    told: tuple[str, ...] = ()
-    if not parts:
-        parts, told = by_values(value, function, order)
-    if not parts:
-        raise InputError("", got=f"it returned {short(value)}", remedy=_EXPECTED)
-    return replace(_answer(parts, told), order=tuple(parts))
-
-
 def _of_result(value: Any) -> dict[Any, Any] | None:
     """Return the parts of what has our own names."""
     if not (hasattr(value, "mAP") and hasattr(value, "cmc")) or isinstance(value, tuple):
@@ -162,19 +157,14 @@ def _answer(parts: dict[Any, Any], told: tuple[str, ...]) -> Answer:
         array.size or kind == "CMC")}
     if "AP" in raw and not raw["AP"].ndim:  # one number by this name is the mean
         raw.setdefault("mAP", raw.pop("AP"))
-    means = {name: _mean(raw[of], name) for name, of in (("mAP", "AP"), ("mINP", "INP"))
-             if of in raw and name not in raw}
-    means |= {name: _mean(raw[name], name) for name in ("mAP", "mINP") if name in raw}
+    mAP, mINP = (None if (part := raw.get(name, raw.get(of))) is None else _mean(part, name)
+                 for name, of in (("mAP", "AP"), ("mINP", "INP")))
     cmc, ranks = _curve(raw)
-    percent = _is_percent(means.get("mAP"), cmc)
-    unit = 100.0 if percent else 1.0
-    ap = raw["AP"].astype(np.float64) / unit if raw.get("AP") is not None else None
-    single = {_FIELDS.get(kind if isinstance(kind, str) else "CMC", "")
-              for kind, array in raw.items() if _is_single(array)}
-    return Answer(mAP=means["mAP"] / unit if "mAP" in means else None, ap=ap, ranks=ranks,
-                  cmc=None if cmc is None else cmc / unit, percent=percent, told=told,
-                  mINP=means["mINP"] / unit if "mINP" in means else None,
-                  single=frozenset(single))
+    answer = Answer(
+        mAP, cmc, mINP, raw["AP"].astype(np.float64) if "AP" in raw else None, ranks, told=told,
+        single=frozenset(_FIELDS.get(kind, "cmc") for kind, array in raw.items()
+                         if _is_single(array)), order=tuple(parts))
+    return answer.of_percent() if _is_percent(answer) else answer
 
 
 def _mean(array: npt.NDArray[Any], name: str) -> float:
@@ -197,10 +187,9 @@ def _curve(raw: dict[Any, Any]) -> tuple[Doubles | None, Integers | None]:
     return np.array([at[k] for k in ranks.tolist()]), ranks
 
 
-def _is_percent(mAP: float | None, cmc: Doubles | None) -> bool:
+def _is_percent(answer: Answer) -> bool:
     """Whether numbers are percent: mAP and CMC alike, as far as there are both."""
-    highest = [value for value in (mAP, None if cmc is None or not len(cmc) else float(cmc.max()))
-               if value is not None and value > 0]
+    highest = [value for value in (answer.mAP or 0, answer.curve.max(initial=0)) if value > 0]
     return bool(highest) and all(1.5 < value <= 100 * (1 + ROUNDING) for value in highest)
 
 

@@ -106,14 +106,10 @@ class Fed(NamedTuple):
 
 def part_of(part: str, arrays: Arrays, rank: int | None = None) -> Any:
     """Return one thing that is handed over, as a copy of its own."""
-    if part in ("query", "gallery"):
-        return getattr(arrays, part)
-    if part == "nothing":
-        return None
-    if part == "self":
-        return StandIn()
-    if part == "rank":
-        return MAX_RANK if rank is None else rank
+    others = {"query": arrays.query, "gallery": arrays.gallery, "nothing": None,
+              "self": StandIn(), "rank": MAX_RANK if rank is None else rank}
+    if part in others:
+        return others[part]
     if part in ("distances", "similarity"):
         return np.array(arrays.distances if part == "distances" else -arrays.distances, order="C")
     if part in ("ranked", "places"):
@@ -156,8 +152,7 @@ def meaning_of(name: str) -> str:
     ['similarity', 'rank', 'g_identity', '']
     """
     plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_")
-    glued = re.fullmatch(NAMES["glued"], plain.partition("_")[0])
-    if glued:
+    if glued := re.fullmatch(NAMES["glued"], plain.partition("_")[0]):
         plain = f"{glued[1]}_{NAMES['short'].get(glued[2], glued[2])}{plain.partition('_')[2]}"
     words = plain.split("_")
 
@@ -227,15 +222,15 @@ def fed(function: Any, name: str = "", settings: Mapping[str, Any] = MappingProx
     except (ValueError, TypeError):  # built-in functions may have none
         return Fed(function, PLACES, {}, frozenset(), settings)
     kinds = inspect.Parameter
-    if not any(p.kind is kinds.VAR_KEYWORD for p in signature.parameters.values()):
+    found = {p.kind for p in signature.parameters.values()}
+    if kinds.VAR_KEYWORD not in found:
         settings = {key: settings[key] for key in settings if key in signature.parameters}
     said = {key: value for key, value in settings.items() if isinstance(value, str)
             and value in ROLES and key in signature.parameters and not meaning_of(key)}
     settings = {key: value for key, value in settings.items() if key not in said}
     parameters = [p for p in signature.parameters.values() if p.name not in settings
                   and p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
-    if len(parameters) < 3 and any(p.kind is kinds.VAR_POSITIONAL
-                                   for p in signature.parameters.values()):
+    if len(parameters) < 3 and kinds.VAR_POSITIONAL in found:
         return Fed(function, PLACES[:5], {}, frozenset(), settings, True)
 
     def refuse(named: Mapping[str, str], unknown: list[str]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, InputError
 from reid_ref.foreign.answers import Answer, merged, read_answer
-from reid_ref.foreign.arguments import PLACES, Fed, Form, fed, wants_tensors
+from reid_ref.foreign.arguments import NAMES, PLACES, Fed, Form, fed, wants_tensors
 from reid_ref.foreign.arrays import Arrays
 from reid_ref.foreign.words import describe, text_of, their_frames
 
@@ -57,7 +57,10 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
     def ask_one(plan: Fed, k: int, arrays: Arrays, form: Form) -> Answer:
         """Call a function: with arrays, then tensors; the error is that which came furthest."""
         errors: list[BaseException] = []
-        for as_tensors, n_places, order in [known[k]] if k in known else _attempts(plan):
+        counts = [None, len(PLACES)] if plan.places == PLACES[:5] else [None]
+        attempts = ((as_tensors, n_places, None) for as_tensors in wants_tensors(plan.function)
+                    for n_places in counts)
+        for as_tensors, n_places, order in [known[k]] if k in known else attempts:
             given = plan._replace(places=PLACES[:n_places]) if n_places else plan
             try:
                 returned, gone = with_old_names(lambda: given.call(
@@ -76,13 +79,6 @@ def ask_functions(functions: Iterable[Any], name: str, rank: int | None = None,
                              remedy=f"say --setting {plan.made_up[0]}=VALUE") from furthest
         raise furthest
     return ask, f"called as {words}{kind}", plans
-
-
-def _attempts(plan: Fed) -> Iterator[tuple[bool, int | None, Any]]:
-    """Yield the ways to call a function: whether with tensors, and how many values."""
-    counts = [None, len(PLACES)] if plan.places == PLACES[:5] else [None]
-    yield from ((as_tensors, count, None) for as_tensors in wants_tensors(plan.function)
-                for count in counts)
 
 
 def _how_far(error: BaseException) -> tuple[bool, int, int]:
@@ -162,12 +158,6 @@ def name_of(function: Any) -> str:
 
 
 # ------------------------------------------------------------------ names that numpy had
-#: What numpy had before, and what it is today.
-_GONE: Mapping[str, Any] = MappingProxyType({
-    "in1d": np.isin, "str": str, "int": int, "float": float, "bool": bool, "object": object,
-    "product": np.prod, "alltrue": np.all, "sometrue": np.any, "row_stack": np.vstack,
-    "Inf": np.inf, "NaN": np.nan, "float_": np.float64, "int0": np.intp})
-
 #: What numpy tells of names that it had.
 _TOLD = r"module 'numpy' has no attribute '(\w+)'|`np\.(\w+)` was removed"
 
@@ -189,9 +179,9 @@ def with_old_names(work: Callable[[], _T]) -> tuple[_T, tuple[str, ...]]:
             except AttributeError as error:
                 told = re.match(_TOLD, str(error))
                 name = told[1] or told[2] if told else ""
-                if name not in _GONE:
+                if name not in NAMES["gone"]:
                     raise
-                setattr(np, name, _GONE[name])
+                setattr(np, name, eval(NAMES["gone"][name], {"np": np}))
                 names.append(name)
     finally:
         for name in names:

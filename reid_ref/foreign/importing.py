@@ -58,16 +58,13 @@ def load_evaluator(evaluator: Any, rank: int | None = MAX_RANK,
     InputError
         It cannot be imported (with the import's own message), or cannot be called.
     """
-    if not isinstance(evaluator, str):
-        functions = evaluator if isinstance(evaluator, (tuple, list)) else (evaluator,)
-        about, told = About(", ".join(map(name_of, functions))), ""
-    else:
+    if isinstance(evaluator, str):
         check_spec(evaluator)
-        about = About(evaluator)
-        if ":" in evaluator:
-            functions, told = load_functions(evaluator)
-        else:
-            about, functions, told = _load_toolbox(evaluator)
+        about, functions, told = _load_toolbox(evaluator) if ":" not in evaluator else (
+            About(evaluator), *load_functions(evaluator))
+    else:
+        functions = [*evaluator] if isinstance(evaluator, (tuple, list)) else [evaluator]
+        about, told = About(", ".join(map(name_of, functions))), ""
     ask, words, plans = ask_functions(functions, about.evaluator, rank, settings)
     fed = f"{words}; the arrays as they are, label -1 included{told}"
 
@@ -119,7 +116,7 @@ def _ways(module: str, names: list[str]) -> Iterator[Callable[[], tuple[Any, str
         yield lambda: (importlib.import_module(module), "")
         file = Path(*module.split(".")).with_suffix(".py")
     if file.is_file():
-        yield lambda: _own_source(file, names)
+        yield lambda: from_source(file, names)
 
 
 @contextmanager
@@ -130,13 +127,6 @@ def _arguments(spec: str) -> Iterator[None]:
         yield
     finally:
         sys.argv = before
-
-
-def _own_source(file: Path, names: list[str]) -> tuple[Any, str]:
-    target, missing = from_source(file, names)
-    without = f"; nothing stands in for {', '.join(missing)}, which cannot be imported"
-    return target, "; run from its own source, without the rest of its file" + (
-        without * bool(missing))
 
 
 def _run_in_repository(file: Path) -> Any:

@@ -67,10 +67,8 @@ def meaning(name: Any, parent: str = "") -> Any:
         return ("Rank", int(name)) if kind == "CMC" or isinstance(kind, tuple) else kind
     plain = re.sub(r"[^a-z0-9@]", "", str(name).lower())
     for kind, pattern in NAMES["returned"]:
-        match = re.fullmatch(pattern, plain)
-        if match:
-            return (kind, int(match.groups()[0] or 1) if match.groups() else 1) \
-                if kind == "Rank" else kind
+        if match := re.fullmatch(pattern, plain):
+            return (kind, int(match[1] or 1)) if kind == "Rank" else kind
     return None
 
 
@@ -81,9 +79,7 @@ def by_values(value: Any, function: str,
 
     `order`: what numbers without names were at the call before.
     """
-    is_tuple = isinstance(value, (tuple, list)) and not (
-        isinstance(value, list) and len(value) > 6)
-    if not is_tuple:
+    if not isinstance(value, (tuple, list)) or isinstance(value, list) and len(value) > 6:
         number = as_numbers_or_none(value)
         if number is None or number.ndim > 1 or not number.size:
             return {}, ()
@@ -94,9 +90,8 @@ def by_values(value: Any, function: str,
     if maps := [part for part in parts if isinstance(part, Mapping)]:
         means = {"mAP": part for part in parts if not isinstance(part, Mapping)
                  and (number := as_numbers_or_none(part)) is not None and not number.ndim}
-        return {**dict(list(means.items())[:1]), **first_of(named_parts(maps[0], "cmc"))}, ()
-    sizes = [None if (number := as_numbers_or_none(part)) is None else number.ndim
-             for part in parts]
+        return {**means, **first_of(named_parts(maps[0], "cmc"))}, ()
+    sizes = [getattr(as_numbers_or_none(part), "ndim", None) for part in parts]
     if len(parts) < 2 or sizes[0] is None:
         return refuse_part(parts[0], "cmc", 1) if len(parts) > 1 else ({}, ())
     if sizes[0] == 0 and 1 in sizes[1:2]:
@@ -113,8 +108,7 @@ def refuse_part(part: Any, name: str, *dimensions: int) -> NoReturn:
 
 def _curve_first(parts: list[Any]) -> dict[Any, Any]:
     """Return (cmc, mAP, ...) or (all_cmc, all_AP, all_INP): the order of ReID code."""
-    cmc, second = (_checked(part, name, *dimensions) for part, name, dimensions in (
-        (parts[0], "cmc", (1,)), (parts[1], "mAP", (0, 1))))
+    cmc, second = _checked(parts[0], "cmc", 1), _checked(parts[1], "mAP", 0, 1)
     found: dict[Any, Any] = {"CMC": cmc, "AP" if second.ndim else "mAP": parts[1]}
     third = as_numbers_or_none(parts[2]) if len(parts) > 2 else None
     if third is None or third.ndim > 1 or not third.size or third.dtype.kind not in "fiu":
@@ -141,9 +135,7 @@ def _checked(part: Any, name: str, *dimensions: int) -> npt.NDArray[Any]:
 
 
 #: Orders of unnamed numbers; the first in which ranks do not fall and mINP is below mAP is taken.
-_ORDERS = tuple(tuple(map(meaning, order.split())) for order in (
-    "R1 mAP", "mAP R1", "R1 R5 mAP", "R1 mAP mINP", "R1 R5 R10 mAP", "mAP R1 R5 R10",
-    "R1 R5 R10 mAP mINP", "mAP R1 R5 R10 mINP"))
+_ORDERS = tuple(tuple(map(meaning, order.split())) for order in NAMES["orders"])
 
 
 def _scalars(parts: list[Any], before: Any) -> tuple[dict[Any, Any], tuple[str, ...]]:

@@ -52,8 +52,8 @@ class StandIn:
         return ""
 
 
-def from_source(file: Path, names: list[str]) -> tuple[Any, list[str]]:
-    """Return an object that has the functions, and the modules that others stand in for.
+def from_source(file: Path, names: list[str]) -> tuple[Any, str]:
+    """Return an object that has the functions, and how they came to run, in words.
 
     Raises
     ------
@@ -65,15 +65,19 @@ def from_source(file: Path, names: list[str]) -> tuple[Any, list[str]]:
     for name in names:
         if name.partition(".")[0] not in found:
             raise LookupError(f"{file.name} defines no {name}")
+    told = "; run from its own source, without the rest of its file"
+    if missing:
+        told += (f"; nothing stands in for {', '.join(dict.fromkeys(missing))}, which cannot be "
+                 "imported")
     return SimpleNamespace(**{name: value for name, value in found.items()
-                              if not name.startswith("__")}), list(dict.fromkeys(missing))
+                              if not name.startswith("__")}), told
 
 
 def _run(file: Path, names: set[str], missing: list[str],
          among: tuple[Path, ...]) -> dict[str, Any]:
     """Return the namespace after the statements that these names need."""
     statements = [node for node in ast.parse(file.read_text(encoding="utf-8")).body
-                  if not _is_main(node)]
+                  if not (isinstance(node, ast.If) and "__main__" in ast.dump(node.test))]
     needed, wanted = _closure(statements, names)
     found: dict[str, Any] = {"__name__": "reid_ref_evaluator", "__file__": str(file), "np": np}
     for node in needed:
@@ -88,30 +92,24 @@ def _run(file: Path, names: set[str], missing: list[str],
     return found
 
 
-def _is_main(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and "__main__" in ast.dump(node.test)
-
-
 def _bound(node: ast.AST) -> Iterator[str]:
     """Yield the names that a statement binds."""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name
-        return
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            yield each.id
+    definitions = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef
+    for each in [node] if isinstance(node, definitions) else ast.walk(node):
+        if isinstance(each, definitions):
+            yield each.name
         elif isinstance(each, ast.alias):
             yield each.asname or each.name.partition(".")[0]
-        elif isinstance(each, (ast.FunctionDef, ast.ClassDef)):
-            yield each.name
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
 
 
 def _closure(statements: list[ast.stmt], names: set[str]) -> tuple[list[ast.stmt], set[str]]:
     """Return the statements that bind these names and what they need, in order; and the names."""
     wanted, new, needed = set(names), set(names), list[ast.stmt]()
     while new:
-        added = [node for node in statements if node not in needed and new & {*_bound(node), "*"}]
-        needed += [node for node in added if new & set(_bound(node)) or "*" in _bound(node)]
+        needed += [node for node in statements
+                   if node not in needed and {*new, "*"} & {*_bound(node)}]
         new = {each.id for node in needed for each in ast.walk(node)
                if isinstance(each, ast.Name)} - wanted
         wanted |= new

@@ -230,8 +230,7 @@ def read_boxes(path: PathLike) -> Boxes:
     """
     given = _from_json(path) if Path(path).suffix.lower() == ".json" else _from_arrays(path)
     field_names = [each.name for each in fields(Boxes) if each.name != "galleries"]
-    missing = [name for name in field_names[:9] if name not in given]
-    if missing:
+    if missing := [name for name in field_names[:9] if name not in given]:
         raise InputError(path, f"boxes of person search: {', '.join(field_names[:9])}",
                          f"no {missing[0]}", "docs/person-search.md describes each")
     with errors_at(path):
@@ -286,7 +285,6 @@ def _arrays_of_lists(stored: Mapping[str, StoredArray]) -> dict[str, Any]:
 def _numbers_of_names(names: Any, images: Any, where: str) -> Any:
     """Return the numbers of images by their names."""
     number = {name: k for k, name in enumerate(np.asarray(images).tolist())}
-    missing = [name for name in names.tolist() if name not in number]
-    if missing:
+    if missing := [name for name in names.tolist() if name not in number]:
         raise InputError(where, "names of images of `image`", repr(missing[0]))
     return np.array([number[name] for name in names.tolist()])

@@ -167,12 +167,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
     record.check_cameras(parts, query)
     if seed is not None and isinstance(record.trials, Seeded):
         record = replace(record, trials=record.trials._replace(seed=seed))
-    sides = {"query": record.labelled(query, "query"),
-             "gallery": record.labelled(gallery, "gallery")}
-    ranked.check_sizes(query, gallery)
-    if record.tracks:
-        ranked, sides["gallery"] = _nearest_of_tracks(
-            ranked, **sides, how=replace(how, conventions=(record.convention,)))
+    ranked, sides = _of_tracks(record, ranked, query, gallery, how)
     shots = record.shots[0] if shots is None else shots
     if shots not in record.shots:
         raise InputError("shots", " or ".join(map(str, record.shots)), shots)
@@ -188,12 +183,7 @@ def evaluate_ranked(protocol: str | Protocol, ranked: Input, query: Labels, gall
 def first_trial(record: Protocol, part: Part, ranked: Input, query: Labels, gallery: Labels,
                 trials: Any, shots: int) -> tuple[Input, Labels, Labels]:
     """Return what a part ranks in its first trial, or in all of them, and its labels."""
-    sides = {"query": record.labelled(query, "query"),
-             "gallery": record.labelled(gallery, "gallery")}
-    ranked.check_sizes(query, gallery)
-    if record.tracks:
-        ranked, sides["gallery"] = _nearest_of_tracks(
-            ranked, **sides, how=How((record.convention,)))
+    ranked, sides = _of_tracks(record, ranked, query, gallery, How())
     rows = (part.query.of(sides), part.gallery.of(sides))
     if trials is not None or not isinstance(record.trials, Exact):
         rows = next(rows_of_trials(record, part, sides, trials, shots))
@@ -209,6 +199,18 @@ def _also(record: Protocol, ranked: Input, sides: Sides, how: How) -> Also | Non
     how = replace(how, conventions=(other.convention,))
     result, = summaries(ranked.ranks(**sides, how=how), **sides, how=how)
     return Also(record.later, of_trials(other, other.parts[0].name, [result], trials=1))
+
+
+def _of_tracks(record: Protocol, ranked: Input, query: Labels, gallery: Labels,
+               how: How) -> tuple[Input, dict[str, Labels]]:
+    """Return what a protocol ranks and its labels: of tracks, if it has a list of them."""
+    sides = {"query": record.labelled(query, "query"),
+             "gallery": record.labelled(gallery, "gallery")}
+    ranked.check_sizes(query, gallery)
+    if record.tracks:
+        ranked, sides["gallery"] = _nearest_of_tracks(
+            ranked, **sides, how=replace(how, conventions=(record.convention,)))
+    return ranked, sides
 
 
 def _nearest_of_tracks(ranked: Input, query: Labels, gallery: Labels,

@@ -70,8 +70,7 @@ class Tile:
         near, values, _ = self._near(images, counting, farthest)
         ends = width * np.arange(n_rows + 1)
         start = np.searchsorted(near, ends)
-        some = among_good(values, np.diff(start), row, sought.low, sought.high)
-        if some:
+        if some := among_good(values, np.diff(start), row, sought.low, sought.high):
             near, values = near[some[0]], values[some[0]]
             start = np.searchsorted(near, ends)
         bits, size = width.bit_length(), np.diff(start)

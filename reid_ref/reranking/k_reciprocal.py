@@ -30,7 +30,8 @@ from reid_ref.evaluation.ranked import Blocks
 from reid_ref.evaluation.ranks import features_provenance
 from reid_ref.labels import JUNK, Labels, check_feature_shapes, check_features, check_labels
 from reid_ref.reranking.encoding import VARIANTS, Variant, encode, invert, jaccard
-from reid_ref.reranking.neighbours import ImagePairs, joined_features, pairs_of
+from reid_ref.reranking.neighbours import (
+    ImagePairs, found_neighbours, joined_features, pairs_of)
 from reid_ref.reranking.settings import (
     Settings, by_settings, measured_by, settings_of, signed_reranking)
 from reid_ref.result import Result
@@ -183,13 +184,18 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
 
 
 def reranked_results(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                     settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
-    """Re-rank by these settings, and evaluate under the conventions of `how`."""
+                     settings: Settings, mahalanobis: Any, how: How,
+                     neighbours: int = 0) -> list[Result]:
+    """Re-rank by these settings, and evaluate under the conventions of `how`.
+
+    `neighbours`: how many of each image others will ask for (`shared_neighbours`).
+    """
     kept = gallery.identity != JUNK
     if settings.without_junk and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
         check_labels(query, gallery)
-    job = _checked(query_features, gallery_features, settings, mahalanobis)
+    job = replace(_checked(query_features, gallery_features, settings, mahalanobis),
+                  neighbours=neighbours)
     provenance = signed_reranking(settings)
     if mahalanobis is not None:
         matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
@@ -246,6 +252,7 @@ class _Job:
     pairs: ImagePairs
     n_query: int
     settings: Settings
+    neighbours: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -285,8 +292,9 @@ def _blocks(job: _Job, block_size: int | None,
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        index, farthest = job.pairs.nearest(max(settings.k1 + variant.itself, settings.k2), kept,
-                                            report)
+        count = max(settings.k1 + variant.itself, settings.k2, job.neighbours)
+        _, index, farthest, kept = found_neighbours(
+            job.pairs, min(count, len(job.pairs)), kept, report)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
     V = encode(job.pairs, index, scale, settings.k1, settings.k2, variant)
@@ -296,14 +304,12 @@ def _blocks(job: _Job, block_size: int | None,
     gallery = slice(n_query, len(job.pairs))
     for rows in blocks_of(n_query, block_size or BLOCK_BYTES // (job.shape[1] * 4)):
         original = kept[rows] if kept is not None else job.pairs.tile(rows, gallery)
-        original /= scale[rows, np.newaxis]
+        original = original / scale[rows, np.newaxis]
         original *= lambda_
         block = original.astype(np.float32, copy=False)
         for k, row in enumerate(block, rows.start):
-            distances = jaccard(V, k, inverted)
-            if not variant.scaled:
-                np.maximum(distances, 0, out=distances)
-            row += distances * (1 - lambda_)
+            distances = jaccard(V, k, inverted, 1 - lambda_)
+            row += distances if variant.scaled else np.maximum(distances, 0)
         del original
         yield block
         del block  # to free the memory before the next block

@@ -7,9 +7,11 @@ stable sort, and the largest distance.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,6 +105,53 @@ class ImagePairs:
             if report is not None:
                 report((len(blocks) - k) * 2 / (len(blocks) * (len(blocks) + 1)))
         return nearest.index, nearest.farthest
+
+
+class Found(NamedTuple):
+    """Neighbours of images, and the distances of the queries to the gallery if they are kept."""
+
+    pairs: ImagePairs
+    index: Array
+    farthest: Array
+    original: Array | None
+
+
+#: Inside of `shared_neighbours`: what was found for the features that were last searched.
+_shared: ContextVar[list[Found] | None] = ContextVar("neighbours", default=None)
+
+
+@contextmanager
+def shared_neighbours() -> Iterator[None]:
+    """Let those share neighbours who ask for those of the same images, one after another."""
+    token = _shared.set([])
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
+def found_neighbours(pairs: ImagePairs, count: int, original: Array | None,
+                     report: Callable[[float], object] | None) -> Found:
+    """Return what `ImagePairs.nearest` finds, for `count` images or more, or what is shared."""
+    shared = _shared.get()
+    if shared is None or pairs.metric is not None:
+        return Found(pairs, *pairs.nearest(count, original, report), original)
+    if shared and not _same(shared[0].pairs.features, pairs.features):
+        shared.clear()
+    for found in shared:
+        if (found.pairs.squared_again == pairs.squared_again and found.index.shape[1] >= count
+                and _same(found.pairs.squares, pairs.squares)):
+            if report is not None:
+                report(1)
+            return found
+    del shared[:-1]  # two are in memory at most
+    found = Found(pairs, *pairs.nearest(count, original, report), original)
+    shared.append(found)
+    return found
+
+
+def _same(one: Array, other: Array) -> bool:
+    return one.dtype == other.dtype and np.array_equal(one, other)
 
 
 def joined_features(query: Array, gallery: Array, dtype: npt.DTypeLike,
@@ -218,8 +267,7 @@ def _bounds(tile: Array, nearest: _Nearest) -> Array:
     if tile.shape[1] < count or not np.isinf(bound).any():
         return bound
     groups = 2 * count
-    width = tile.shape[1] // groups
-    if width:
+    if width := tile.shape[1] // groups:
         tile = tile[:, :width * groups].reshape(len(tile), width, groups).min(axis=1)
     largest = np.partition(tile, count - 1, axis=1)[:, count - 1]
     np.minimum(bound, np.nextafter(largest, np.inf), out=bound)

@@ -37,8 +37,7 @@ class Check(NamedTuple):
 def _check(name: str, made: list[Any], **fields: Any) -> Check:
     """Return the check of a table of checks.toml."""
     kind, *values = made
-    function = getattr(problems, kind)
-    return Check(name, problems=function(*values) if values else function, **fields)
+    return Check(name, problems=lambda *given: getattr(problems, kind)(*given, *values), **fields)
 
 
 CHECKS = {name: _check(name, table.pop("problems"), **table)

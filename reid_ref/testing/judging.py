@@ -124,10 +124,9 @@ def _bounds(arrays: Arrays, convention: Convention) -> tuple[Result, Result]:
     good = np.zeros(arrays.distances.shape)
     for k in range(len(arrays.query)):
         good[k, good_of(k)[0]] = 1
-    made = [Arrays(arrays.distances + sign * good * 2.0**-12, arrays.query, arrays.gallery)
-            for sign in (1, -1)]
-    least, most = (result_of(each, convention)[0] for each in made)
-    return least, most
+    farther, nearer = (replace(arrays, distances=arrays.distances + step * good)
+                       for step in (2.0**-12, -2.0**-12))
+    return result_of(farther, convention)[0], result_of(nearer, convention)[0]
 
 
 def judge_nan(tested: Subject, problems: list[Arrays]) -> Verdict:

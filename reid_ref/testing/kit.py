@@ -115,15 +115,15 @@ def session(evaluator: Any, *, convention: str | Convention | None, junk: bool |
     done: list[CheckResult] = []
 
     @cache
-    def start() -> tuple[Subject, Rules, bool | None]:
+    def start() -> tuple[Subject, Rules]:
         return claimed_or_found(subject(evaluator, convention, **options), convention is not None,
                                 junk)
 
     def run(task: str, alone: bool = False) -> Any:
-        tested, rules, junk = start()
+        tested, rules = start()
         if task == "checks":
             return tested.name, tested.convention.name, [
-                check.name for check in checks_of(tested.convention, junk)]
+                check.name for check in checks_of(tested.convention, rules.junk)]
         if task == "rule":
             return (rule_name(tested, done, rules), how_called(tested),
                     "" if convention else unlike(tested.convention))
@@ -162,19 +162,17 @@ def crosscheck_made(evaluator: str, *, convention: str | Convention | None = Non
                     max_rank: int | None = None, tolerance: float | None = None,
                     settings: Mapping[str, Any] = MappingProxyType({}),
                     progress: Callable[[float], object] = lambda _: None) -> Report:
-    """Test an evaluator by made problems, each with one thing that evaluators differ in.
+    """As `check_evaluator`, in a process of its own.
 
-    A crash or a hang ends its process, and counts as the error of one check.
+    A crash or a hang ends that process, and counts as the error of one check.
 
     Parameters
     ----------
     evaluator : str
         "module:function" or "file.py:function"; two functions are "module:mean_ap,cmc".
-    convention : str or Convention, optional
-        The rule that it claims. Default: the one that its answers follow.
     timeout : float
         Seconds that importing it, or any one check, may take.
-    max_rank, tolerance, settings
+    convention, max_rank, tolerance, settings
         As for `reid_ref.testing.check_evaluator`; settings by name.
     progress : callable, optional
         Called with 1 after each check.
@@ -228,20 +226,18 @@ def _refuse_unknown(except_: Mapping[str, str]) -> None:
         check_choice(name, "except_", CHECKS)
 
 
-def claimed_or_found(tested: Subject, claims: bool,
-                     junk: bool | None) -> tuple[Subject, Rules, bool | None]:
-    """Return it with the rule that it claims, or else follows; its rules; if it gets -1."""
+def claimed_or_found(tested: Subject, claims: bool, junk: bool | None) -> tuple[Subject, Rules]:
+    """Return it with the rule that it claims, or else follows; and its rules."""
     if claims:
         if judge(tested, CHECKS["plain"]).difference and judge(
                 replace(tested, tolerance=SINGLE), CHECKS["plain"]).passed:
             tested = in_single_precision(tested, SINGLE)
-        return tested, Rules(tested, tested.convention, junk), junk
-    junk = True if junk is None else junk
-    rules = Rules(tested, None, junk)
+        return tested, Rules(tested, tested.convention, junk)
+    rules = Rules(tested, None, junk is not False)
     found = rules.of_all
     way = found.convention if found else nearest_rule(answered(rules.pairs), tested.tolerance)
-    tested = in_single_precision(replace(tested, convention=way), found.tolerance if found else 0)
-    return tested, rules, junk
+    tested = replace(tested, convention=way)
+    return in_single_precision(tested, found.tolerance if found else 0), rules
 
 
 def in_single_precision(tested: Subject, tolerance: float) -> Subject:
@@ -267,9 +263,9 @@ def how_called(tested: Subject) -> str:
     answer = tested.answer(tested.problem)
     if isinstance(answer, str):
         return tested.words
-    given = [name for name, has in (
-        ("mAP", answer.mAP is not None), ("CMC", answer.cmc is not None),
-        ("mINP", answer.mINP is not None), ("AP of each query", answer.ap is not None)) if has]
+    parts = {"mAP": answer.mAP, "CMC": answer.cmc, "mINP": answer.mINP,
+             "AP of each query": answer.ap}
+    given = [name for name, part in parts.items() if part is not None]
     told = [*answer.told, *["its numbers are percent"] * answer.percent]
     return "; ".join([tested.words, f"it gives {', '.join(given)}", *told])
 
@@ -286,7 +282,7 @@ class Rules:
     """
 
     def __init__(self, tested: Subject, claimed: Convention | None, junk: bool | None) -> None:
-        self._tested, self._claimed, self._junk = tested, claimed, junk
+        self._tested, self._claimed, self.junk = tested, claimed, junk
         self.told: set[str] = set()
 
     @cached_property
@@ -304,7 +300,7 @@ class Rules:
 
     def _asked(self, convention: Convention) -> Asked:
         square = self._tested.square
-        checks = checks_of(convention, self._junk)
+        checks = checks_of(convention, self.junk)
         return [(arrays, self._tested.answer(arrays)) for check in checks
                 if check.of_rule and not (square and check.takes_sides)
                 for arrays in check.problems(convention, square)]

@@ -65,8 +65,8 @@ def relabelled(arrays: Arrays, side: str, where: Any, **columns: Any) -> Arrays:
     changed: dict[str, Any] = {name: np.array(values) for name, values in labels.columns().items()}
     for name, values in columns.items():
         changed[name][where] = values
-    made = Labels(**changed)
-    return replace(arrays, query=made) if side == "query" else replace(arrays, gallery=made)
+    made: dict[str, Any] = {side: Labels(**changed)}
+    return replace(arrays, **made)
 
 
 # ------------------------------------------------------------------ one thing each
@@ -142,14 +142,12 @@ def _labelled(arrays: Arrays, label: int) -> Arrays:
                       identity=label)
 
 
-def renamed(*names: int) -> Any:
-    """Return what makes a plain problem with these names of its six identities."""
-    def made(convention: Convention, square: bool = False) -> list[Arrays]:
-        arrays, = plain(convention, square)[:1]
-        sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
-                 for labels in (arrays.query, arrays.gallery)]
-        return [replace(arrays, query=sides[0], gallery=sides[not square])]
-    return made
+def renamed(convention: Convention, square: bool, *names: int) -> list[Arrays]:
+    """These names of its six identities."""
+    arrays, = plain(convention, square)[:1]
+    sides = [Labels(**{**labels.columns(), "identity": np.array((0, *names))[labels.identity]})
+             for labels in (arrays.query, arrays.gallery)]
+    return [replace(arrays, query=sides[0], gallery=sides[not square])]
 
 
 def ties(convention: Convention, square: bool = False) -> list[Arrays]:
@@ -249,11 +247,9 @@ def with_nan(convention: Convention, square: bool = False) -> list[Arrays]:
     return [replace(made, distances=np.where(places, np.nan, made.distances), features=None)]
 
 
-def of_dtype(*dtypes: Any) -> Any:
-    """Return what makes a plain problem with distances of each dtype, whole numbers from 0."""
-    def made(convention: Convention, square: bool = False) -> list[Arrays]:
-        each, = plain(convention, square)[:1]
-        return [replace(each, distances=(
-            each.distances if np.issubdtype(dtype, np.floating)
-            else np.rint(each.distances * 256) - 1).astype(dtype)) for dtype in dtypes]
-    return made
+def of_dtype(convention: Convention, square: bool, *dtypes: Any) -> list[Arrays]:
+    """Distances of each dtype, whole numbers from 0."""
+    each, = plain(convention, square)[:1]
+    return [replace(each, distances=(
+        each.distances if np.issubdtype(dtype, np.floating)
+        else np.rint(each.distances * 256) - 1).astype(dtype)) for dtype in dtypes]

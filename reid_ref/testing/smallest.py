@@ -96,7 +96,7 @@ def as_code(arrays: Arrays, convention: Convention, form: Form = Form()) -> list
     values = re.sub("inf|nan", r"np.\g<0>", f"{arrays.distances.tolist()}")
     matrix = form.expression("distances").format(f"np.array({values}{dtype_text})")
     lines = [f"distmat = {matrix}"]
-    for column in dict.fromkeys(columns):
+    for column in columns:
         sides = [getattr(labels, column) for labels in (arrays.query, arrays.gallery)]
         if all(values is not None for values in sides):
             name = names.get(column, column)

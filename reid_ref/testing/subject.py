@@ -79,7 +79,7 @@ class Subject:
 def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = None,
             tolerance: float | None = None, timeout: float = 60,
             settings: Mapping[str, Any] = MappingProxyType({})) -> Subject:
-    """Return an evaluator under test.
+    """Return an evaluator under test, with the unit and the decimals of its numbers.
 
     Raises
     ------
@@ -94,17 +94,12 @@ def subject(evaluator: Any, convention: Any = None, *, max_rank: int | None = No
                      any(plan.is_square for plan in loaded.plans),
                      any("features" in part for plan in loaded.plans
                          for part in plan.names.values()), loaded.again)
-    return _in_unit(tested, tolerance is not None)
-
-
-def _in_unit(tested: Subject, has_tolerance: bool) -> Subject:
-    """Return an evaluator whose numbers are shares, with the tolerance that few decimals need."""
     answer = tested.answer(tested.problem)
     if isinstance(answer, str):
         return tested
     tested = replace(tested, percent=answer.percent)
-    decimals = decimals_of(answer)
-    if decimals is None or has_tolerance:
+    decimals = decimals_of(answer) if tolerance is None else None
+    if decimals is None:
         return tested
     unit = 100 if answer.percent else 1
     return replace(tested, tolerance=0.5000001 * 10.0**-decimals / unit,

@@ -42,6 +42,9 @@ def reranked() -> Iterator[Variation]:
         name += "-raw" * (not settings.normalize and any(each.normalize for each in others))
         if settings.without_junk and replace(settings, without_junk=False) in others:
             name += "-no-junk"
+        # One search for neighbours serves those that re-rank the same images.
+        most = max(each.k1 for each in every if (each.normalize, each.without_junk) == (
+            settings.normalize, settings.without_junk))
         reranking = records[0].reranking
         assert reranking is not None
         yield Variation(
@@ -50,9 +53,10 @@ def reranked() -> Iterator[Variation]:
             f"({settings.variant}, k1 {settings.k1}, k2 {settings.k2}, lambda "
             f"{settings.lambda_:g})",
             f"{_THREADS}; {', '.join(each.name for each in records[:4])}: {reranking.source}",
-            threads=9, kind="re-ranking", lacks=_needs_images(settings), rank=_ranks(settings),
+            threads=9, kind="re-ranking", lacks=_needs_images(settings),
+            rank=_ranks(settings, most + 1),
             rankings=("normalised" if settings.normalize else "Euclidean",),
-            conventions=_loads_alike(settings), pairs=True, neighbours=settings.k1,
+            conventions=_loads_alike(settings), pairs=True, neighbours=(most, settings.k1),
             options=f"--variant {settings.variant} --k1 {settings.k1} --k2 {settings.k2} "
             f"--lambda {settings.lambda_:g}")
 
@@ -69,7 +73,7 @@ def _needs_images(settings: Settings) -> Callable[[ResultFile], str]:
         len(data.query) + len(data.gallery) <= settings.k1 + 1)
 
 
-def _ranks(settings: Settings) -> Callable[[ResultFile, How], list[Result]]:
+def _ranks(settings: Settings, neighbours: int) -> Callable[[ResultFile, How], list[Result]]:
     """Return what re-ranks a file by these settings, and evaluates it."""
     return lambda data, how: reranked_results(
-        *sides_of(data), data.query, data.gallery, settings, None, how)
+        *sides_of(data), data.query, data.gallery, settings, None, how, neighbours)

@@ -48,8 +48,9 @@ class Variation:
         What the command line adds to reproduce it, besides ``--set`` with the choices.
     pairs : bool
         It is combined with any other, if pairs are tried.
-    neighbours : int
-        Of re-ranking: how many of each image it needs. Those that need more come later.
+    neighbours : tuple of int
+        Of re-ranking: how many of each image those need that share them, and itself. What needs
+        more comes later.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class Variation:
     conventions: Callable[[Convention], bool] = field(default=lambda convention: True)
     options: str = ""
     pairs: bool = False
-    neighbours: int = 0
+    neighbours: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_name(self.name)

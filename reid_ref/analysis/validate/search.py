@@ -19,6 +19,7 @@ from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Figure, agreement, unit_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.reranking.neighbours import shared_neighbours
 from reid_ref.result import Result
 from reid_ref.text.plain import Share
 from reid_ref.variations import (
@@ -157,6 +158,7 @@ class Trials:
                 "; ".join(each.source for each in chain))))
 
 
+@shared_neighbours()
 def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Trials, *,
                depth: int = 1, hopeless: Mapping[str, str] = {},
                max_memory: int | str | None = None, progress: Progress | None = None) -> None:

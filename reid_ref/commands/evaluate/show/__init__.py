@@ -162,10 +162,6 @@ def _heads(measures: Sequence[str]) -> list[str]:
     return [name.replace("Rank-", "R-") for name in measures]
 
 
-def _cells(result: Result, measures: Sequence[str]) -> list[str]:
-    return list(map(percent, values_of(result, measures)))
-
-
 def _left_out(left_out: Mapping[str, str]) -> list[str]:
     return [line for why, names in by_reason(dict(left_out)).items()
             for line in row("left out", f"{', '.join(names)}: {why}")]
@@ -183,7 +179,8 @@ def by_method(methods: Sequence[Method], left_out: Mapping[str, str],
     rows = rows_of(methods)
     text += ["", *table_lines(
         ["percent", *_heads(measures), "used"],
-        [[name, *_cells(result, measures), str(result.counted)] for name, result in rows.items()])]
+        [[name, *map(percent, values_of(result, measures)), str(result.counted)]
+         for name, result in rows.items()])]
     text += ["", *row("used", "number of queries in the mean of mAP")]
     text += confidence.several(intervals_of(methods), measures) + _left_out(left_out)
     return "\n".join([*text, *signature_lines(

@@ -150,8 +150,7 @@ def script_folder(matlab_dir: str | None, functions: Iterable[str]) -> Path:
     named = matlab_dir or os.environ.get(MATLAB_DIR)
     folder = (Path(named).resolve() if named else packaged if packaged.is_dir()
               else package.parent / packaged.name)
-    missing = [f"{name}.m" for name in functions if not (folder / f"{name}.m").is_file()]
-    if missing:
+    if missing := [f"{name}.m" for name in functions if not (folder / f"{name}.m").is_file()]:
         raise InputError("matlab_dir" if matlab_dir else MATLAB_DIR,
                          "the folder of the MATLAB scripts", f"{folder}, where "
                          f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing",

@@ -69,6 +69,7 @@ _DIMENSIONS = 32     # the most that every version of numpy takes
 _MATLAB_NUMBERS = {name: np.dtype(name) for name in (
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
     } | {"sparse": np.dtype(float), "logical": np.dtype(np.uint8)}
+_MATLAB_TEXT = ("cell", "char")
 
 
 def _check_number(n: int) -> None:
@@ -115,7 +116,7 @@ def read_mat(path: Path) -> Contents:
 
 def _mat_array(path: Path, variable: mat.Variable) -> StoredArray:
     where = f"{path}: {variable.name}"
-    is_text = variable.kind in ("cell", "char")
+    is_text = variable.kind in _MATLAB_TEXT
     dtype = np.dtype(np.str_) if is_text else _MATLAB_NUMBERS.get(variable.kind)
     if dtype is None:
         return StoredArray.refused(InputError(where, "numbers", f"a MATLAB {variable.kind}"))
@@ -288,6 +289,10 @@ def _hdf5_array(file: Any, key: str, item: Any, where: str) -> StoredArray:
         shape, dtype = item.shape or (), item.dtype
     except Exception as error:
         return StoredArray.refused(_damaged(where, "numbers", error))
+    if matlab_class in _MATLAB_TEXT:
+        rows = shape[::-1] if matlab_class == "cell" else shape[1:2]
+        return StoredArray(where, rows, np.dtype(np.str_),
+                           partial(_read_mat_text, file, key, where), refusal, turned=True)
     if h5py.check_string_dtype(dtype) and matlab_class is None:
         return StoredArray(where, shape, np.dtype(np.str_),
                            partial(_read_hdf5_text, file, key, where), refusal)
@@ -303,6 +308,33 @@ def _read_hdf5_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
     with (_reading(where, "text in UTF-8"),
           memory.limited(memory.most_for(os.path.getsize(file.filename)))):
         return text_array(np.ravel(item.asstr()[...]).tolist(), where)
+
+
+def _read_mat_text(file: Any, key: str, where: str) -> npt.NDArray[np.str_]:
+    """Return the rows of a char matrix of MATLAB's v7.3, or of the cells of one row each."""
+    with (_reading(where, "text in each cell, or a char matrix"),
+          memory.limited(memory.most_for(os.path.getsize(file.filename)))):
+        item = file[key]
+        if item.attrs["MATLAB_class"] == b"char":
+            return text_array(_rows_of_characters(item, where), where)
+        cells = [_rows_of_characters(file[cell], where) for cell in np.ravel(item[...]).tolist()]
+        if max(map(len, cells), default=1) > 1:
+            raise InputError(where, "a row of text in each cell", "several rows")
+        return text_array(["".join(rows) for rows in cells], where)
+
+
+def _rows_of_characters(item: Any, where: str) -> list[str]:
+    """Return the text of a dataset of UTF-16, a column for each row."""
+    kind = item.attrs.get("MATLAB_class")
+    if kind != b"char":
+        raise InputError(where, "text in each cell", f"a MATLAB {(kind or b'object').decode()}")
+    if "MATLAB_empty" in item.attrs:
+        return []
+    if refusal := _refusal(item, where, "char"):
+        raise refusal
+    width, _ = item.shape
+    check_width(width, where)
+    return [row.astype("<u2").tobytes().decode("utf-16-le") for row in item[...].T]
 
 
 def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | None:
@@ -326,7 +358,7 @@ def _refusal(item: Any, where: str, matlab_class: str | None) -> InputError | No
     if not written:
         return InputError(where, "numbers", "a dataset of which all or a part was never written, "
                           "or is damaged", "write the file again")
-    if matlab_class not in (None, *_MATLAB_NUMBERS):
+    if matlab_class not in (None, *_MATLAB_NUMBERS, *_MATLAB_TEXT):
         return InputError(where, "numbers", f"a MATLAB {matlab_class}")
     return None
 

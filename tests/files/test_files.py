@@ -9,6 +9,7 @@ import random
 import struct
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -205,6 +206,50 @@ def test_v73_cells_text_and_groups(tmp_path):
     result = read_result(tmp_path / "r.mat")
     assert_is_made(result)
     assert set(result.extra) == {"word", "names"}
+
+
+@pytest.fixture
+def v73(tmp_path):
+    """An HDF5 file, and what stores text in it as MATLAB's -v7.3 does: UTF-16, turned."""
+    h5py = pytest.importorskip("h5py")
+
+    def char(rows, name="#refs#/a"):
+        codes = np.array([[ord(letter) for letter in row] for row in rows], "u2").T
+        dataset = file.create_dataset(name, data=codes)
+        dataset.attrs["MATLAB_class"] = np.bytes_("char")
+        return dataset
+
+    def cells(name, texts, make=char):
+        dataset = file.create_dataset(name, (1, len(texts)), dtype=h5py.ref_dtype)
+        dataset.attrs["MATLAB_class"] = np.bytes_("cell")
+        for k, text in enumerate(texts):
+            dataset[0, k] = make([text], f"#refs#/{name}{k}").ref
+
+    write_v73(tmp_path / "r.mat", stored("layumi"))
+    with h5py.File(tmp_path / "r.mat", "a") as file:
+        yield SimpleNamespace(file=file, char=char, cells=cells, path=tmp_path / "r.mat")
+
+
+def test_v73_identities_may_be_text(v73):
+    """Issue 61: in cells, and in the rows of a char matrix."""
+    made = read_result(v73.path)
+    for key, labels, write in (("query_label", made.query, v73.cells),
+                               ("gallery_label", made.gallery, lambda name, texts: v73.char(
+                                   texts, name))):
+        del v73.file[key]
+        write(key, [f"{value:04d}" for value in labels.identity.tolist()])
+    v73.file.close()
+    result = read_result(v73.path)
+    assert_is_made(result)
+    assert "whole numbers as text" in result.layout
+
+
+def test_v73_text_that_is_none(v73, tmp_path):
+    del v73.file["query_label"]
+    v73.cells("query_label", [1., 2., 3.], lambda value, name: v73.file.create_dataset(
+        name, data=np.array([value])))
+    v73.file.close()
+    refuse("r.mat: query_label", "text in each cell", v73.path)
 
 
 def test_v73_empty_array(tmp_path):

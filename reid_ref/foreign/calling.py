@@ -132,11 +132,8 @@ def with_draws(ask: Ask) -> Ask:
     draws: list[bool] = []
 
     def curves(arrays: Arrays, form: Form, count: int) -> list[Doubles]:
-        found = []
-        for seed in range(count):
-            with seeded(seed):
-                found.append(ask(arrays, form._replace(handed=None)).curve)
-        return found
+        return [seeded(seed)(ask)(arrays, form._replace(handed=None)).curve
+                for seed in range(count)]
 
     def asking(arrays: Arrays, form: Form = Form()) -> Answer:
         answer = ask(arrays, form)

@@ -170,10 +170,7 @@ _WORDS = {"q_identity": "identities of queries", "g_identity": "identities of th
 def judge_twice(tested: Subject, problems: list[Arrays]) -> Verdict:
     """Judge whether the same arrays give the same bits; drawn curves may differ."""
     for arrays in problems:
-        with seeded(0):
-            first = tested.answer(arrays)
-        with seeded(1):
-            second = tested.answer(arrays)
+        first, second = (seeded(seed)(tested.answer)(arrays) for seed in (0, 1))
         if isinstance(first, str) or isinstance(second, str):
             return Verdict(error=text_of(first if isinstance(first, str) else second),
                            arrays=arrays)

@@ -216,10 +216,9 @@ def cameras(convention: Convention, square: bool = False) -> list[Arrays]:
         return [made]
     made, random = problem(9, convention, 40, 160), np.random.RandomState(10)
     numbers = np.array([-1, 0, 1, 2, 8, 9, 10, 11, 12, 16, 32, 100, 256, 257, 300])
-    for side in ("query", "gallery"):
-        made = relabelled(made, side, slice(None), camera=random.choice(
-            numbers, len(getattr(made, side))), identity=random.randint(
-                1, 13, len(getattr(made, side))))
+    for side, n in (("query", 40), ("gallery", 160)):
+        made = relabelled(made, side, slice(None), camera=random.choice(numbers, n),
+                          identity=random.randint(1, 13, n))
     return [made]
 
 

@@ -184,18 +184,13 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
 
 
 def reranked_results(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                     settings: Settings, mahalanobis: Any, how: How,
-                     neighbours: int = 0) -> list[Result]:
-    """Re-rank by these settings, and evaluate under the conventions of `how`.
-
-    `neighbours`: how many of each image others will ask for (`shared_neighbours`).
-    """
+                     settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
+    """Re-rank by these settings, and evaluate under the conventions of `how`."""
     kept = gallery.identity != JUNK
     if settings.without_junk and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
         check_labels(query, gallery)
-    job = replace(_checked(query_features, gallery_features, settings, mahalanobis),
-                  neighbours=neighbours)
+    job = _checked(query_features, gallery_features, settings, mahalanobis)
     provenance = signed_reranking(settings)
     if mahalanobis is not None:
         matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
@@ -252,7 +247,6 @@ class _Job:
     pairs: ImagePairs
     n_query: int
     settings: Settings
-    neighbours: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -292,9 +286,8 @@ def _blocks(job: _Job, block_size: int | None,
     if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
         kept = np.empty(job.shape, dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        count = max(settings.k1 + variant.itself, settings.k2, job.neighbours)
-        _, index, farthest, kept = found_neighbours(
-            job.pairs, min(count, len(job.pairs)), kept, report)
+        index, farthest, kept = found_neighbours(
+            job.pairs, max(settings.k1 + variant.itself, settings.k2), kept, report)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
     V = encode(job.pairs, index, scale, settings.k1, settings.k2, variant)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Array, InputError, blocks_of
+from reid_ref.arrays import Array, InputError, Value, blocks_of
 from reid_ref.distances import row_norms
 
 
@@ -32,8 +32,12 @@ STRIP = 32
 COPIED = platform.machine() in ("arm64", "aarch64")
 
 
-@dataclass(frozen=True)
-class ImagePairs:
+#: Neighbours that a shared search finds, as many as the published re-ranking that needs most.
+SHARED = 51
+
+
+@dataclass(frozen=True, eq=False)
+class ImagePairs(Value):
     """Features of all images, and the distance between any two.
 
     Parameters
@@ -107,22 +111,14 @@ class ImagePairs:
         return nearest.index, nearest.farthest
 
 
-class Found(NamedTuple):
-    """Neighbours of images, and the distances of the queries to the gallery if they are kept."""
-
-    pairs: ImagePairs
-    index: Array
-    farthest: Array
-    original: Array | None
-
-
-#: Inside of `shared_neighbours`: what was found for the features that were last searched.
-_shared: ContextVar[list[Found] | None] = ContextVar("neighbours", default=None)
+#: What `nearest` returns, and the distances of the queries to the gallery if they are kept.
+Found: TypeAlias = tuple[Array, Array, Array | None]
+_shared: ContextVar[list[tuple[ImagePairs, Found]] | None] = ContextVar("shared", default=None)
 
 
 @contextmanager
 def shared_neighbours() -> Iterator[None]:
-    """Let those share neighbours who ask for those of the same images, one after another."""
+    """Let those share neighbours who ask for those of the same pairs one after another."""
     token = _shared.set([])
     try:
         yield
@@ -133,25 +129,13 @@ def shared_neighbours() -> Iterator[None]:
 def found_neighbours(pairs: ImagePairs, count: int, original: Array | None,
                      report: Callable[[float], object] | None) -> Found:
     """Return what `ImagePairs.nearest` finds, for `count` images or more, or what is shared."""
-    shared = _shared.get()
-    if shared is None or pairs.metric is not None:
-        return Found(pairs, *pairs.nearest(count, original, report), original)
-    if shared and not _same(shared[0].pairs.features, pairs.features):
-        shared.clear()
-    for found in shared:
-        if (found.pairs.squared_again == pairs.squared_again and found.index.shape[1] >= count
-                and _same(found.pairs.squares, pairs.squares)):
-            if report is not None:
-                report(1)
-            return found
-    del shared[:-1]  # two are in memory at most
-    found = Found(pairs, *pairs.nearest(count, original, report), original)
-    shared.append(found)
-    return found
-
-
-def _same(one: Array, other: Array) -> bool:
-    return one.dtype == other.dtype and np.array_equal(one, other)
+    if (shared := _shared.get()) is None:
+        return *pairs.nearest(count, original, report), original
+    if not (shared and shared[0][1][0].shape[1] >= count and shared[0][0] == pairs):
+        shared.clear()  # to free the memory first
+        count = min(max(count, SHARED), len(pairs))
+        shared.append((pairs, (*pairs.nearest(count, original, report), original)))
+    return shared[0][1]
 
 
 def joined_features(query: Array, gallery: Array, dtype: npt.DTypeLike,

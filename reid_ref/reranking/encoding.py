@@ -201,15 +201,12 @@ def jaccard(V: Any, query: int, inverted: Any, weight: float = 1) -> Array:
               np.minimum(np.repeat(weights, size), others[entries]).view(dtype))
     if dtype == np.float16:  # whose arithmetic is slow
         return _of_halves(weight)[shared.view(np.uint16)]
-    return _distances(shared, weight)
-
-
-def _distances(shared: Array, weight: float) -> Array:
     return np.asarray((1 - shared / (2 - shared)) * weight)
 
 
 @lru_cache(maxsize=1)
 def _of_halves(weight: float) -> Array:
     """Return the distances of all numbers in half precision, by their bits."""
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     with np.errstate(all="ignore"):
-        return _distances(np.arange(2**16, dtype=np.uint16).view(np.float16), weight)
+        return np.asarray((1 - every / (2 - every)) * weight)

@@ -7,11 +7,9 @@ stable sort, and the largest distance.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -111,31 +109,20 @@ class ImagePairs(Value):
         return nearest.index, nearest.farthest
 
 
-#: What `nearest` returns, and the distances of the queries to the gallery if they are kept.
-Found: TypeAlias = tuple[Array, Array, Array | None]
-_shared: ContextVar[list[tuple[ImagePairs, Found]] | None] = ContextVar("shared", default=None)
-
-
-@contextmanager
-def shared_neighbours() -> Iterator[None]:
-    """Let those share neighbours who ask for those of the same pairs one after another."""
-    token = _shared.set([])
-    try:
-        yield
-    finally:
-        _shared.reset(token)
-
-
 def found_neighbours(pairs: ImagePairs, count: int, original: Array | None,
-                     report: Callable[[float], object] | None) -> Found:
-    """Return what `ImagePairs.nearest` finds, for `count` images or more, or what is shared."""
-    if (shared := _shared.get()) is None:
+                     report: Callable[[float], object] | None,
+                     shared: list[Any] | None) -> tuple[Array, Array, Array | None]:
+    """Return what `ImagePairs.nearest` finds, for `count` images or more, and `original`.
+
+    `shared`: what was found last, which is returned again for the same pairs.
+    """
+    if shared is None:
         return *pairs.nearest(count, original, report), original
-    if not (shared and shared[0][1][0].shape[1] >= count and shared[0][0] == pairs):
+    if not (shared and shared[0].shape[1] >= count and shared[-1] == pairs):
         shared.clear()  # to free the memory first
         count = min(max(count, SHARED), len(pairs))
-        shared.append((pairs, (*pairs.nearest(count, original, report), original)))
-    return shared[0][1]
+        shared += *pairs.nearest(count, original, report), original, pairs
+    return shared[0], shared[1], shared[2]
 
 
 def joined_features(query: Array, gallery: Array, dtype: npt.DTypeLike,

@@ -7,7 +7,7 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.reranking.encoding import VARIANTS
 from reid_ref.reranking.k_reciprocal import reranked_results
-from reid_ref.reranking.settings import Settings, settings_of
+from reid_ref.reranking.settings import Settings, by_settings, settings_of
 from reid_ref.result import Result
 from reid_ref.variations.labels import needs_features, sides_of
 from reid_ref.variations.variation import Variation
@@ -26,11 +26,8 @@ def settings_of_toolboxes() -> dict[Settings, list[Convention]]:
 
     Those that share neighbours follow each other.
     """
-    found: dict[Settings, list[Convention]] = {}
-    for name in NAMES:
-        record = CONVENTIONS[name]
-        if record.reranking is not None and not record.base.endswith("-function"):
-            found.setdefault(settings_of(record), []).append(record)
+    found = by_settings(record for record in map(CONVENTIONS.__getitem__, NAMES)
+                        if record.reranking and not record.base.endswith("-function"))
     return dict(sorted(found.items(), key=lambda each: (
         each[0].normalize, each[0].without_junk, VARIANTS[each[0].variant].distance)))
 

@@ -48,7 +48,7 @@ ROWS = {"distances": table.distance_rows, "features": table.feature_rows,
 
 def main() -> None:
     options = arguments()
-    size = QUICK if options.quick else FULL
+    size = replace(QUICK if options.quick else FULL, beside=options.beside)
     names = options.only or list(works.WORKS)
     with tempfile.TemporaryDirectory() as folder:
         numbers, failed = works.run(names, size, Path(folder))
@@ -71,6 +71,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="a twentieth of the size, to try it")
     parser.add_argument("--only", choices=works.WORKS, nargs="+", metavar="WORK",
                         help=f"these works alone, of {', '.join(works.WORKS)}")
+    parser.add_argument("--beside", default=FULL.beside, metavar="COMMIT",
+                        help="search: the commit, or the folder of a checkout, beside ours; "
+                        "default: %(default)s")
     parser.add_argument("--output", type=Path, metavar="FILE.json", help="write the numbers here")
     return parser.parse_args()
 

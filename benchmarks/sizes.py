@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured; `share` of Market-1501's identities, junk and distractors."""
+    """How much is measured; `share` of Market-1501's identities, junk and distractors.
+
+    `beside`: the commit, or the checkout, whose search is beside ours.
+    """
 
     share: float
     repetitions: int
@@ -16,6 +19,7 @@ class Size:
     growth: tuple[int, ...]
     growth_dims: int
     starts: int
+    beside: str = "65076e5b"
 
 
 FULL = Size(share=1, repetitions=7, slow_repetitions=2, octave_queries=100, dims=(512, 2048),

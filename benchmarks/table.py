@@ -18,7 +18,8 @@ WANTED = {"cython": (10, 20), "octave": (200,), "read": (6, 4), "512": (2.2, 1.5
           "interval market1501": (0.5,), "interval msmt17": (2,), "interval memory": (200,),
           "thresholds": (3,), "person search": (10,), "person search memory": (1024,),
           "command": (0.4,), "compare": (2,), "command memory": (300,),
-          "doctor": (1,), "strict": (1.5,), "search": (120,), "search memory": (2048,)}
+          "doctor": (1,), "strict": (1.5,), "search": (120,), "search memory": (2048,),
+          "ways": (.85,), "ways below": (.6,)}
 FASTER = ("cython", "octave", "rerank")
 PEERS = {"cython": "Cython evaluator (torchreid, fast-reid)",
          "python": "its Python form (a tenth of the queries, scaled)",

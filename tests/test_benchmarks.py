@@ -18,6 +18,7 @@ CONVENTIONS = "conventions", {"one", "all", "matlab", "torchreid", "both"}
     CONVENTIONS, ("growth", {"987", "2000", "4000"}),
     ("protocols", {"sysu", "vehicleid", "sysu plain", "vehicleid plain"}),
     ("features", {"64", "128"}), ("intervals", {"market1501", "msmt17"}),
+    ("search", {"ours", "theirs", "without re-ranking"}),
     ("thresholds", {"features", "distances"}),
     ("larger", {"alone", "2 workers", "4 workers"})]))
 def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
@@ -31,6 +32,8 @@ def test_a_quick_run_writes_its_numbers(tmp_path, work, keys):
     names = {"conventions": lambda: set(measured["seconds"]),
              "protocols": lambda: set(measured["seconds"]), "intervals": lambda: set(measured),
              "features": lambda: set(measured), "thresholds": lambda: set(measured),
+             "search": lambda: set(measured["same ways"]) - {
+                 "ways", "our bytes", "their bytes"},
              "larger": lambda: set(measured["cluster"]["times"]),
              "growth": lambda: {str(size["gallery"]) for size in measured["sizes"]}}[work]()
     assert names == keys and report["quick"] is True

@@ -6,7 +6,7 @@ once, when a public function is entered; inner functions do not check again.
 from reid_ref.arrays.convert import (
     Array, Doubles, Integers, Mask, as_array, as_integers, as_labels, as_names, as_vector,
     blocks_of, check_distinct, check_finite_rows, check_numeric_matrix, check_real_distances,
-    is_stored, read_only, refuse_where, stored_or_array)
+    is_stored, read_only, refuse_where, stored_or_array, with_rows)
 from reid_ref.arrays.errors import (
     InputError, check_choice, check_count, check_length, check_name, check_same_length, errors_at,
     in_a_line)
@@ -30,5 +30,5 @@ __all__ = [
     "check_length", "check_name", "check_numeric_matrix", "check_real_distances",
     "check_same_length", "each_warning_once", "errors_at", "ignored", "in_a_line", "is_stored",
     "optional_module", "read_only", "read_rows", "refuse_where", "stored_or_array", "warn",
-    "warnings_to", "without_warnings",
+    "warnings_to", "with_rows", "without_warnings",
 ]

@@ -1,6 +1,7 @@
 """Lists, tensors and columns of labels as numpy arrays, and checks of these."""
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,21 @@ def blocks_of(count: int, step: int) -> list[slice]:
     """
     step = max(1, step)
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+
+
+def with_rows(blocks: Iterable[Any]) -> Iterator[tuple[slice, Any]]:
+    """Yield each of consecutive blocks of rows with its rows.
+
+    Examples
+    --------
+    >>> [rows for rows, block in with_rows(["ab", "c"])]
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
+    done = 0
+    for block in blocks:
+        done += len(block)
+        yield slice(done - len(block), done), block
+        del block  # to free the memory before the next block
 
 
 def check_distinct(value: Any, name: str) -> Integers:

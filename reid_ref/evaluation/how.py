@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, overload
 
 from reid_ref.arrays import InputError, LabelWarning, check_choice, check_count, warn
@@ -66,6 +66,8 @@ class How:
     ----------
     conventions : tuple of Convention
         Results are in their order.
+    shared : list, optional
+        The neighbours that were found last, for re-rankings of the same images.
 
     Other parameters: see `reid_ref.evaluate`.
     """
@@ -77,6 +79,7 @@ class How:
     max_memory: int | str | None = None
     progress: Progress | None = None
     threads: int | None = None
+    shared: list[Any] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.threads is not None:
@@ -111,8 +114,6 @@ class How:
     def passes(self) -> list[How]:
         """Return it once for each scaling of features that its conventions need."""
         scalings = self.scalings
-        if len(scalings) == 1:
-            return [self]
         progress = shared_progress(self.progress, len(scalings))
         return [replace(self, progress=progress, conventions=tuple(
             convention for convention in self.conventions if self.scaling(convention) == scaling))

@@ -16,7 +16,7 @@ import numpy as np
 from reid_ref import distances as blas
 from reid_ref.arrays import (
     Array, Doubles, InputError, Integers, Mask, Value, blocks_of, bytes_for, bytes_of,
-    check_real_distances, is_stored, read_rows, stored_or_array)
+    check_real_distances, is_stored, read_rows, stored_or_array, with_rows)
 from reid_ref.conventions import Convention
 from reid_ref.evaluation.how import How
 from reid_ref.evaluation.ranks import (
@@ -206,10 +206,9 @@ class Features(Ranked):
         """
         if 8 * len(query) * len(gallery) > bytes_of(how.max_memory):
             return self
-        matrix, done = np.empty((len(query), len(gallery))), 0
-        for block in self.exact_blocks(query, gallery, how):
-            matrix[done:done + len(block)] = block
-            done += len(block)
+        matrix = np.empty((len(query), len(gallery)))
+        for rows, block in with_rows(self.exact_blocks(query, gallery, how)):
+            matrix[rows] = block
         return Distances(matrix, self.provenance_of(how), self.candidates)
 
     def rankings(self) -> Mapping[str, dict[str, Any]]:
@@ -343,13 +342,10 @@ class Distances(Ranked):
         """Return all pairs."""
         distances = check_distances(self.matrix, query, gallery)
         check_real_distances(distances)
-
-        def parts(_: Any) -> Iterator[tuple[slice, GalleryPart]]:
-            done = 0
-            for block in row_blocks(distances, bytes_of(how.max_memory) // 2):
-                yield slice(done, done + len(block)), matrix_part(block)
-                done += len(block)
-        return PairParts(parts, lambda _, values: values.astype(np.float64))
+        return PairParts(lambda _: (
+            (rows, matrix_part(block)) for rows, block in with_rows(
+                row_blocks(distances, bytes_of(how.max_memory) // 2))),
+            lambda _, values: values.astype(np.float64))
 
     def exact_blocks(self, query: Labels, gallery: Labels, how: How) -> Arrays:
         """Return blocks of consecutive queries; one is in memory."""

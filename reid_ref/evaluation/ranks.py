@@ -15,7 +15,7 @@ import numpy as np
 
 from reid_ref.arrays import (
     Array, Doubles, Integers, Mask, NaNWarning, blocks_of, bytes_for, bytes_of,
-    check_real_distances, read_rows, warn)
+    check_real_distances, read_rows, warn, with_rows)
 from reid_ref.arrays.stored import in_rows
 from reid_ref.conventions import ARITHMETIC, CMC, TIES, Convention, loaded_images
 from reid_ref.evaluation.how import How, in_queries
@@ -130,10 +130,9 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
     curves = Curves(how.conventions, query, gallery, of_features)
     keys = {rank_key(convention, of_features) for convention in how.ranked}
     joined: dict[RankKey, GoodRanks] = {}
-    done = n_nan = 0
-    for nth, block in enumerate(_cut_blocks(blocks, query, gallery, bytes_of(how.max_memory))):
+    n_nan, cut = 0, _cut_blocks(blocks, query, gallery, bytes_of(how.max_memory))
+    for nth, (rows, block) in enumerate(with_rows(cut)):
         check_real_distances(block)
-        rows = slice(done, done + len(block))
         block_query, block_lists = query[rows], how.lists_of(rows)
         with ThreadPoolExecutor(1) as pool:
             counting = pool.submit(_count_nan, block)
@@ -145,7 +144,6 @@ def rank_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels, how: How,
         joined = {key: append(joined[key], ranks[key], in_place=nth > 1) if nth else ranks[key]
                   for key in set(shared.values())}
         curves.add(block, block_query, block_lists)
-        done += len(block)
         del block
     if n_nan and not of_features:
         warn_of_nan(n_nan, len(query) * len(gallery))
@@ -162,10 +160,8 @@ def _cut_blocks(blocks: Iterable[Any], query: Labels, gallery: Labels,
     """Cut blocks so that the tables of their good and ignored pairs fit in the memory."""
     identity, count = np.unique(np.append(gallery.identity, query.identity), return_counts=True)
     so_far = np.cumsum(count[np.searchsorted(identity, query.identity)])
-    done = 0
-    for block in blocks:
-        number = so_far[done:done + len(block)] * PAIR_BYTES // max_memory
-        done += len(block)
+    for rows, block in with_rows(blocks):
+        number = so_far[rows] * PAIR_BYTES // max_memory
         cuts = (np.flatnonzero(np.diff(number)) + 1).tolist()
         yield from (block[first:last] for first, last in pairwise([0, *cuts, len(block)]))
 

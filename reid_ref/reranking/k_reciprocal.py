@@ -12,14 +12,15 @@ import contextlib
 import numbers
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from reid_ref.arrays import (
-    Array, InputError, as_array, blocks_of, check_count, ignored, optional_module, warnings_to)
+    Array, InputError, as_array, blocks_of, check_count, ignored, optional_module, warnings_to,
+    with_rows)
 from reid_ref.arrays.stored import as_rows
 from reid_ref.conventions import Convention, find_convention, find_conventions
 from reid_ref.distances import working_precision
@@ -107,14 +108,12 @@ def rerank(query_features: Any, gallery_features: Any, k1: int | None = None,
     >>> rerank(features[:1], features[1:], k1=2, k2=1, normalize=False).round(3)
     array([[0.014, 0.034, 0.97 , 0.973, 1.   ]], dtype=float32)
     """
-    job = _checked(query_features, gallery_features, settings_of(
+    pairs, n_query, settings = _checked(query_features, gallery_features, settings_of(
         find_convention(convention), variant, k1, k2, lambda_, normalize), mahalanobis)
-    distances = np.empty(job.shape, np.float32)
-    kept = distances if job.pairs.features.dtype == distances.dtype else None
-    done = 0
-    for block in _blocks(job, None, kept):
-        distances[done:done + len(block)] = block
-        done += len(block)
+    distances = np.empty((n_query, len(pairs) - n_query), np.float32)
+    kept = distances if pairs.features.dtype == distances.dtype else None
+    for rows, block in with_rows(_blocks(pairs, n_query, settings, kept=kept)):
+        distances[rows] = block
     return distances
 
 
@@ -184,18 +183,13 @@ def evaluate_reranked(query_features: Any, gallery_features: Any, query: Labels,
 
 
 def reranked_results(query_features: Any, gallery_features: Any, query: Labels, gallery: Labels,
-                     settings: Settings, mahalanobis: Any, how: How,
-                     neighbours: int = 0) -> list[Result]:
-    """Re-rank by these settings, and evaluate under the conventions of `how`.
-
-    `neighbours`: how many of each image others will ask for (`shared_neighbours`).
-    """
+                     settings: Settings, mahalanobis: Any, how: How) -> list[Result]:
+    """Re-rank by these settings, and evaluate under the conventions of `how`."""
     kept = gallery.identity != JUNK
     if settings.without_junk and not kept.all():
         gallery_features, gallery = gallery_features[kept], gallery[kept]
         check_labels(query, gallery)
-    job = replace(_checked(query_features, gallery_features, settings, mahalanobis),
-                  neighbours=neighbours)
+    checked = _checked(query_features, gallery_features, settings, mahalanobis)
     provenance = signed_reranking(settings)
     if mahalanobis is not None:
         matrix = np.ascontiguousarray(as_array(mahalanobis, "mahalanobis"), "<f8")
@@ -203,7 +197,7 @@ def reranked_results(query_features: Any, gallery_features: Any, query: Labels, 
     measured = features_provenance(query_features, gallery_features, how)
     provenance.update((key, measured[key]) for key in ("normalize", "features"))
     report = in_queries(how.progress, len(query))
-    blocks = _blocks(job, None, report=lambda share: report(share * NEAREST))
+    blocks = _blocks(*checked, report=lambda share: report(share * NEAREST), shared=how.shared)
     how = replace(how, progress=lambda n: report(n / len(query) * (1 - NEAREST)))
     return results_of(Blocks(blocks, provenance), query, gallery, how)
 
@@ -238,29 +232,16 @@ def rerank_blocks(query_features: Any, gallery_features: Any, k1: int | None = N
     >>> [block.shape for block in rerank_blocks(features[:5], features[5:], block_size=2)]
     [(2, 25), (2, 25), (1, 25)]
     """
-    job = _checked(query_features, gallery_features, settings_of(
+    checked = _checked(query_features, gallery_features, settings_of(
         find_convention(convention), variant, k1, k2, lambda_, normalize), mahalanobis)
     if block_size is not None:
         check_count(block_size, "block_size")
-    return _blocks(job, block_size)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """Checked features of all images, the queries first, and options."""
-
-    pairs: ImagePairs
-    n_query: int
-    settings: Settings
-    neighbours: int = 0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.n_query, len(self.pairs) - self.n_query
+    return _blocks(*checked, block_size)
 
 
 def _checked(query_features: Any, gallery_features: Any, settings: Settings,
-             mahalanobis: Any) -> _Job:
+             mahalanobis: Any) -> tuple[ImagePairs, int, Settings]:
+    """Return all images, the queries first, the number of queries, and the settings, checked."""
     optional_module("re-ranking", "scipy.sparse")  # which `encode` needs, after long work
     record, lambda_ = VARIANTS[settings.variant], settings.lambda_
     query = as_rows(query_features, "query_features")
@@ -278,39 +259,37 @@ def _checked(query_features: Any, gallery_features: Any, settings: Settings,
              np.result_type(*(working_precision(side[:0]) for side in (query, gallery))))
     pairs = pairs_of(joined_features(query, gallery, dtype, settings.normalize),
                      None if matrix is None else matrix.astype(dtype), record.distance)
-    return _Job(pairs, len(query), replace(settings, lambda_=float(lambda_)))
+    return pairs, len(query), replace(settings, lambda_=float(lambda_))
 
 
-def _blocks(job: _Job, block_size: int | None,
+def _blocks(pairs: ImagePairs, n_query: int, settings: Settings, block_size: int | None = None,
             kept: Array | None = None, report: Callable[[float], object] | None = None,
-            ) -> Iterator[npt.NDArray[np.float32]]:
+            shared: list[Any] | None = None) -> Iterator[npt.NDArray[np.float32]]:
     """Yield blocks of re-ranked distances; `kept` is room for the original ones of all queries,
     and `report` gets shares of the search for neighbours.
     """
-    settings, n_query, dtype = job.settings, job.n_query, job.pairs.features.dtype
+    n_gallery, dtype = len(pairs) - n_query, pairs.features.dtype
     variant, lambda_ = VARIANTS[settings.variant], settings.lambda_
-    if kept is None and job.shape[0] * job.shape[1] * dtype.itemsize <= KEPT_BYTES:
-        kept = np.empty(job.shape, dtype)
+    if kept is None and n_query * n_gallery * dtype.itemsize <= KEPT_BYTES:
+        kept = np.empty((n_query, n_gallery), dtype)
     with np.errstate(over="ignore", invalid="ignore"):  # `_check_farthest` refuses them
-        count = max(settings.k1 + variant.itself, settings.k2, job.neighbours)
-        _, index, farthest, kept = found_neighbours(
-            job.pairs, min(count, len(job.pairs)), kept, report)
+        index, farthest, kept = found_neighbours(
+            pairs, max(settings.k1 + variant.itself, settings.k2), kept, report, shared)
     _check_farthest(farthest, variant)
     scale = farthest if variant.scaled else np.ones_like(farthest)
-    V = encode(job.pairs, index, scale, settings.k1, settings.k2, variant)
+    V = encode(pairs, index, scale, settings.k1, settings.k2, variant)
     inverted = invert(V, n_query, variant.stored)
     if variant.cosine and settings.normalize:
         scale = scale + 1  # 1 - cosine is half of the squared distance
-    gallery = slice(n_query, len(job.pairs))
-    for rows in blocks_of(n_query, block_size or BLOCK_BYTES // (job.shape[1] * 4)):
-        original = kept[rows] if kept is not None else job.pairs.tile(rows, gallery)
-        original = original / scale[rows, np.newaxis]
-        original *= lambda_
-        block = original.astype(np.float32, copy=False)
+    gallery = slice(n_query, len(pairs))
+    for rows in blocks_of(n_query, block_size or BLOCK_BYTES // (n_gallery * 4)):
+        block: Array = (kept[rows] if kept is not None else
+                        pairs.tile(rows, gallery)) / scale[rows, np.newaxis]
+        block *= lambda_
+        block = block.astype(np.float32, copy=False)
         for k, row in enumerate(block, rows.start):
             distances = jaccard(V, k, inverted, 1 - lambda_)
             row += distances if variant.scaled else np.maximum(distances, 0)
-        del original
         yield block
         del block  # to free the memory before the next block
 

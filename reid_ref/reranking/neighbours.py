@@ -7,16 +7,14 @@ stable sort, and the largest distance.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reid_ref.arrays import Array, InputError, blocks_of
+from reid_ref.arrays import Array, InputError, Value, blocks_of
 from reid_ref.distances import row_norms
 
 
@@ -32,8 +30,12 @@ STRIP = 32
 COPIED = platform.machine() in ("arm64", "aarch64")
 
 
-@dataclass(frozen=True)
-class ImagePairs:
+#: Neighbours that a shared search finds, as many as the published re-ranking that needs most.
+SHARED = 51
+
+
+@dataclass(frozen=True, eq=False)
+class ImagePairs(Value):
     """Features of all images, and the distance between any two.
 
     Parameters
@@ -107,51 +109,20 @@ class ImagePairs:
         return nearest.index, nearest.farthest
 
 
-class Found(NamedTuple):
-    """Neighbours of images, and the distances of the queries to the gallery if they are kept."""
-
-    pairs: ImagePairs
-    index: Array
-    farthest: Array
-    original: Array | None
-
-
-#: Inside of `shared_neighbours`: what was found for the features that were last searched.
-_shared: ContextVar[list[Found] | None] = ContextVar("neighbours", default=None)
-
-
-@contextmanager
-def shared_neighbours() -> Iterator[None]:
-    """Let those share neighbours who ask for those of the same images, one after another."""
-    token = _shared.set([])
-    try:
-        yield
-    finally:
-        _shared.reset(token)
-
-
 def found_neighbours(pairs: ImagePairs, count: int, original: Array | None,
-                     report: Callable[[float], object] | None) -> Found:
-    """Return what `ImagePairs.nearest` finds, for `count` images or more, or what is shared."""
-    shared = _shared.get()
-    if shared is None or pairs.metric is not None:
-        return Found(pairs, *pairs.nearest(count, original, report), original)
-    if shared and not _same(shared[0].pairs.features, pairs.features):
-        shared.clear()
-    for found in shared:
-        if (found.pairs.squared_again == pairs.squared_again and found.index.shape[1] >= count
-                and _same(found.pairs.squares, pairs.squares)):
-            if report is not None:
-                report(1)
-            return found
-    del shared[:-1]  # two are in memory at most
-    found = Found(pairs, *pairs.nearest(count, original, report), original)
-    shared.append(found)
-    return found
+                     report: Callable[[float], object] | None,
+                     shared: list[Any] | None) -> tuple[Array, Array, Array | None]:
+    """Return what `ImagePairs.nearest` finds, for `count` images or more, and `original`.
 
-
-def _same(one: Array, other: Array) -> bool:
-    return one.dtype == other.dtype and np.array_equal(one, other)
+    `shared`: what was found last, which is returned again for the same pairs.
+    """
+    if shared is None:
+        return *pairs.nearest(count, original, report), original
+    if not (shared and shared[0].shape[1] >= count and shared[-1] == pairs):
+        shared.clear()  # to free the memory first
+        count = min(max(count, SHARED), len(pairs))
+        shared += *pairs.nearest(count, original, report), original, pairs
+    return shared[0], shared[1], shared[2]
 
 
 def joined_features(query: Array, gallery: Array, dtype: npt.DTypeLike,

@@ -82,6 +82,8 @@ def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable
                 how: How) -> Iterator[list[VariedResult]]:
     """Yield what conventions give under chains of one pass, one list for each ranking.
 
+    All rankings of features are made of the same products.
+
     Warnings are dropped: they are about the file, and the same for all.
 
     Parameters
@@ -93,21 +95,22 @@ def outcomes_of(data: ResultFile, chains: Sequence[Chain], conventions: Iterable
     how : How
         Memory and threads.
     """
-    first, records = chains[0], list(conventions)
+    first = chains[0]
     with warnings_to(ignored):
         for each in first:
             data = data if each.data is None else each.data(data)
         rank = next((each.rank for each in first if each.rank), _by_distances)
-        rankings = _rankings(first)
-        tried = list(_changed(chains, records))
-        for name, change in data.input.rankings().items():
-            if tried and (not rankings or name in rankings):
-                changed = {id(convention): convention for _, _, convention in tried}
-                part = replace(how, conventions=tuple(changed.values()), **change)
-                results = dict(zip(changed, rank(data, part)))
-                yield [VariedResult(chain, name, convention, _finished(chain, results[id(other)]),
-                                    _options(chain, convention, other, change))
-                       for chain, convention, other in tried]
+        wanted, tried = _rankings(first), list(_changed(chains, list(conventions)))
+        rankings = {name: change for name, change in data.input.rankings().items()
+                    if tried and (not wanted or name in wanted)}
+        measured = {(name, id(other)): other.replace(**change, measure="") if change else other
+                    for name, change in rankings.items() for _, _, other in tried}
+        results = dict(zip(measured, rank(data, replace(
+            how, conventions=tuple(measured.values())))) if measured else ())
+        for name, change in rankings.items():
+            yield [VariedResult(chain, name, convention, _finished(
+                chain, results[name, id(other)]), _options(chain, convention, other, change))
+                   for chain, convention, other in tried]
 
 
 def varied(data: ResultFile, variation: Variation, convention: Convention, how: How) -> Result:

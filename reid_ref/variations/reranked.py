@@ -7,7 +7,7 @@ from reid_ref.evaluation.how import How
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.reranking.encoding import VARIANTS
 from reid_ref.reranking.k_reciprocal import reranked_results
-from reid_ref.reranking.settings import Settings, settings_of
+from reid_ref.reranking.settings import Settings, by_settings, settings_of
 from reid_ref.result import Result
 from reid_ref.variations.labels import needs_features, sides_of
 from reid_ref.variations.variation import Variation
@@ -22,13 +22,14 @@ _SQUARES = {"squared": "with distances squared once",
 
 
 def settings_of_toolboxes() -> dict[Settings, list[Convention]]:
-    """Return the settings that toolboxes re-rank by, each with its toolboxes."""
-    found: dict[Settings, list[Convention]] = {}
-    for name in NAMES:
-        record = CONVENTIONS[name]
-        if record.reranking is not None and not record.base.endswith("-function"):
-            found.setdefault(settings_of(record), []).append(record)
-    return found
+    """Return the settings that toolboxes re-rank by, each with its toolboxes.
+
+    Those that share neighbours follow each other.
+    """
+    found = by_settings(record for record in map(CONVENTIONS.__getitem__, NAMES)
+                        if record.reranking and not record.base.endswith("-function"))
+    return dict(sorted(found.items(), key=lambda each: (
+        each[0].normalize, each[0].without_junk, VARIANTS[each[0].variant].distance)))
 
 
 def reranked() -> Iterator[Variation]:
@@ -42,9 +43,6 @@ def reranked() -> Iterator[Variation]:
         name += "-raw" * (not settings.normalize and any(each.normalize for each in others))
         if settings.without_junk and replace(settings, without_junk=False) in others:
             name += "-no-junk"
-        # One search for neighbours serves those that re-rank the same images.
-        most = max(each.k1 for each in every if (each.normalize, each.without_junk) == (
-            settings.normalize, settings.without_junk))
         reranking = records[0].reranking
         assert reranking is not None
         yield Variation(
@@ -53,10 +51,9 @@ def reranked() -> Iterator[Variation]:
             f"({settings.variant}, k1 {settings.k1}, k2 {settings.k2}, lambda "
             f"{settings.lambda_:g})",
             f"{_THREADS}; {', '.join(each.name for each in records[:4])}: {reranking.source}",
-            threads=9, kind="re-ranking", lacks=_needs_images(settings),
-            rank=_ranks(settings, most + 1),
+            threads=9, kind="re-ranking", lacks=_needs_images(settings), rank=_ranks(settings),
             rankings=("normalised" if settings.normalize else "Euclidean",),
-            conventions=_loads_alike(settings), pairs=True, neighbours=(most, settings.k1),
+            conventions=_loads_alike(settings), pairs=True, neighbours=settings.k1,
             options=f"--variant {settings.variant} --k1 {settings.k1} --k2 {settings.k2} "
             f"--lambda {settings.lambda_:g}")
 
@@ -73,7 +70,7 @@ def _needs_images(settings: Settings) -> Callable[[ResultFile], str]:
         len(data.query) + len(data.gallery) <= settings.k1 + 1)
 
 
-def _ranks(settings: Settings, neighbours: int) -> Callable[[ResultFile, How], list[Result]]:
+def _ranks(settings: Settings) -> Callable[[ResultFile, How], list[Result]]:
     """Return what re-ranks a file by these settings, and evaluates it."""
     return lambda data, how: reranked_results(
-        *sides_of(data), data.query, data.gallery, settings, None, how, neighbours)
+        *sides_of(data), data.query, data.gallery, settings, None, how)

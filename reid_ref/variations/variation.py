@@ -48,9 +48,8 @@ class Variation:
         What the command line adds to reproduce it, besides ``--set`` with the choices.
     pairs : bool
         It is combined with any other, if pairs are tried.
-    neighbours : tuple of int
-        Of re-ranking: how many of each image those need that share them, and itself. What needs
-        more comes later.
+    neighbours : int
+        Of re-ranking: how many of each image it needs. Those that need more come later.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class Variation:
     conventions: Callable[[Convention], bool] = field(default=lambda convention: True)
     options: str = ""
     pairs: bool = False
-    neighbours: tuple[int, ...] = ()
+    neighbours: int = 0
 
     def __post_init__(self) -> None:
         check_name(self.name)

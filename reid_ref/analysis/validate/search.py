@@ -19,7 +19,6 @@ from reid_ref.conventions import Convention
 from reid_ref.datasets.published import Figure, agreement, unit_of
 from reid_ref.evaluation.how import How, Progress
 from reid_ref.evaluation.result_file import ResultFile
-from reid_ref.reranking.neighbours import shared_neighbours
 from reid_ref.result import Result
 from reid_ref.text.plain import Share
 from reid_ref.variations import (
@@ -158,7 +157,6 @@ class Trials:
                 "; ".join(each.source for each in chain))))
 
 
-@shared_neighbours()
 def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Trials, *,
                depth: int = 1, hopeless: Mapping[str, str] = {},
                max_memory: int | str | None = None, progress: Progress | None = None) -> None:
@@ -171,7 +169,7 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
     groups = passes_of(chains)
     trials.waiting[:] = chains
     trials.order.update((tuple(each.name for each in chain), k) for k, chain in enumerate(chains))
-    how = How(max_memory=max_memory)
+    how = How(max_memory=max_memory, shared=[])
     # Re-ranking takes longest, the longer the more neighbours it needs, and comes last.
     for group in sorted(groups, key=lambda group: max(each.neighbours for each in group[0])):
         try:

@@ -217,6 +217,11 @@ def p_text(p: float) -> str:
     return "1" if p == 1 else "<0.0001" if p < .0001 else f"{p:.4f}"
 
 
+def p_words(p: float) -> str:
+    """Return p for a sentence, such as "p < 0.0001"."""
+    return f"p = {p_text(p)}".replace("= <", "< ")
+
+
 #: In the order of screen, page, notebook, CSV and JSON.
 COLUMNS = (
     Column("change", ("difference",), "its number less that of the baseline, in points",

@@ -9,10 +9,11 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from reid_ref.analysis.compare.answer import (
-    HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons, too_few)
+    HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons, ends,
+    p_words, too_few)
 from reid_ref.console.confidence import NOUNS
 from reid_ref.statistics.recount import SMALL
-from reid_ref.text import percent, row, wrap
+from reid_ref.text import percent, row, signed_percent, wrap
 
 #: Below so many units that changed, the screen says so.
 FEW = 10
@@ -121,8 +122,8 @@ def _detectable(answer: Comparisons, changes: Sequence[Comparison]) -> str:
     *first, last = map(percent, detectable)
     points = (" and ".join([*filter(None, [", ".join(first)]), last]) if len(changes) <= MOST_NAMED
               else f"{percent(min(detectable))} to {percent(max(detectable))}")
-    return (f"smallest detectable difference{'s' * bool(first)}: {points} points (at 5 %, power "
-            "80 %)")
+    return (f"smallest detectable difference{'s' * bool(first)}: {points} points; smaller ones "
+            "are often missed")
 
 
 LINES = (
@@ -130,6 +131,27 @@ LINES = (
     Line(("gains",), partial(_extremes, "gains", "gained most")),
     Line(("losses",), partial(_extremes, "losses", "lost most")),
     Line(("detectable",), _detectable, of_each=False))
+
+
+def sentence(answer: Comparisons) -> list[str]:
+    """Return the answer about two systems as a sentence for a paper; [] of more systems, or if
+    one alone has seeds.
+    """
+    if len(answer.values) > 2 or any(each.p_decides is None for each in answer.comparisons):
+        return []
+    clauses = dict[str, list[str]]()
+    for change in answer.comparisons:
+        now, before = (percent(answer.values[name][change.metric])
+                       for name in (change.system, change.baseline))
+        verdict = {change.system: "better than", change.baseline: "worse than"}.get(
+            str(change.better_system), "not significantly different from")
+        of = change.of_methods or change
+        clauses.setdefault(verdict, []).append(
+            f"{change.metric} {now} against {before} ({signed_percent(change.difference)}, "
+            f"{answer.level:g} % interval {ends(of, ' to ')}, {p_words(of.p)})")
+    return [*wrap(f"{change.system} is " + "; ".join(
+        f"{verdict} {change.baseline}: {', '.join(of_verdict)}"
+        for verdict, of_verdict in clauses.items()) + "."), ""]
 
 
 # ------------------------------------------------------------------ what they are
@@ -197,5 +219,5 @@ LEGEND = (
         + "; seeds are pairs" * answer.paired_seeds) * answer.has_seeds),
     Legend("p", lambda answer: _test(answer) * (not answer.has_seeds), comment=marks_of),
     Legend("Holm", _holm),
-    Legend("interval", lambda answer: "every change that the test does not reject; "
+    Legend("interval", lambda answer: f"{answer.level:g} % confidence interval of the change; "
            + _holds(answer).lower(), comment=_holds))

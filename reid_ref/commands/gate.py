@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from reid_ref.analysis.compare import compare_systems
-from reid_ref.analysis.compare.answer import p_text, p_words
+from reid_ref.analysis.compare.answer import change_words, p_text
 from reid_ref.analysis.doctor import WARNED_OF, findings_of_conventions
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import ComparisonWarning, FindingWarning, InputError, NormWarning, warn
@@ -24,7 +24,7 @@ from reid_ref.result.saved import load
 from reid_ref.result.systems import scores_of_runs
 from reid_ref.statistics import holm
 from reid_ref.statistics.paired import fewest_units, least_p, unit_weights
-from reid_ref.text import percent, signed_percent
+from reid_ref.text import percent
 
 Findings = list[Finding]
 
@@ -218,13 +218,11 @@ def _worse(result: Result, baseline: Result, path: str,
             (first,), (second,) = runs.values()
             loss = (Decimal(repr(first)) - Decimal(repr(second))) * 100
             if loss > tolerance:
-                yield (f"{name} {percent(second)} is {float(loss):g} points below {percent(first)}, "
-                       f"the margin is {tolerance}")
+                yield (f"{name} {percent(second)} is {float(loss):g} points below "
+                       f"{percent(first)}, the margin is {tolerance}")
         return
     compared = compare_systems(systems, metrics).comparisons
     for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
         if metric.difference < 0 and p < ALPHA:
-            adjusted = f"; {p_text(p)} by Holm's method for {len(compared)} metrics"
-            yield (f"{metric.metric} {signed_percent(metric.difference)} points (95 % interval "
-                   f"{signed_percent(metric.low)} to {signed_percent(metric.high)}, "
-                   f"{p_words(metric.p)}{adjusted * (len(compared) > 1)})")
+            adjusted = f" ({p_text(p)} by Holm's method for {len(compared)} metrics)"
+            yield f"{metric.metric} {change_words(metric)}{adjusted * (len(compared) > 1)}"

@@ -22,10 +22,8 @@ from reid_ref.thresholds.evaluation import RATES, thresholds_of
 from reid_ref.thresholds.open_set import RANKS
 from reid_ref.thresholds.values import OpenSet, Point, Thresholds
 
-#: The cosine at a threshold of the distance of unit features.
-COSINES: dict[str, Callable[[float], float]] = {
-    "euclidean": lambda distance: 1 - distance / 2, "cosine": lambda distance: 1 - distance,
-    "dot": lambda distance: -distance}
+#: By metric a and b, for which the cosine of unit features is a - b times their distance.
+COSINES = {"euclidean": (1, .5), "cosine": (1, 1), "dot": (0, 1)}
 
 
 @dataclass(frozen=True)
@@ -81,11 +79,12 @@ def as_text(found: Thresholds, given: Iterable[tuple[str, str]]) -> str:
 
 def _limits(found: Thresholds, threshold: float | None = None) -> list[str]:
     """Return a threshold and, of unit features, its cosine; without a threshold, their heads."""
-    cosine = COSINES.get(str(found.signature.get("metric"))) if found.signature.get(
-        "normalize") == "yes" else None
-    if threshold is None:
-        return ["distance <=", *(["cos >="] if cosine else [])]
-    return [repr(threshold), *([f"{cosine(threshold):.4f}"] if cosine else [])]
+    both = ["distance <=", "cos >="]
+    is_unit = found.signature.get("normalize") == "yes"
+    if threshold is not None:
+        a, b = COSINES[found.signature["metric"]] if is_unit else (0, 0)
+        both = [repr(threshold), f"{a - b * threshold:.4f}"]
+    return both[:1 + is_unit]
 
 
 def _in_percent(name: str) -> str:

@@ -122,7 +122,7 @@ def test_other_digits_are_named_and_are_not_impossible(tmp_path, capsys):
     assert main(["check-table", str(tmp_path / "a.md"), "--dataset", "market"]) == 0
     said = [line.split(": ", 2)[2] for line in capsys.readouterr().out.splitlines()
             if "possible " in line and "rows" not in line]
-    assert [line.split(":")[0] for line in said] == ["possible as 81.9", "possible if cut off"]
+    assert [line.split(":")[0] for line in said] == ["possible as 81.9", "possible only if truncated, not rounded"]
     assert "Rank-1 81.90 is no count of 3,368 queries" in said[0]
 
 

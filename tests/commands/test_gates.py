@@ -92,10 +92,10 @@ def test_significantly_worse(results):
     # as large; of two metrics, twice that (Holm). AP of the trapezoid at rank 2 of one good image
     # is (0 + 1/2) / 2: 10/40 of 3/4 are lost.
     assert line.startswith(f"reid-ref: failed: --baseline: significantly worse than {results}"
-                           "/good.json: mAP -18.75 points (95 % interval -")
-    assert "; Rank-1 -25.00 points (95 % interval -" in line
+                           "/good.json: mAP -18.75 points, 95 % interval -")
+    assert "; Rank-1 -25.00 points, 95 % interval -" in line
     # compare prints the p before it is adjusted.
-    assert line.count("p = 0.0063; 0.0127 by Holm's method for 2 metrics)") == 2
+    assert line.count("p = 0.0063 (0.0127 by Holm's method for 2 metrics)") == 2
 
 
 @pytest.mark.parametrize("option, field", [(["--metric", "cosine"], "metric:cosine"),

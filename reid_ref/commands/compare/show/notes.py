@@ -9,11 +9,11 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from reid_ref.analysis.compare.answer import (
-    HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons, ends,
-    p_words, too_few)
+    HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons,
+    change_words, too_few)
 from reid_ref.console.confidence import NOUNS
 from reid_ref.statistics.recount import SMALL
-from reid_ref.text import percent, row, signed_percent, wrap
+from reid_ref.text import by_reason, percent, row, wrap
 
 #: Below so many units that changed, the screen says so.
 FEW = 10
@@ -139,19 +139,17 @@ def sentence(answer: Comparisons) -> list[str]:
     """
     if len(answer.values) > 2 or any(each.p_decides is None for each in answer.comparisons):
         return []
-    clauses = dict[str, list[str]]()
+    verdicts = dict[str, str]()
     for change in answer.comparisons:
         now, before = (percent(answer.values[name][change.metric])
                        for name in (change.system, change.baseline))
-        verdict = {change.system: "better than", change.baseline: "worse than"}.get(
-            str(change.better_system), "not significantly different from")
-        of = change.of_methods or change
-        clauses.setdefault(verdict, []).append(
-            f"{change.metric} {now} against {before} ({signed_percent(change.difference)}, "
-            f"{answer.level:g} % interval {ends(of, ' to ')}, {p_words(of.p)})")
+        words = change_words(change.of_methods or change, answer.level)
+        verdicts[f"{change.metric} {now} against {before} ({words})"] = {
+            change.system: "better than", change.baseline: "worse than"}.get(
+                str(change.better_system), "not significantly different from")
     return [*wrap(f"{change.system} is " + "; ".join(
-        f"{verdict} {change.baseline}: {', '.join(of_verdict)}"
-        for verdict, of_verdict in clauses.items()) + "."), ""]
+        f"{verdict} {change.baseline}: {', '.join(numbers)}"
+        for verdict, numbers in by_reason(verdicts).items()) + "."), ""]
 
 
 # ------------------------------------------------------------------ what they are

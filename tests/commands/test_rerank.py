@@ -29,6 +29,7 @@ def labels(data):
     return data.query, data.gallery
 
 
+@pytest.mark.filterwarnings("ignore::reid_ref.IntervalWarning")
 def test_the_change_has_the_interval_and_p_of_compare():
     data = read_result(MARKET)
     with pytest.warns(reid_ref.UnmatchedWarning):

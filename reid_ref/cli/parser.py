@@ -16,17 +16,11 @@ from reid_ref.text import row, wrap
 
 #: As CITATION.cff of the repository has it, which an installed package lacks.
 AUTHOR = "The reid-ref authors"
-#: Inner braces keep capitals, and the name of a group in one piece.
-BIBTEX = f"""@misc{{reid-ref,
-  author = {{{{{AUTHOR}}}}},
-  title = {{{{reid-ref: the reference evaluator of person re-identification}}}},
-  note = {{Version {__version__}, MIT license}}
-}}"""
-
-
 #: By group, each command and its line in the list; not read by reid_ref.disk, which loads numpy.
 GROUPS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text("utf-8"))
+#: Inner braces keep capitals, and the name of a group in one piece.
+BIBTEX = GROUPS.pop("cite")["bibtex"] % (AUTHOR, __version__)
 #: Other words for commands, and what each means, for "did you mean".
 MEANT = GROUPS.pop("other words")
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}

@@ -158,10 +158,10 @@ def of_findings(request: GateRequest, findings: Sequence[Finding]) -> int:
 
 def status(request: GateRequest, gates: Gates, result: Result) -> int:
     """Print each gate that the result does not pass, and return the exit code."""
-    text = f"{'significantly ' * (gates.tolerance is None)}worse than {request.baseline}"
+    path, margin = str(request.baseline), gates.tolerance
     return status_of(gates, result.value, {WORSE: (
-        f"--baseline: {text}", [] if gates.baseline is None else
-        list(_worse(result, gates.baseline, str(request.baseline), gates.tolerance)))})
+        f"--baseline: {'significantly ' * (margin is None)}worse than {path}",
+        [] if gates.baseline is None else [*_worse(result, gates.baseline, path, margin)])})
 
 
 def status_of(gates: Gates, value: Callable[[str], float],

@@ -65,7 +65,7 @@ def as_text(found: Thresholds, given: Iterable[tuple[str, str]]) -> str:
     points = {_in_percent(name): point for name, point in points_of(found).items()}
     heads = ["accepted if", *_limits(found), "TAR, %", "FAR, %", "genuine", "impostor"]
     text += ["", *lines(heads, [
-        [name, *_limits(found, point.threshold), percent(point.tar), _small(point.far),
+        [name, *_limits(found, point.threshold).values(), percent(point.tar), _small(point.far),
          f"{point.genuine:,}", f"{point.impostor:,}"] for name, point in points.items()])]
     text += ["", *row("EER", f"{percent(found.eer)} percent: FAR = 1 - TAR"),
              *row("crossing", "where TAR - FAR is largest, and the densities of genuine and "
@@ -77,14 +77,13 @@ def as_text(found: Thresholds, given: Iterable[tuple[str, str]]) -> str:
     return "\n".join([*text, "", *signature_rows(str(found.signature))])
 
 
-def _limits(found: Thresholds, threshold: float | None = None) -> list[str]:
-    """Return a threshold and, of unit features, its cosine; without a threshold, their heads."""
-    both = ["distance <=", "cos >="]
-    is_unit = found.signature.get("normalize") == "yes"
-    if threshold is not None:
-        a, b = COSINES[found.signature["metric"]] if is_unit else (0, 0)
-        both = [repr(threshold), f"{a - b * threshold:.4f}"]
-    return both[:1 + is_unit]
+def _limits(found: Thresholds, threshold: float = 0) -> dict[str, str]:
+    """Return a threshold and, of unit features, its cosine, by their heads."""
+    limits = {"distance <=": repr(threshold)}
+    if found.signature.get("normalize") == "yes":
+        a, b = COSINES[found.signature["metric"]]
+        limits["cos >="] = f"{a - b * threshold:.4f}"
+    return limits
 
 
 def _in_percent(name: str) -> str:
@@ -132,8 +131,9 @@ def _open_set(thresholds: Thresholds) -> list[str]:
                          "the gallery lacks")]
     dirs = [f"DIR-{k}, %" for k in RANKS]
     text = lines(["open set", *_limits(thresholds), "FAR, %", *dirs], [
-        [_in_percent(f"FAR {rate:g}"), *_limits(thresholds, point.threshold), _small(point.far),
-         *(percent(point.dir[k]) for k in RANKS)] for rate, point in found.at.items()], indent=10)
+        [_in_percent(f"FAR {rate:g}"), *_limits(thresholds, point.threshold).values(),
+         _small(point.far), *(percent(point.dir[k]) for k in RANKS)]
+        for rate, point in found.at.items()], indent=10)
     ends = [[_in_percent(f"FAR {rate:g}"), *(_ends(point.intervals[k]) for k in RANKS)]
             for rate, point in found.at.items() if point.intervals is not None]
     text += ["", *lines(["interval", *dirs], ends)] if ends else []

@@ -49,8 +49,8 @@ def test_the_first_line_of_two_systems_is_a_sentence():
     words = "compare", *lists("mat", "match28000_Mslm"), "--measure"
     assert " ".join(table(*words, "mAP,Rank-1").partition("\n\n")[0].split()) == (
         "match28000_Mslm is better than mat: mAP 27.58 against 26.36 (+1.23 points, 95 % interval "
-        "+0.21 to +2.22, p = 0.0183); not significantly different from mat: Rank-1 50.19 against 47.72 "
-        "(+2.47 points, 95 % interval -0.20 to +5.15, p = 0.0747).")
+        "+0.21 to +2.22, p = 0.0183); not significantly different from mat: Rank-1 50.19 against "
+        "47.72 (+2.47 points, 95 % interval -0.20 to +5.15, p = 0.0747).")
     assert table("compare", *lists("match28000_Mslm", "mat")).startswith(
         "mat is worse than match28000_Mslm: mAP 26.36 against 27.58 (-1.23 points, ")
 

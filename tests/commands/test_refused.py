@@ -26,7 +26,7 @@ REFUSED = {
     "MARKET": "COMMAND: unknown '.*market_like.mat', a file: write reid-ref evaluate ",
     "evaluate MARKET --set metric=cosine": "--set: unknown 'metric'. Did you mean '--metric'",
     "crosscheck MARKET": "required: --evaluator, such as --evaluator my_eval.py:evaluate",
-    "validate MARKET": "for a page: reid-ref check-table paper.md$",
+    "validate MARKET --map x=y": "for a page: reid-ref check-table paper.md$",
     "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
     "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",
     "evaluate MARKET --format x": "; see reid-ref evaluate --help$",

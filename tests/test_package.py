@@ -252,6 +252,7 @@ def step(name, folder, action=ROOT, **inputs):
     ({"fail_under": "mAP=60,Rank-1=40"}, 4, "failed: --fail-under: mAP is 40.16"),
     ({"protocol": "cargo", "part": "gg"}, 0, ""), ({"protocol": "cargo"}, 2, "--part"),
     ({"baseline": "base.json"}, 5, "failed: --baseline: significantly worse than base.json"),
+    ({"baseline": "base.json", "tolerance": "0.5"}, 5, "points below 93.75, the margin is 0.5"),
     ({"files": "\n market.mat\n\n", "fail_under": "mAP=40"}, 0, ""), ({"files": "a"}, 2, "a"),
     ({"set": "ap=step", "expect": "mAP=42.11"}, 0, ""), ({"normalize": "perhaps"}, 2, "perhaps"),
     ({"metric": "cosine", "normalize": "true", "expect": "mAP=40.16"}, 0, ""),

@@ -16,23 +16,14 @@ from reid_ref.text import row, wrap
 
 #: As CITATION.cff of the repository has it, which an installed package lacks.
 AUTHOR = "The reid-ref authors"
-#: Inner braces keep capitals, and the name of a group in one piece.
-BIBTEX = f"""@misc{{reid-ref,
-  author = {{{{{AUTHOR}}}}},
-  title = {{{{reid-ref: the reference evaluator of person re-identification}}}},
-  note = {{Version {__version__}, MIT license}}
-}}"""
-
-
 #: By group, each command and its line in the list; not read by reid_ref.disk, which loads numpy.
 GROUPS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("commands.toml").read_text("utf-8"))
+#: Inner braces keep capitals, and the name of a group in one piece.
+BIBTEX = GROUPS.pop("cite")["bibtex"] % (AUTHOR, __version__)
+#: Other words for commands, and what each means, for "did you mean".
+MEANT = GROUPS.pop("other words")
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
-#: Names that these commands had before, for "did you mean".
-FORMER = {"rank-list": "plot rank-lists", "verify": "evaluate", "dataset": "doctor",
-          "published": "validate", "baseline": "scripts --driver", "table": "compare",
-          "runs": "evaluate --mean runs", "splits": "evaluate --mean splits",
-          "camera-pairs": "evaluate --by camera-pair", "export": "evaluate --save NAME.run"}
 
 
 def make_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -156,9 +147,12 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if typed := re.match("argument COMMAND: invalid choice: '(.*?)' ", message):
-            similar = difflib.get_close_matches(typed[1], [*COMMANDS, *FORMER], 1)
+            similar = difflib.get_close_matches(typed[1], [*COMMANDS, *MEANT], 1)
             message = f"COMMAND: unknown {typed[1]!r}" + (
-                f", did you mean {FORMER.get(similar[0], similar[0])}?" if similar else "")
+                f", a file: write {self.prog} evaluate {typed[1]}" if Path(typed[1]).is_file() else
+                f", did you mean {MEANT.get(similar[0], similar[0])}?" if similar else "")
+        if message.endswith("required: --evaluator"):
+            message += ", such as --evaluator my_eval.py:evaluate"
         print_stderr(f"error: {message:.200}; see {self.prog} --help", self.prog)
         self.exit(2)
 

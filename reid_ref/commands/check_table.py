@@ -206,7 +206,8 @@ def _of_number(number: Number, over: Counted) -> tuple[list[str], list[str]]:
     if verdict == "no":
         return [f"{no_count}: the nearest are {'; '.join(map(nearest, counts))}"], []
     as_other = next((hits.possible_as for hits in counts if hits.possible_as), None)
-    return [], {"rounded": [], "truncated": [f"possible if cut off: {no_count}, rounded"],
+    return [], {"rounded": [],
+                "truncated": [f"possible only if truncated, not rounded: {no_count}"],
                 "padded": [f"possible as {as_other}: {no_count}; a zero may have been added"],
                 }[verdict]
 
@@ -307,8 +308,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
     The number of queries is that of the row's signature, as reid-ref evaluate --format markdown or
     latex writes it, or of the benchmark that the column, the row, the caption or a heading names.
-    Exit code: 0 if every number that was judged is possible, 1 if one is not, 2 for wrong input
-    and where no number was judged.
+    A number is judged if it is held against that number, or mAP against the benchmark's bounds; a
+    row that is not called possible has lines below it that say why. Exit code: 0 if every number
+    that was judged is possible, 1 if one is not, 2 for wrong input and where no number was judged.
     """
     add_argument(command, "files", nargs="+")
     CheckTableRequest.add(command, "--dataset", "--columns", "--queries", "--strict")
@@ -369,7 +371,9 @@ def _lines_of(checked: CheckedRow, path: str) -> Iterator[str]:
     row = checked.row
     place = f"{path}:{row.line}: {_cut(row.name, LONGEST)}"
     if row.numbers:
-        yield f"{place}: {as_read(row)}"
+        verdict = "" if checked.faults or checked.doubts else "not judged: " if (
+            checked.unjudged) else "possible: "
+        yield f"{place}: {verdict}{as_read(row)}"
     for metrics, cell in row.unread:
         yield f"{place}: unread: {_cut(cell, LONGEST)!r} below {metrics}"
     yield from (f"{place}: impossible: {fault}" for fault in checked.faults)

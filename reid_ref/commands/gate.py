@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from reid_ref.analysis.compare import compare_systems
+from reid_ref.analysis.compare.answer import change_words, p_text
 from reid_ref.analysis.doctor import WARNED_OF, findings_of_conventions
 from reid_ref.analysis.doctor.finding import Finding
 from reid_ref.arrays import ComparisonWarning, FindingWarning, InputError, NormWarning, warn
@@ -20,9 +21,10 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import any_case, measure, measure_names
 from reid_ref.result import Result, query_values
 from reid_ref.result.saved import load
+from reid_ref.result.systems import scores_of_runs
 from reid_ref.statistics import holm
 from reid_ref.statistics.paired import fewest_units, least_p, unit_weights
-from reid_ref.text import signed_percent
+from reid_ref.text import percent
 
 Findings = list[Finding]
 
@@ -39,7 +41,7 @@ class GateRequest(Request):
     """What the command line requests."""
 
     expect: list[str] | None = option("--expect", **OF_ONE, action="append")
-    tolerance: str | None = option("--tolerance", needs=("--expect",), more=True)
+    tolerance: str | None = option("--tolerance", needs=("--expect", "--baseline"), more=True)
     fail_under: list[str] | None = option("--fail-under", **OF_ONE, action="append")
     baseline: str | None = option("--baseline", **OF_ONE)
     strict: bool = option(
@@ -67,25 +69,27 @@ class Gates(NamedTuple):
 
 def read_gates(request: GateRequest, names: Callable[[str], str] = named_measure) -> Gates:
     """Read what numbers must pass, before the work; `names` is that of `parse_wanted`."""
+    tolerance = None if request.tolerance is None else parse_tolerance(request.tolerance)
     return Gates(parse_wanted(request.expect or (), "--expect", names),
-                 parse_wanted(request.fail_under or (), "--fail-under", names),
-                 None if request.tolerance is None else parse_tolerance(request.tolerance),
-                 None if request.baseline is None else read_baseline(request.baseline))
+                 parse_wanted(request.fail_under or (), "--fail-under", names), tolerance,
+                 None if request.baseline is None else read_baseline(request.baseline, tolerance))
 
 
-def read_baseline(path: str) -> Result:
-    """Read a saved result; refuse one of so few identities that nothing would be below it."""
+def read_baseline(path: str, tolerance: Decimal | None) -> Result:
+    """Read a saved result; without a tolerance, refuse one of so few identities that no loss is
+    significant.
+    """
     baseline = load(path)
     metrics = _tested(baseline.convention)
     weights = [unit_weights(baseline.per_query.identity, query_values(baseline, metric).counted)
                for metric in metrics]
     least = min(map(least_p, weights)) * len(metrics)
-    if least >= ALPHA:
+    if tolerance is None and least >= ALPHA:
         raise InputError(
             "--baseline", f"at least {fewest_units(len(metrics), ALPHA)} identities of equally "
             f"many queries", f"{max(map(len, weights))}, where p of the test is never below "
-            f"{min(1, least):.2g}, so that the gate cannot fail", "take more identities, or "
-            "--fail-under")
+            f"{min(1, least):.2g}, so that the gate cannot fail", "take more identities, or a "
+            "margin: --tolerance 0.5")
     return baseline
 
 
@@ -154,10 +158,10 @@ def of_findings(request: GateRequest, findings: Sequence[Finding]) -> int:
 
 def status(request: GateRequest, gates: Gates, result: Result) -> int:
     """Print each gate that the result does not pass, and return the exit code."""
-    return status_of(gates, result.value, {
-        WORSE: (f"--baseline: significantly worse than {request.baseline}",
-                [] if gates.baseline is None else
-                list(_worse(result, gates.baseline, str(request.baseline))))})
+    path, margin = str(request.baseline), gates.tolerance
+    return status_of(gates, result.value, {WORSE: (
+        f"--baseline: {'significantly ' * (margin is None)}worse than {path}",
+        [] if gates.baseline is None else [*_worse(result, gates.baseline, path, margin)])})
 
 
 def status_of(gates: Gates, value: Callable[[str], float],
@@ -197,19 +201,28 @@ def _off(value_of: Callable[[str], float], wanted: Mapping[str, Decimal], option
             yield f"{name} is {text}, below {number}"
 
 
-def _worse(result: Result, baseline: Result, path: str) -> Iterator[str]:
-    """Yield the metrics in which the result is significantly worse: mAP, Rank-1, or both."""
+def _worse(result: Result, baseline: Result, path: str,
+           tolerance: Decimal | None) -> Iterator[str]:
+    """Yield the metrics in which the result is worse, mAP, Rank-1, or both: by more points than
+    the tolerance, or significantly if there is none.
+    """
     for key in ("metric", "normalize"):
         before, now = baseline.signature.get(key), result.signature.get(key)
         if before and now and before != now:
             warn(f"--baseline: {path} has {key}:{before}, and this result {key}:{now}, so "
                  "the difference is of the distances as well", ComparisonWarning)
     # The name of the baseline is that of its file, for messages.
-    compared = compare_systems({path: [baseline], "result": [result]},
-                               _tested(result.convention)).comparisons
+    systems, metrics = {path: [baseline], "result": [result]}, _tested(result.convention)
+    if tolerance is not None:
+        for name, runs in scores_of_runs(systems, metrics)[1].items():
+            (first,), (second,) = runs.values()
+            loss = (Decimal(repr(first)) - Decimal(repr(second))) * 100
+            if loss > tolerance:
+                yield (f"{name} {percent(second)} is {float(loss):g} points below "
+                       f"{percent(first)}, the margin is {tolerance}")
+        return
+    compared = compare_systems(systems, metrics).comparisons
     for metric, p in zip(compared, holm([comparison.p for comparison in compared])):
         if metric.difference < 0 and p < ALPHA:
-            adjusted = f", {p:.2g} by Holm's method for {len(compared)} metrics"
-            yield (f"{metric.metric} {signed_percent(metric.difference)} points (95 % interval "
-                   f"{signed_percent(metric.low)} to {signed_percent(metric.high)}, "
-                   f"p = {metric.p:.2g}{adjusted * (len(compared) > 1)})")
+            adjusted = f" ({p_text(p)} by Holm's method for {len(compared)} metrics)"
+            yield f"{metric.metric} {change_words(metric)}{adjusted * (len(compared) > 1)}"

@@ -2,8 +2,10 @@
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
+from reid_ref.analysis.compare.answer import change_words
 from reid_ref.arrays import InputError, JunkWarning, check_choice, each_warning_once, warn
 from reid_ref.commands import gate as gates
 from reid_ref.console import confidence, options as common
@@ -19,9 +21,10 @@ from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.measures import printed
 from reid_ref.reranking.k_reciprocal import VARIANTS, evaluate_reranked
 from reid_ref.reranking.settings import origin_of
-from reid_ref.result import HEADLINE, Result, headline
+from reid_ref.result import HEADLINE, Result, headline, query_values, unit_of_queries
+from reid_ref.result.systems import METRICS
 from reid_ref.result.views import Numbers, numbers_of
-from reid_ref.statistics import Interval
+from reid_ref.statistics import Interval, difference
 from reid_ref.text import named_rows, percent, row, signature_rows, signed_percent
 from reid_ref.text.numbers import real, whole
 from reid_ref.text.table import lines
@@ -42,7 +45,7 @@ class Rerank(NamedTuple):
 
 def as_table(results: Mapping[str, Result], given: Iterable[tuple[str, str]],
              measures: Sequence[str] = HEADLINE,
-             intervals: confidence.Intervals = None) -> str:
+             intervals: confidence.Intervals = None, changes: Iterable[str] = ()) -> str:
     """Return one column per result; the first is what the others are compared with."""
     numbers = [headline(result, measures) for result in results.values()]
     (first, _), *others = results.items()
@@ -54,7 +57,7 @@ def as_table(results: Mapping[str, Result], given: Iterable[tuple[str, str]],
         [name, percent(original), *(cell for column in numbers[1:] for cell in (
             percent(column[name]), signed_percent(column[name] - original)))]
         for name, original in numbers[0].items()], indent=10)]
-    text += confidence.several(intervals, measures) or [""]
+    text += [*changes, *(confidence.several(intervals, measures) or [""])]
     for result in results.values():
         text += signature_rows(str(result.signature))
     return "\n".join(text)
@@ -68,6 +71,20 @@ def _words(result: Result) -> list[str]:
     reranked = Reranking(signature["rerank"], int(signature["k1"]), int(signature["k2"]),
                          float(signature["lambda"]))
     return row("re-ranked", f"{reranked}, {origin_of(reranked, result.convention)}")
+
+
+def _changes(results: Mapping[str, Result], intervals: confidence.Intervals,
+             unit: Any = None, method: str = "", **options: Any) -> list[str]:
+    """Return the change of mAP and Rank-1 with its interval and p, which pair the queries."""
+    text, (first, *others) = list[str](), results
+    for name, metric in product(others, METRICS):
+        if intervals and metric in intervals[name]:
+            before, after = (query_values(results[each], metric) for each in (first, name))
+            groups = unit_of_queries(results[first].per_query.texts("identity"), unit)[1]
+            change = difference(before.values, after.values, groups, before.counted, **options)
+            text += row("change", f"{name}, " * (len(others) > 1) +
+                        f"{metric} {change_words(change, options['level'])}")
+    return [""] * bool(text) + text
 
 
 NOT_RERANKED = {"--multi-query": "which the drivers never re-rank"}
@@ -95,7 +112,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
     FILE is any with features that reid-ref evaluate reads. The re-ranking is that of the
     convention's own toolbox, in its own variant, with its k1, k2, lambda and distance; the options
-    below change it. A toolbox without re-ranking is re-ranked as matlab does.
+    above change it. A toolbox without re-ranking is re-ranked as matlab does.
     """
     common.add_files(command)
     RerankRequest.add(command, "--variant", "--k1", "--k2", "--lambda", "--multi-query")
@@ -126,7 +143,9 @@ def run(request: RerankRequest) -> int:
     dataset = dataset_of(recognise(data.query, data.gallery)) if request.format == "json" else None
     show_answer(
         request.format,
-        table=lambda: as_table(results, input_of(request.files, data), measures, intervals),
+        table=lambda: as_table(
+            results, input_of(request.files, data), measures, intervals,
+            _changes(results, intervals, **options or {})),
         json=lambda: Rerank([Reranked(
             name=name, files=request.files, layout=data.layout, dataset=dataset,
             convention=convention.name, **numbers_of(result, length, named),
@@ -137,14 +156,14 @@ def run(request: RerankRequest) -> int:
 
 def _check(request: RerankRequest) -> dict[str, Any]:
     """Return the numbers of re-ranking that are given; refuse what does not go together."""
-    numbers = {"k1": request.k1, "k2": request.k2, "lambda_": request.lambda_}
     if request.protocol is not None:
         raise InputError("--protocol", "one gallery, in which neighbours are looked for",
                          "a protocol, which has several or takes parts of one", "pass the "
                          "distances of reid_ref.rerank to reid_ref.evaluate_protocol")
     if request.variant is not None:
         check_choice(request.variant, "--variant", VARIANTS)
-    return {name: value for name, value in numbers.items() if value is not None}
+    return {name: value for name in ("k1", "k2", "lambda_")
+            if (value := getattr(request, name)) is not None}
 
 
 def _reranked(request: RerankRequest, data: ResultFile, how: How,

@@ -22,6 +22,9 @@ from reid_ref.thresholds.evaluation import RATES, thresholds_of
 from reid_ref.thresholds.open_set import RANKS
 from reid_ref.thresholds.values import OpenSet, Point, Thresholds
 
+#: By metric a and b, for which the cosine of unit features is a - b times their distance.
+COSINES = {"euclidean": (1, .5), "cosine": (1, 1), "dot": (0, 1)}
+
 
 @dataclass(frozen=True)
 class ThresholdAnswer(OfFiles):
@@ -60,24 +63,27 @@ def as_text(found: Thresholds, given: Iterable[tuple[str, str]]) -> str:
         "impostor: a query and every other kept image, distractors included") + row(
         "ignored", "; ".join(IGNORED[rule].words for rule in ignored) or "nothing")
     points = {_in_percent(name): point for name, point in points_of(found).items()}
-    # Of unit features, the squared distance is 2 - 2 cos.
-    cosine = found.signature.get("metric"), found.signature.get("normalize")
-    by_cosine = ["cosine"] if cosine == ("euclidean", "yes") else []
-    heads = ["accepted up to", "threshold", *by_cosine, "TAR, %", "FAR, %", "genuine", "impostor"]
+    heads = ["accepted if", *_limits(found), "TAR, %", "FAR, %", "genuine", "impostor"]
     text += ["", *lines(heads, [
-        [name, repr(point.threshold), *(f"{1 - point.threshold / 2:.4f}" for _ in by_cosine),
-         percent(point.tar), _small(point.far), f"{point.genuine:,}", f"{point.impostor:,}"]
-        for name, point in points.items()])]
+        [name, *_limits(found, point.threshold).values(), percent(point.tar), _small(point.far),
+         f"{point.genuine:,}", f"{point.impostor:,}"] for name, point in points.items()])]
     text += ["", *row("EER", f"{percent(found.eer)} percent: FAR = 1 - TAR"),
              *row("crossing", "where TAR - FAR is largest, and the densities of genuine and "
                               "impostor distances cross")]
-    text += _intervals(points) + _open_set(found.open_set)
-    read = ", ".join(f"{percent(value)} at {100 * rate:g}"
+    text += _intervals(points) + _open_set(found)
+    read = ", ".join(f"{percent(value)} at {100 * rate:g}%"
                      for rate, value in found.fastreid_tpr_at_fpr.items())
-    text += ["", *row("fastreid-tpr-at-fpr", f"{read} (percent; fast-reid prints these as "
-                      "TPR@FPR, but they are not TAR at FAR: they are the share of impostor pairs "
-                      "rejected where this share of genuine pairs is rejected)", 20)]
+    text += ["", *row("fast-reid", f"its TPR@FPR, not TAR: {read}")]
     return "\n".join([*text, "", *signature_rows(str(found.signature))])
+
+
+def _limits(found: Thresholds, threshold: float = 0) -> dict[str, str]:
+    """Return a threshold and, of unit features, its cosine, by their heads."""
+    limits = {"distance <=": repr(threshold)}
+    if found.signature.get("normalize") == "yes":
+        a, b = COSINES[found.signature["metric"]]
+        limits["cos >="] = f"{a - b * threshold:.4f}"
+    return limits
 
 
 def _in_percent(name: str) -> str:
@@ -119,17 +125,18 @@ def _ends(interval: Interval | None, form: Callable[[float], str] = percent) -> 
     return f"{form(interval.low)} .. {form(interval.high)}"
 
 
-def _open_set(found: OpenSet | None) -> list[str]:
-    if found is None:
+def _open_set(thresholds: Thresholds) -> list[str]:
+    if (found := thresholds.open_set) is None:
         return ["", *row("open set", "none: no query has an identity, other than -1, that "
                          "the gallery lacks")]
-    heads = ["open set", "threshold", "FAR, %", *(f"DIR-{k}, %" for k in RANKS)]
-    text = lines(heads, [
-        [_in_percent(f"FAR {rate:g}"), repr(point.threshold), _small(point.far),
-         *(percent(point.dir[k]) for k in RANKS)] for rate, point in found.at.items()])
+    dirs = [f"DIR-{k}, %" for k in RANKS]
+    text = lines(["open set", *_limits(thresholds), "FAR, %", *dirs], [
+        [_in_percent(f"FAR {rate:g}"), *_limits(thresholds, point.threshold).values(),
+         _small(point.far), *(percent(point.dir[k]) for k in RANKS)]
+        for rate, point in found.at.items()], indent=10)
     ends = [[_in_percent(f"FAR {rate:g}"), *(_ends(point.intervals[k]) for k in RANKS)]
             for rate, point in found.at.items() if point.intervals is not None]
-    text += ["", *lines(["interval", *heads[3:]], ends)] if ends else []
+    text += ["", *lines(["interval", *dirs], ends)] if ends else []
     return ["", *text, "", *row(
         "DIR-k", f"detected and at rank k or less, of {found.genuine:,} queries with a good "
         f"image; FAR of {found.impostor:,} queries whose identity the gallery lacks")]

@@ -293,7 +293,7 @@ def choices_of_text(texts: Iterable[str], name: str) -> dict[str, Any]:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
             raise InputError(name, "KEY=VALUE, e.g. ap=step", repr(text))
-        check_choice(key, name, [*CHOICES, "top_k"])
+        check_choice(key, name, [*CHOICES, "top_k"], f"--{key}" * (key in ("metric", "normalize")))
         if key in changes:
             raise InputError(name, f"{key} once", "it twice", "leave one out")
         changes[key] = _value(key, value, f"{name} {key}")

@@ -74,11 +74,11 @@ def origin_of(reranked: Reranking, convention: Convention) -> str:
     """Return whose re-ranking this is, for the screen."""
     reranking = convention.reranking
     if reranking is None:
-        whose = "as matlab does" if str(reranked) == str(_MATLAB) else "as given"
+        whose = "as matlab does" if str(reranked) == str(_MATLAB) else "as requested"
         return f"{whose}; {convention.name} has no re-ranking of its own"
     if str(reranked) == str(reranking):
         return f"as {convention.name} does ({reranking.source})"
-    return f"as given; {convention.name} has {reranking}"
+    return f"as requested; the default of {convention.name} is {reranking}"
 
 
 def by_settings(conventions: Iterable[Convention], *given: Any,

@@ -122,8 +122,18 @@ def test_other_digits_are_named_and_are_not_impossible(tmp_path, capsys):
     assert main(["check-table", str(tmp_path / "a.md"), "--dataset", "market"]) == 0
     said = [line.split(": ", 2)[2] for line in capsys.readouterr().out.splitlines()
             if "possible " in line and "rows" not in line]
-    assert [line.split(":")[0] for line in said] == ["possible as 81.9", "possible if cut off"]
+    assert [line.split(":")[0] for line in said] == [
+        "possible as 81.9", "possible only if truncated, not rounded"]
     assert "Rank-1 81.90 is no count of 3,368 queries" in said[0]
+
+
+def test_a_row_without_a_fault_has_its_verdict(tmp_path, capsys):
+    text = table("| a | 90.11 | 70 |", "| b | 90.12 | 70 |",
+                 "| c (mean of several seeds) | 90.1 | 70 |")
+    (tmp_path / "a.md").write_text(text)
+    main(["check-table", str(tmp_path / "a.md"), "--dataset", "market"])
+    assert [line.split(": ")[2] for line in capsys.readouterr().out.splitlines()[:-1]] == [
+        "possible", "Rank-1 90.12, mAP 70", "impossible", "not judged"]
 
 
 def test_mars_may_count_the_queries_with_a_good_image():
@@ -488,7 +498,7 @@ def test_rows_are_printed_with_the_digits_as_read(tmp_path, capsys):
 def test_a_long_name_is_cut(tmp_path, capsys):
     (tmp_path / "page.md").write_text(f"| M | Rank-1 |\n|---|---|\n| {'x' * 999} | 90.0 |\n")
     assert main(["check-table", str(tmp_path / "page.md"), "--dataset", "market"]) == 0
-    assert f": {'x' * 77}...: Rank-1 90.0\n" in capsys.readouterr().out
+    assert f": {'x' * 77}...: possible: Rank-1 90.0\n" in capsys.readouterr().out
 
 
 def test_a_mean_over_runs_is_no_count(tmp_path, capsys):

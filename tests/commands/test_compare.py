@@ -39,10 +39,20 @@ def test_screen(compared):
     lines, flat = out.splitlines(), " ".join(out.split())
     for line, name in ((lines[2], "match28000_Mslm"), (lines[3], "match6500")):
         assert line.split()[-2] == f"{compared[1][name, 'mAP']['p_adjusted']:.4f}"
-    assert "detectable differences: 1.35 and 2.04 points (at 5 %, power 80 %)" in flat
+    assert "detectable differences: 1.35 and 2.04 points; smaller ones are often missed" in flat
     assert "adjusted for 2 systems by Holm's method" in flat
     assert "match6500 gained most: query 258 (identity 205)" in flat
     assert max(map(len, lines)) <= 80
+
+
+def test_the_first_line_of_two_systems_is_a_sentence():
+    words = "compare", *lists("mat", "match28000_Mslm"), "--measure"
+    assert " ".join(table(*words, "mAP,Rank-1").partition("\n\n")[0].split()) == (
+        "match28000_Mslm is better than mat: mAP 27.58 against 26.36 (+1.23 points, 95 % interval "
+        "+0.21 to +2.22, p = 0.0183); not significantly different from mat: Rank-1 50.19 against "
+        "47.72 (+2.47 points, 95 % interval -0.20 to +5.15, p = 0.0747).")
+    assert table("compare", *lists("match28000_Mslm", "mat")).startswith(
+        "mat is worse than match28000_Mslm: mAP 26.36 against 27.58 (-1.23 points, ")
 
 
 @pytest.mark.parametrize("words", [[], ["--all-pairs"]])

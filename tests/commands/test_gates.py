@@ -16,7 +16,7 @@ from reid_ref.conventions import CONVENTIONS
 from reid_ref.evaluation.how import How
 from tests.cases import save, save_features
 from tests.commands.test_doctor import of_distances, on_one_camera, sound
-from tests.commands.common import MARKET, MARS, assert_one_line_error, command, table
+from tests.commands.common import MARKET, MARS, ROOT, assert_one_line_error, command, table
 
 
 def gate(*options, file=MARKET):
@@ -92,10 +92,10 @@ def test_significantly_worse(results):
     # as large; of two metrics, twice that (Holm). AP of the trapezoid at rank 2 of one good image
     # is (0 + 1/2) / 2: 10/40 of 3/4 are lost.
     assert line.startswith(f"reid-ref: failed: --baseline: significantly worse than {results}"
-                           "/good.json: mAP -18.75 points (95 % interval -")
-    assert "; Rank-1 -25.00 points (95 % interval -" in line
+                           "/good.json: mAP -18.75 points, 95 % interval -")
+    assert "; Rank-1 -25.00 points, 95 % interval -" in line
     # compare prints the p before it is adjusted.
-    assert line.count("p = 0.0063, 0.013 by Holm's method for 2 metrics)") == 2
+    assert line.count("p = 0.0063 (0.0127 by Holm's method for 2 metrics)") == 2
 
 
 @pytest.mark.parametrize("option, field", [(["--metric", "cosine"], "metric:cosine"),
@@ -129,6 +129,38 @@ def test_a_little_worse_is_not_significant(results):
     assert gate("--baseline", results / "good.json", file=results / "little.npz") == (0, [])
 
 
+@pytest.mark.parametrize(("file", "margin", "missed"), [
+    ("bad", "5", ["mAP 81.25 is 18.75 points below 100.00, the margin is 5",
+                  "Rank-1 75.00 is 25 points below 100.00, the margin is 5"]),
+    ("one", "2", ["Rank-1 97.50 is 2.5 points below 100.00, the margin is 2"]),
+    ("one", "2.5", []), ("good", "0", []),
+    ("one", "0", ["mAP 98.12 is 1.875 points below 100.00, the margin is 0",
+                  "Rank-1 97.50 is 2.5 points below 100.00, the margin is 0"])])
+def test_a_margin_in_points_takes_the_place_of_the_test(file, margin, missed, results):
+    """The loss of one of 40 queries is within chance, and above a margin of 2 points."""
+    arrays = dict(np.load(results / "good.npz"))
+    arrays["distmat"][:1, 20] = .1
+    np.savez(results / "one.npz", **arrays)
+    good = results / "good.json"
+    failed = [f"reid-ref: failed: --baseline: worse than {good}: {'; '.join(missed)}"]
+    assert gate("--baseline", good, "--tolerance", margin, file=results / f"{file}.npz") == (
+        (5, failed) if missed else (0, []))
+
+
+def test_the_margin_of_the_page_needs_no_8_identities(tmp_path):
+    table("evaluate", MARKET, "--save", tmp_path / "base.json")
+    done = command("evaluate", MARKET, "--no-normalize", "--baseline", "base.json", "--tolerance",
+                   "0.5", cwd=tmp_path)
+    assert done.returncode == 5 and done.stderr.splitlines()[-1] in (
+        ROOT / "docs/gates.md").read_text()
+    file = everything_lost(tmp_path, 2)
+    assert gate("--baseline", tmp_path / "all.json", "--tolerance", "1", file=file)[0] == 5
+    assert gate("--baseline", tmp_path / "all.json", "--tolerance", "1",
+                file=tmp_path / "all.npz") == (0, [])
+    assert_one_line_error(command("evaluate", MARKET, "--tolerance", "1"),
+                          "--tolerance: expected --expect or --baseline with it")
+
+
 def everything_lost(folder, identities):
     """Write a baseline that is right everywhere, and a result that is right nowhere."""
     query, gallery = (Labels(range(identities), [camera] * identities) for camera in (1, 2))
@@ -151,7 +183,7 @@ def test_the_fewest_identities_over_which_a_loss_fails(tmp_path):
     file = everything_lost(tmp_path, 8)
     # 22 of 2**10 choices of signs are as large; of two metrics, twice that.
     status, (line,) = gate("--baseline", tmp_path / "all.json", file=file)
-    assert status == 5 and line.count("0.043 by Holm's method for 2 metrics)") == 2
+    assert status == 5 and line.count("0.0430 by Holm's method for 2 metrics)") == 2
 
 
 def change(path, new, **changes):

@@ -19,6 +19,14 @@ REFUSED = {
     "evaluate MARKET --protcol mars": "unrecognized arguments: --protcol mars, did you mean "
                                       "--protocol\\?; see reid-ref evaluate --help$",
     "rank-list MARKET": "COMMAND: .*did you mean plot rank-lists\\?",
+    "score MARKET": "COMMAND: .*did you mean evaluate\\?",
+    "test MARKET": "COMMAND: .*did you mean crosscheck\\?",
+    "gate MARKET": "COMMAND: .*did you mean evaluate --baseline FILE, or --fail-under\\?",
+    "check MARKET": "COMMAND: .*did you mean check-table, crosscheck or validate\\?",
+    "MARKET": "COMMAND: unknown '.*market_like.mat', a file: write reid-ref evaluate ",
+    "evaluate MARKET --set metric=cosine": "--set: unknown 'metric'. Did you mean '--metric'",
+    "crosscheck MARKET": "required: --evaluator, such as --evaluator my_eval.py:evaluate",
+    "validate MARKET --map x=y": "for a page: reid-ref check-table paper.md$",
     "evaluate": "the following arguments are required: FILE; see reid-ref evaluate --help$",
     "evaluate MARKET --bogus": "; see reid-ref evaluate --help$",
     "evaluate MARKET --format x": "; see reid-ref evaluate --help$",
@@ -152,7 +160,7 @@ REFUSED = {
     "scripts missing.npz --driver ide": "missing.npz: No such file",
     "scripts TIES --driver ide": "ties.mat: .*features",
     "scripts MARKET --seed 0": "--seed: .*--driver",
-    "baseline MARKET": "COMMAND: .*did you mean scripts --driver",
+    "baseline MARKET": "COMMAND: .*did you mean evaluate --baseline FILE, or scripts --driver",
     # Figures.
     "plot cameras MARKET -o x.png --no-title": "--no-title: .*one panel",
     **{f"plot {words} -o x.png": message for words, message in {

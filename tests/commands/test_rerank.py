@@ -29,6 +29,24 @@ def labels(data):
     return data.query, data.gallery
 
 
+@pytest.mark.filterwarnings("ignore::reid_ref.IntervalWarning")
+def test_the_change_has_the_interval_and_p_of_compare():
+    data = read_result(MARKET)
+    with pytest.warns(reid_ref.UnmatchedWarning):
+        before = reid_ref.evaluate(data.query_features, data.gallery_features, *labels(data))
+        after = reid_ref.evaluate_distances(
+            reid_ref.rerank(data.query_features, data.gallery_features), *labels(data))
+    expected = reid_ref.compare(before, after).comparisons
+    text = " ".join(table("rerank", MARKET, "--confidence").split())
+    for change in expected:
+        low, high = (f"{100 * end:+.2f}" for end in (change.low, change.high))
+        assert (f"change {change.metric} {100 * change.difference:+.2f} points, 95 % interval "
+                f"{low} to {high}, p = {change.p:.4f}") in text
+    assert "change mAP" not in table("rerank", MARKET)
+    assert " change Rank-1 " in " ".join(table(  # a number without an interval has no change
+        "rerank", MARKET, "--confidence", "--convention", "mars").split())
+
+
 def test_before_and_after_re_ranking():
     done = command("rerank", MARKET, "--json")
     assert done.stderr.count("3 of 48 queries") == 1  # once for both

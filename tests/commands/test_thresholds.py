@@ -61,7 +61,18 @@ def test_every_format_has_the_numbers_of_the_library(tmp_path):
 def test_rates_may_be_in_percent():
     words = "thresholds", "fixtures/market_like.mat", "--format", "csv", "--far"
     assert command(*words, "1%,0.1%").stdout == command(*words, "1e-2,1e-3").stdout
-    assert "cosine" not in command(*words[:2], "--no-normalize").stdout
+
+
+def test_unit_features_have_a_column_of_the_cosine():
+    """By whatever distance, the threshold accepts from the same cosine on."""
+    assert "cos" not in command("thresholds", "fixtures/market_like.mat", "--no-normalize").stdout
+    for metric, threshold in (("euclidean", "0.7552375331511267"), ("dot", "-0.6223812334244366"),
+                              ("cosine", "0.37761876657556337")):
+        text = command("thresholds", "fixtures/market_like.mat", "--metric", metric).stdout
+        heads, row = (line.split() for line in text.splitlines()
+                      if line.startswith(("accepted if", "FAR 0.1 %    ")))
+        assert heads[2:6] == ["distance", "<=", "cos", ">="] and row[3:5] == [threshold, "0.6224"]
+        assert text.count(" 0.6530 ") == 3  # the open set's, too
 
 
 def test_a_closed_set_says_so(tmp_path):

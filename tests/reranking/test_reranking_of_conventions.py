@@ -192,10 +192,10 @@ def test_a_result_is_saved_with_its_re_ranking(tmp_path):
 @pytest.mark.parametrize(("words", "said"), [
     (["--convention", "TransReID"], "strong-baseline, k1 50, k2 15, lambda 0.3, as TransReID"),
     (["--convention", "TransReID", "--k2", "6"],
-     "strong-baseline, k1 50, k2 6, lambda 0.3, as given; TransReID has strong-baseline, k1 50, "
-     "k2 15, lambda 0.3"),
+     "strong-baseline, k1 50, k2 6, lambda 0.3, as requested; the default of TransReID is "
+     "strong-baseline, k1 50, k2 15, lambda 0.3"),
     (["--convention", "light-reid", "--variant", "fast-reid"],
-     "fast-reid, k1 20, k2 6, lambda 0.3, as given; light-reid has no re-ranking of its own"),
+     "fast-reid, k1 20, k2 6, lambda 0.3, as requested; light-reid has no re-ranking of its own"),
 ])
 def test_the_screen_says_whose_re_ranking_it_is(words, said):
     printed = re.sub(r"\s+", " ", table("rerank", SCRIPTS / "rerank.npz", *words))

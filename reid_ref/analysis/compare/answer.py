@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from reid_ref.arrays import Value
-from reid_ref.statistics import MethodsDifference, Spread
+from reid_ref.statistics import Difference, MethodsDifference, Spread
+from reid_ref.statistics.interval import LEVEL
 from reid_ref.text import signed_percent
 from reid_ref.text.table import Table, as_html
 
@@ -207,7 +208,7 @@ class Column(NamedTuple):
     several: bool = False
 
 
-def ends(change: Comparison, between: str = " .. ") -> str:
+def ends(change: Difference | Comparison, between: str = " .. ") -> str:
     """Return the interval of a difference in percentage points."""
     return f"{signed_percent(change.low)}{between}{signed_percent(change.high)}"
 
@@ -215,6 +216,12 @@ def ends(change: Comparison, between: str = " .. ") -> str:
 def p_text(p: float) -> str:
     """Return p with four decimals."""
     return "1" if p == 1 else "<0.0001" if p < .0001 else f"{p:.4f}"
+
+
+def change_words(change: Difference | Comparison, level: float = LEVEL) -> str:
+    """Return a difference for a sentence, with its interval and p."""
+    return (f"{signed_percent(change.difference)} points, {level:g} % interval "
+            f"{ends(change, ' to ')}, p = {p_text(change.p)}").replace("= <", "< ")
 
 
 #: In the order of screen, page, notebook, CSV and JSON.

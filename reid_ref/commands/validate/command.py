@@ -200,7 +200,7 @@ def _figures(question: Question) -> tuple[Published | None, list[Figure]]:
     if (request.published is None) == (request.paper is None):
         raise InputError("--published, --paper", "one of them",
                          "none" if request.paper is None else "both", "write --published "
-                         "81.1/67.6, or --paper KEY")
+                         "81.1/67.6, or --paper KEY; for a page: reid-ref check-table paper.md")
     if bool(question.files) == (request.dataset is not None):
         raise InputError("FILE, --dataset", "one of them", "both" if question.files else "none",
                          "name a result file, or write --dataset market1501")

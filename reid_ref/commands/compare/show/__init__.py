@@ -3,7 +3,8 @@ from reid_ref.analysis.compare.answer import (
     COLUMNS, METHODS, MODELS, ONE_SEED, Compared, Comparison, Comparisons, ends, shown_columns,
     too_few)
 from reid_ref.commands.compare.show.notes import (
-    LETTERS, MARKS, comments, legend_lines, letters_of, lines_of, pair_name, stars)
+    LETTERS, MARKS, comments, legend_lines, letters_of, lines_of, pair_name, sentence,
+    stars)
 from reid_ref.statistics import Spread
 from reid_ref.text import percent, signature_lines, wrap
 from reid_ref.text.table import Cell, Table, as_csv as csv_text, lines
@@ -30,8 +31,8 @@ def as_csv(answer: Compared) -> str:
 
 
 def as_text(answer: Compared) -> str:
-    """Return one block per metric, in percent."""
-    text: list[str] = []
+    """Return the answer in a sentence, then one block per metric, in percent."""
+    text = sentence(answer)
     for metric in answer.values[answer.baseline]:
         text += [*block(answer, metric), ""]
     return "\n".join([*text, *legend_lines(answer), *signature_lines(answer.signatures)])

@@ -9,10 +9,11 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 from reid_ref.analysis.compare.answer import (
-    HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons, too_few)
+    HOW_METHODS, METHODS, MODELS, ONE_SEED, SIGNIFICANT, Change, Comparison, Comparisons,
+    change_words, too_few)
 from reid_ref.console.confidence import NOUNS
 from reid_ref.statistics.recount import SMALL
-from reid_ref.text import percent, row, wrap
+from reid_ref.text import by_reason, percent, row, wrap
 
 #: Below so many units that changed, the screen says so.
 FEW = 10
@@ -121,8 +122,8 @@ def _detectable(answer: Comparisons, changes: Sequence[Comparison]) -> str:
     *first, last = map(percent, detectable)
     points = (" and ".join([*filter(None, [", ".join(first)]), last]) if len(changes) <= MOST_NAMED
               else f"{percent(min(detectable))} to {percent(max(detectable))}")
-    return (f"smallest detectable difference{'s' * bool(first)}: {points} points (at 5 %, power "
-            "80 %)")
+    return (f"smallest detectable difference{'s' * bool(first)}: {points} points; smaller ones "
+            "are often missed")
 
 
 LINES = (
@@ -130,6 +131,25 @@ LINES = (
     Line(("gains",), partial(_extremes, "gains", "gained most")),
     Line(("losses",), partial(_extremes, "losses", "lost most")),
     Line(("detectable",), _detectable, of_each=False))
+
+
+def sentence(answer: Comparisons) -> list[str]:
+    """Return the answer about two systems as a sentence for a paper; [] of more systems, or if
+    one alone has seeds.
+    """
+    if len(answer.values) > 2 or any(each.p_decides is None for each in answer.comparisons):
+        return []
+    verdicts = dict[str, str]()
+    for change in answer.comparisons:
+        now, before = (percent(answer.values[name][change.metric])
+                       for name in (change.system, change.baseline))
+        words = change_words(change.of_methods or change, answer.level)
+        verdicts[f"{change.metric} {now} against {before} ({words})"] = {
+            change.system: "better than", change.baseline: "worse than"}.get(
+                str(change.better_system), "not significantly different from")
+    return [*wrap(f"{change.system} is " + "; ".join(
+        f"{verdict} {change.baseline}: {', '.join(numbers)}"
+        for verdict, numbers in by_reason(verdicts).items()) + "."), ""]
 
 
 # ------------------------------------------------------------------ what they are
@@ -197,5 +217,5 @@ LEGEND = (
         + "; seeds are pairs" * answer.paired_seeds) * answer.has_seeds),
     Legend("p", lambda answer: _test(answer) * (not answer.has_seeds), comment=marks_of),
     Legend("Holm", _holm),
-    Legend("interval", lambda answer: "every change that the test does not reject; "
+    Legend("interval", lambda answer: f"{answer.level:g} % confidence interval of the change; "
            + _holds(answer).lower(), comment=_holds))

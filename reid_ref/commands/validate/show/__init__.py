@@ -182,7 +182,8 @@ def _possible(answer: Validation) -> list[str]:
     lines += [line for counts in answer.hit_counts if "Rank-1" not in over
               for line in _row("Rank-1", _hits(counts, figure))]
     if not answer.bounds:
-        known = "" if answer.no_bounds.startswith(IMPOSSIBLE) else "no bounds: "
+        known = "no bounds: " if not answer.no_bounds.startswith(IMPOSSIBLE) else (
+            "not judged: Rank-1 is " * ({each.rounding for each in answer.hit_counts} == {"no"}))
         return [*lines, *_row("mAP", known + answer.no_bounds)]
     given = " and ".join(name for name in figure.numbers() if name != "mAP")
     given = f"with that {given}, " if given else ""

@@ -4,7 +4,7 @@ First the conventions as they are, then one or two of their choices changed, the
 what no convention has.
 """
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -177,7 +177,7 @@ def _but_for_one_number(near: list[Convention], pairs: Pairs,
             way = in_one_step(found[0])
             rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES
                                                     if each.of == other.of])
-            return rule or _but_for(other, way, tolerance)
+            return rule or _but_for(other, way, tolerance, pairs)
     both = [each for each in MISTAKES if each.of in ("CMC", "mINP")]
     return _mistake(pairs, way, tolerance, both)
 
@@ -191,15 +191,24 @@ def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRu
 
 def _but_for_its_mean(way: Convention, pairs: Pairs, tolerance: float) -> FoundRule | None:
     """Return the rule if it gives every number but mAP, which it seldom gives."""
-    found = _but_for(OTHER_MEAN, way, tolerance)
-    right = sum(found._replace(mistakes=()).gives(*pair) for pair in pairs)
-    return found if 2 * right < len(pairs) and all(
+    found = _but_for(OTHER_MEAN, way, tolerance, pairs)
+    return found if found and all(
         found.gives(arrays, answer) and len(answer.curve) for arrays, answer in pairs) else None
 
 
-def _but_for(other: Mistake, way: Convention, tolerance: float) -> FoundRule:
-    return FoundRule(f"{way.name}, but for its {other.of}", "which follows no rule that was tried",
-                     0, way, (other,), tolerance)
+def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) -> FoundRule | None:
+    """Return the rule without one number, with the rule of this number if it has one; None if it
+    has none and the number is seldom wrong."""
+    words, curves = "which follows no rule that was tried", [
+        (arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
+    ways = [each for choice in ("unmatched", "junk_match") for each in each_value(way, choice)]
+    if other.of == "CMC" and (of := _agreeing([*ways, *named_rules(pairs)], curves, tolerance)):
+        choices = words_of_choices(of[0])
+        words = f"which is that of {of[0].name}" + f" ({choices})" * bool(choices)
+    elif 2 * sum(not mismatches(answer, result_of(arrays, way)[0], tolerance)[0]
+                 for arrays, answer in pairs) >= len(pairs):
+        return None
+    return FoundRule(f"{way.name}, but for its {other.of}", words, 0, way, (other,), tolerance)
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
@@ -295,6 +304,7 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 # ------------------------------------------------------------------ mistakes
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
+    pairs = sorted(pairs, key=lambda pair: (rule.gives(*pair), pair[0].distances.size))
     return _mistake(pairs, rule.convention, rule.tolerance, most=1)
 
 
@@ -305,20 +315,43 @@ def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
     if among is MISTAKES and answer.mAP is not None:
         ap = result_of(arrays, convention)[0].of_query("mAP")
         among = [*among, *mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, tolerance)]
-    for count in range(1, most + 1):
-        for chosen in itertools.combinations(among, count):
-            kinds = {mistake.of for mistake in chosen}
-            if len(kinds) < count:
-                continue
-            level = 0
-            for arrays, answer in pairs:
-                found, near = mismatches(
-                    answer, mistaken_numbers(arrays, convention, chosen), tolerance)
-                if found:
-                    break
-                level = max(level, near)
-            else:
-                words = ", and ".join(mistake.words for mistake in chosen)
-                return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
-                                 chosen, tolerance)
+    for chosen in _combinations(pairs[0], convention, tolerance, among, most):
+        level = 0
+        for arrays, answer in pairs:
+            found, near = mismatches(
+                answer, mistaken_numbers(arrays, convention, chosen), tolerance)
+            if found:
+                break
+            level = max(level, near)
+        else:
+            words = ", and ".join(mistake.words for mistake in chosen)
+            return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
+                             chosen, tolerance)
     return None
+
+
+#: What changes CMC or mINP and not mAP.
+_LATER = ("CMC", "mINP")
+#: What shows in few problems, and is not combined with another mistake.
+_ALONE = ("distances", "identity", "camera")
+
+
+def _combinations(pair: tuple[Arrays, Answer], convention: Convention, tolerance: float,
+                  among: Sequence[Mistake], most: int) -> Iterator[tuple[Mistake, ...]]:
+    """Yield each mistake, alone in mAP or CMC as well, and then two, one of which is of CMC or
+    mINP."""
+    def fits(*mistakes: Mistake) -> bool:
+        return not mismatches(without(pair[1], *_LATER), mistaken_numbers(
+            pair[0], convention, mistakes), tolerance)[0]
+    rule_fits, fitting = fits(), list[Mistake]()
+    for mistake in among:
+        may_be_alone = mistake.of in ("ignored", "mean", *_ALONE)
+        if mistake.of in _LATER or fits(mistake):
+            fitting.append(mistake)
+            yield mistake,
+            if may_be_alone:
+                yield mistake._replace(alone="mAP", words=f"{mistake.words}, in mAP alone"),
+        if may_be_alone and rule_fits:
+            yield mistake._replace(alone="CMC", words=f"{mistake.words}, in CMC alone"),
+    yield from (two for two in itertools.combinations(fitting, 2)
+                if most > 1 and two[0].of != two[1].of and {two[0].of, two[1].of} & {*_LATER})

@@ -1,4 +1,5 @@
 """What the checks found, and as text."""
+import re
 from dataclasses import dataclass, field, replace
 
 from reid_ref.rules.candidates import in_choices, rules_of_protocols
@@ -12,6 +13,8 @@ AS_ABOVE = "as above"
 #: What is told of a failure that no new copy of the evaluator shows.
 KEEPS = ("a new copy of it that is asked nothing else gives the rule's numbers: it keeps "
          "something between calls")
+INFLUENCE = ("each of these queries alone gives the rule's numbers, together they do not: queries "
+             "influence one another, or the mean is not over them")
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Report:
         return _text(self)
 
 
+#: So many checks that fail are named beside a rule that is named but for one number.
+_FEW = 3
 _WORDS = {"passed": "passed", "failed": "FAILED", "error": "ERROR"}
 
 
@@ -124,7 +129,11 @@ def _verdict(report: Report) -> str:
     where = "wherever it answers, " * bool(errors and not failed)
     words = f"{where}its numbers are those of {name}"
     cause = [check.first_line for check in failed if check.name == "inputs unchanged"]
-    cause += [KEEPS.partition(": ")[2]] * any(KEEPS in check.message for check in failed)
+    cause += [words.partition(": ")[2] for words in (KEEPS, INFLUENCE) if any(
+        words in check.message for check in failed)]
+    mistakes = dict.fromkeys(words for check in failed for words in re.findall(
+        r"\nit follows .*?, but for a mistake: (.*)", check.message))
+    cause += [words for words in mistakes if words not in f"{report.rule}"]
     no_rule = report.rule is None and not cause
     if report.rule is None and report.checks[0] in failed:
         words = f"it passes {passed} of {of} checks by {name}"
@@ -136,7 +145,8 @@ def _verdict(report: Report) -> str:
     if report.rule not in (None, report.convention):
         if not name.startswith(f"{report.convention}, "):
             words = f"its numbers are not those of {report.convention} but those of {name}"
-        failed = []  # of another rule
+        if "but for its" not in name or len(failed) > _FEW:
+            failed = []  # of another rule
     kinds = dict.fromkeys(check.first_line.partition(":")[0] for check in errors)
     wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
         _names("wrong", failed))

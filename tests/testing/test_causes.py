@@ -77,13 +77,13 @@ def batches(ap, pids):
 
 CAUSES = {
     "the mean of batches, in mAP alone": (
-        by_mean(batches), "the mean is over the means of batches of 60 queries in mAP"),
+        by_mean(batches), "the mean is over the means of batches of 60 queries, in mAP alone"),
     "the first queries": (
         by_mean(lambda ap, pids: ap[:1700].mean()),
-        "only the first 1,700 of 2,111 queries count in mAP"),
+        "only the first 1,700 of 2,111 queries count, in mAP alone"),
     "the mean over identities": (
         by_mean(lambda ap, pids: np.mean([ap[pids == pid].mean() for pid in np.unique(pids)])),
-        "mAP is the mean over identities, of the mean of each"),
+        "the mean is over identities, of the mean of each, in mAP alone"),
     "lists that end": (by_mean(lambda ap, pids: ap.mean(), curve="ends"),
                        "CMC falls where the list of a query ends"),
     "Rank-5 of Rank-6": (by_mean(lambda ap, pids: ap.mean(), curve="next"),

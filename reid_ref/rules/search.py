@@ -304,13 +304,14 @@ def _changed(left: list[Convention], most: int, pairs: Pairs,
 # ------------------------------------------------------------------ mistakes
 def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
     """Return a rule with the one mistake that turns its numbers into theirs."""
-    pairs = sorted(pairs, key=lambda pair: (rule.gives(*pair), pair[0].distances.size))
     return _mistake(pairs, rule.convention, rule.tolerance, most=1)
 
 
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
              among: Sequence[Mistake] = MISTAKES, most: int = 2) -> FoundRule | None:
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
+    pairs = sorted(pairs, key=lambda pair: (not mismatches(pair[1], result_of(
+        pair[0], convention)[0], tolerance)[0], pair[0].distances.size))  # wrong ones first
     arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
     if among is MISTAKES and answer.mAP is not None:
         ap = result_of(arrays, convention)[0].of_query("mAP")

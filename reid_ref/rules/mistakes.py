@@ -99,9 +99,9 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     for k in range(len(query)):
         good, kept = roles(k)
         kept = kept & ((gallery.identity > 0) | ("below 1" not in keys))
-        for key in (_picked(_KEYS, keys), *(partial(_added, factor=factor) for factor in _numbers(
-                keys, "key "))):
-            kept &= key is None or key(gallery) != key(query)[k]
+        for factor in _numbers(keys, "key ") if gallery.camera is not None else ():
+            away = (side.identity * factor + side.columns()["camera"] for side in (gallery, query))
+            kept &= next(away) != next(away)[k]
         kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
         same = gallery.identity == query.identity[k]
         order = _order(distances[k], convention, good, kept, keys)
@@ -128,7 +128,8 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
         cmc = np.average(hits[counted], axis=0, weights=weight)
         cmc[0] -= hits[counted][0, 0] / counted.sum() * ("one missed" in keys)
         cmc[n_kept[counted].min() if "filled" in keys else len(cmc):] = 0
-    cmc = _picked(_CURVES, keys, lambda curve: curve)(cmc)
+    if "next" in keys:
+        cmc[1:-1] = cmc[2:].copy()
     for digits in _numbers(keys, "down "):
         cmc = np.floor(cmc * 10.0**digits + 1e-9) / 10.0**digits
     if "counts 1" in keys:
@@ -137,21 +138,10 @@ def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Wal
     if weight is not None and counted.any():
         means = [float(np.average(np.nan_to_num(values[counted]), weights=weight))
                  for values in (ap, inp)]
-    n, more = counted.sum(), ("one query more" in keys) - ("one query less" in keys)
     length = convention.curve_length(gallery.identity, None)
     whole = np.full(len(arrays.query), np.nan)
     whole[loaded[0]] = ap
-    share = n / (n + more or 1) if more else 1
-    return Walked(convention, whole, share * means[0], share * means[1], share * cmc[:length])
-
-
-_CURVES: dict[str, Callable[[Any], Any]] = {
-    "next": lambda cmc: np.append(cmc[0], [*cmc[2:], cmc[-1]]),
-    "steps": lambda cmc: np.diff(cmc, prepend=0)}
-
-
-def _picked(table: dict[str, Any], keys: Collection[str], rest: Any = None) -> Any:
-    return next((table[key] for key in table if key in keys), rest)
+    return Walked(convention, whole, means[0], means[1], cmc[:length])
 
 
 def _numbers(keys: Collection[str], of: str) -> list[int]:
@@ -165,13 +155,8 @@ def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> 
     for first in [*_numbers(keys, "first "), *[n - 1] * ("but last" in keys), *(
             n // size * size for size in _numbers(keys, "full "))]:
         return (place < first).astype(np.float64)
-    if "but first" in keys:
-        return (place > 0).astype(np.float64)
     if "by match" in keys:
         return n_good[counted].astype(np.float64)
-    if "once each" in keys:
-        both = [query.identity, query.columns()["camera"]]
-        return np.isin(place, np.unique(both, axis=1, return_index=True)[1]).astype(np.float64)
     if not batches and "by identity" not in keys:
         return None
     group = place // batches[0] if batches else query.identity[counted]
@@ -184,13 +169,9 @@ _NONE = 2**40
 #: How the labels of a side are read, by the numbers and the side: 0 of queries, 1 of images.
 _READINGS: dict[str, Callable[[Any, int], Any]] = {
     "abs": lambda labels, side: np.abs(labels),
-    "clip": lambda labels, side: np.maximum(labels, 0),
-    "least": lambda labels, side: np.maximum(labels, -1),
-    "digit": lambda labels, side: np.abs(labels).astype("S1"),
     "falsy": lambda labels, side: np.where(labels == 0, _NONE + side, labels),
     "negative": lambda labels, side: np.where(labels < 0, _NONE + side, labels),
     "small": lambda labels, side: np.where((labels > 256) | (labels < -5), _NONE + side, labels),
-    "beside": lambda labels, side: labels + side,
     "first": lambda labels, side: labels if side else np.full_like(labels, labels[0])}
 
 #: How the keys of mistakes begin that change labels.
@@ -217,34 +198,22 @@ def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> L
     return Labels(**columns)
 
 
-def _added(labels: Labels, factor: int) -> Any:
-    return labels.identity * factor + labels.columns()["camera"]
-
-
-_KEYS: dict[str, Callable[[Labels], Any]] = {
-    "key digits": lambda labels: np.char.add(*(
-        labels.columns()[name].astype(str) for name in ("identity", "camera")))}
 _DISTANCES: dict[str, Callable[[Any], Any]] = {
-    "descending": np.negative, "distances abs": np.abs,
-    "distances clip": lambda row: np.maximum(row, 0),
-    "text": lambda row: np.unique(row.astype(str), return_inverse=True)[1]}
+    "descending": np.negative, "distances abs": np.abs, "distances clip": partial(np.maximum, 0)}
 #: What becomes of a list, by its order of images, and their distances.
 _LISTS: dict[str, Callable[[Any, Any], Any]] = {
-    "no first": lambda order, row: order[1:],
-    "no last": lambda order, row: order[:-1],
-    "no image 0": lambda order, row: order[order != 0],
-    "no last image": lambda order, row: order[order != len(row) - 1],
+    "no first": lambda order, row: order[1:], "no last": lambda order, row: order[:-1],
     "not 0": lambda order, row: order[row[order] != 0],
     "finite": lambda order, row: order[~np.isinf(row[order])],
-    "merged last": lambda order, row: order[np.append(
-        row[order][1:] != row[order][:-1], row[order][:1] == row[order][:1])],
-    "merged first": lambda order, row: order[np.append(
-        row[order][:1] == row[order][:1], row[order][1:] != row[order][:-1])]}
+    "merged first": lambda order, row: order[np.unique(row[order], return_index=True)[1]],
+    "merged last": lambda order, row: order[::-1][np.unique(
+        row[order[::-1]], return_index=True)[1]]}
 
 
 def _order(row: npt.NDArray[Any], convention: Convention, good: Any, kept: Any,
            keys: frozenset[str]) -> npt.NDArray[np.int64]:
-    row = _picked(_DISTANCES, keys, np.asarray)(row)
+    for key in keys & {*_DISTANCES}:
+        row = _DISTANCES[key](row)
     for dtype in keys & {"float32", "float16", "int64"}:
         with np.errstate(over="ignore", invalid="ignore"):
             row = row.astype(dtype)
@@ -265,7 +234,9 @@ def _order(row: npt.NDArray[Any], convention: Convention, good: Any, kept: Any,
     for n in _numbers(keys, "sorted "):
         order = np.argpartition(row, min(n, len(row) - 1))
         order[:n] = order[:n][np.argsort(row[order[:n]], kind="stable")]
-    return np.asarray(_picked(_LISTS, keys, lambda order, row: order)(order, row))
+    for key in keys & {*_LISTS}:
+        order = _LISTS[key](order, row)
+    return order
 
 
 def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
@@ -291,9 +262,8 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
     n = len(places) if cut is None and convention.recall != "found" else int(hit.sum())
     if convention.recall.startswith("min") and convention.top_k:
         n = min(n, convention.top_k)
-    n = len(hit) if "by length" in keys else n if n_good is None else n_good
-    n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys) - (
-        "one less" in keys)
+    n = n if n_good is None else n_good
+    n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys)
     matched = np.flatnonzero((matches | is_good)[order])
     before_it = order[:matched[0]] if len(matched) else order
     first = None if not len(matched) else len(before_it) if "places" in keys else int(
@@ -306,48 +276,30 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
     place = listed + 1 if "gaps" in keys else np.arange(1, len(hit) + 1)
     ap = _area(hit, place, n, convention, keys) if n and hit.any() else 0.0
     last = np.flatnonzero(is_good[order])[-1] if "places too" in keys else places[-1]
-    return ap, (len(places) if "INP of one" not in keys else 1) / (
-        int(last) + ("from place 0" not in keys) or 1), first
-
-
-_PRECISIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "late": lambda hits, place: hits / (place + 1),
-    "early": lambda hits, place: (hits - 1) / place,
-    "smoothed": lambda hits, place: (hits + 1) / (place + 1),
-    "whole": lambda hits, place: hits // place}
-#: AP that is no area: by precision, which places are hits, and recall.
-_OTHER_AP: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "reciprocal": lambda precision, hit, recall: 1 / (1 + np.argmax(hit)),
-    "every place": lambda precision, hit, recall: precision.mean(),
-    "R-precision": lambda precision, hit, recall: hit[:hit.sum()].mean(),
-    "points 11": lambda precision, hit, recall: np.append(np.maximum.accumulate(
-        precision[::-1])[::-1], 0)[np.searchsorted(recall, np.linspace(0, 1, 11))].mean()}
-#: Precision where a trapezoid begins: by precision, which places are hits, hits, and places.
-_BEFORE: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
-    "from 0": lambda precision, hit, hits, place: np.append(0.0, precision[:-1]),
-    "always 1": lambda precision, hit, hits, place: np.ones(len(hit)),
-    "hit place": lambda _, hit, hits, place: np.where(place > 1, (hits - 1) / place, 1.0),
-    "hit before": lambda precision, hit, hits, _: np.append(1.0, precision[hit])[hits - 1],
-    "hits alone": lambda precision, hit, hits, _: np.append(
-        -precision[hit][:1], precision[hit])[hits - 1]}
+    return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
 
 
 def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[str]) -> float:
     """Return AP by the rule's areas: steps or trapezoids."""
-    hits = counted = np.cumsum(hit)
+    hits = np.cumsum(hit)
     for kind, dtype in (key.split() for key in keys if re.match(r"(hits|places) \w*\d$", key)):
         with np.errstate(over="ignore"):
-            counted, place = (each.astype(dtype if kind == of else float).astype(float)
-                              for of, each in (("hits", counted), ("places", place)))
+            hits, place = (each.astype(dtype).astype(float) if kind == of else each
+                           for of, each in (("hits", hits), ("places", place)))
     with np.errstate(all="ignore"):
-        precision = _picked(_PRECISIONS, keys, np.divide)(counted, place)
-    if other := _picked(_OTHER_AP, keys):
-        return float(other(precision, hit, hits / n))
-    if "interpolated" in keys:
-        precision = np.maximum.accumulate(precision[::-1])[::-1]
-    before = _picked(_BEFORE, keys, lambda *_: np.append(1.0, precision[:-1]))(
-        precision, hit, hits, place)
+        precision = (hits - ("early" in keys)) / (place + ("late" in keys))
+    if "reciprocal" in keys:
+        return float(1 / place[hit][0])
+    best = np.maximum.accumulate(precision[::-1])[::-1]
+    if "points 11" in keys:
+        return float(np.append(best, 0)[np.searchsorted(hits / n, np.linspace(0, 1, 11))].mean())
+    precision = best if "interpolated" in keys else precision
+    before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
+    if keys & {"hit before", "hits alone"}:
+        before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
+    if "hit place" in keys:
+        before = np.where(place > 1, (hits - 1) / place, 1.0)
     if AP[convention.ap].has_steps and "from 0" not in keys:
         before = precision
     areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
-    return float((areas[hit] / n)["lost first" in keys:].sum())
+    return float((areas[hit] / n)[bool(keys & {"lost first", "hits alone"}):].sum())

@@ -98,8 +98,8 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
     return (_named(_changed(near, 2, pairs, tolerance), tolerance)
             or _named(_but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
-            or _but_for_one_number(near, pairs, tolerance)
-            or _mistaken([*claimed, nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
+            or _mistaken([*map(in_one_step, near[:1]), *claimed, nearest_rule(pairs, tolerance),
+                          *bases], pairs, tolerance))
 
 
 def nearest_rule(pairs: Pairs, tolerance: float) -> Convention:
@@ -165,50 +165,30 @@ def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
         _by_means([*ways], 1, pairs, tolerance), 1, pairs, tolerance)
 
 
-def _but_for_one_number(near: list[Convention], pairs: Pairs,
-                        tolerance: float) -> FoundRule | None:
-    """Return the first of the rules that give every mAP, with what makes up mINP or CMC."""
-    if not near:
-        return None
-    way = in_one_step(near[0])
-    for other in OTHERS[:2]:
-        rest = [(arrays, without(answer, other.of)) for arrays, answer in pairs]
-        if found := _changed(near, 2, rest, tolerance):
-            way = in_one_step(found[0])
-            rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES
-                                                    if each.of == other.of])
-            return rule or _but_for(other, way, tolerance, pairs)
-    both = [each for each in MISTAKES if each.of in ("CMC", "mINP")]
-    return _mistake(pairs, way, tolerance, both)
-
-
 def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
     """Return the first of the rules with a mistake or two, another one with a mistake, or the
-    first without its mAP, if that is seldom right."""
+    first that gives all numbers but one."""
     found = (_mistake(pairs, way, tolerance, most=1 + (way is ways[0])) for way in ways)
-    return next(filter(None, found), None) or _but_for_its_mean(ways[0], pairs, tolerance)
-
-
-def _but_for_its_mean(way: Convention, pairs: Pairs, tolerance: float) -> FoundRule | None:
-    """Return the rule if it gives every number but mAP, which it seldom gives."""
-    found = _but_for(OTHER_MEAN, way, tolerance, pairs)
-    return found if found and all(
-        found.gives(arrays, answer) and len(answer.curve) for arrays, answer in pairs) else None
+    others = (_but_for(other, ways[0], tolerance, pairs) for other in OTHERS)
+    return next(filter(None, itertools.chain(found, others)), None)
 
 
 def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) -> FoundRule | None:
     """Return the rule without one number, with the rule of this number if it has one; None if it
-    has none and the number is seldom wrong."""
+    has none and the number is seldom wrong, or if another number is wrong."""
     words, curves = "which follows no rule that was tried", [
         (arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
+    found = FoundRule(f"{way.name}, but for its {other.of}", words, 0, way, (other,), tolerance)
+    if not all(found.gives(*pair) for pair in pairs) or other is OTHER_MEAN and not all(
+            len(answer.curve) for _, answer in pairs):
+        return None
     ways = [each for choice in ("unmatched", "junk_match") for each in each_value(way, choice)]
     if other.of == "CMC" and (of := _agreeing([*ways, *named_rules(pairs)], curves, tolerance)):
         choices = words_of_choices(of[0])
-        words = f"which is that of {of[0].name}" + f" ({choices})" * bool(choices)
-    elif 2 * sum(not mismatches(answer, result_of(arrays, way)[0], tolerance)[0]
-                 for arrays, answer in pairs) >= len(pairs):
-        return None
-    return FoundRule(f"{way.name}, but for its {other.of}", words, 0, way, (other,), tolerance)
+        return found._replace(words=f"which is that of {of[0].name}" + f" ({choices})" * bool(
+            choices))
+    right = sum(found._replace(mistakes=()).gives(*pair) for pair in pairs)
+    return found if 2 * right < len(pairs) else None
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,

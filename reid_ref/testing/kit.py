@@ -349,7 +349,7 @@ def _why(tested: Subject, check: Check, verdict: Verdict, rules: Rules) -> list[
     told = "" if verdict.text and not verdict.answers or shown == [KEEPS] or (
         verdict.difference is not None and verdict.difference.is_percent) else (
             _cause(tested, verdict, rules, least))
-    if told in (_NO_CAUSE, INFLUENCE) and told in rules.told:
+    if told and told in rules.told:
         return [*wrong, f"{AS_ABOVE}: {told}"]
     rules.told.update([told or shown[-1]] if told or shown else [])
     return [*wrong, *shown, *[told] * bool(told)]

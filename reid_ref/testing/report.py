@@ -73,8 +73,6 @@ class Report:
         return _text(self)
 
 
-#: So many checks that fail are named beside a rule that is named but for one number.
-_FEW = 3
 _WORDS = {"passed": "passed", "failed": "FAILED", "error": "ERROR"}
 
 
@@ -131,9 +129,8 @@ def _verdict(report: Report) -> str:
     cause = [check.first_line for check in failed if check.name == "inputs unchanged"]
     cause += [words.partition(": ")[2] for words in (KEEPS, INFLUENCE) if any(
         words in check.message for check in failed)]
-    mistakes = dict.fromkeys(words for check in failed for words in re.findall(
-        r"\nit follows .*?, but for a mistake: (.*)", check.message))
-    cause += [words for words in mistakes if words not in f"{report.rule}"]
+    cause += dict.fromkeys(words for check in failed for words in re.findall(
+        r"\nit follows .*?, but for a mistake: (.*)", check.message) if words not in name)
     no_rule = report.rule is None and not cause
     if report.rule is None and report.checks[0] in failed:
         words = f"it passes {passed} of {of} checks by {name}"
@@ -145,8 +142,7 @@ def _verdict(report: Report) -> str:
     if report.rule not in (None, report.convention):
         if not name.startswith(f"{report.convention}, "):
             words = f"its numbers are not those of {report.convention} but those of {name}"
-        if "but for its" not in name or len(failed) > _FEW:
-            failed = []  # of another rule
+        failed = []  # of another rule
     kinds = dict.fromkeys(check.first_line.partition(":")[0] for check in errors)
     wrong = f"wrong: {report.checks[0].first_line}" if report.checks[0] in failed else (
         _names("wrong", failed))

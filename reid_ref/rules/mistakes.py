@@ -2,8 +2,10 @@
 
 The walk is the plainest one, query by query and image by image: problems are small.
 """
-from collections.abc import Collection
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,21 +15,25 @@ from reid_ref.arrays import Doubles
 from reid_ref.conventions import AP, Convention
 from reid_ref.disk import tables_of
 from reid_ref.foreign.arrays import Arrays
-from reid_ref.labels import JUNK
+from reid_ref.labels import JUNK, Labels
 from reid_ref.ranking.roles import query_roles
 
 
 class Mistake(NamedTuple):
-    """One mistake: its key, what it is a mistake of, its words, and what to do about it."""
+    """One mistake: its key, which may begin an argument, what it is a mistake of, its words, what
+    to do about it, and which number alone has it, "mAP" or "CMC"."""
 
     key: str
     of: str
     words: str
     advice: str = ""
+    alone: str = ""
 
 
-MISTAKES = tuple(Mistake(key, of, *texts) for of, table in tables_of("rules/mistakes.toml").items()
-                 for key, texts in table.items())
+MISTAKES = tuple(
+    Mistake(key.format(each), of, words.format(each, each), *advice[:1])
+    for of, table in tables_of("rules/mistakes.toml").items()
+    for key, (words, *advice) in table.items() for each in (advice[1:] or [[""]])[0])
 #: For one number that no mistake explains, beside others that a rule gives.
 _, _, OTHER_MEAN = OTHERS = tuple(
     Mistake(f"other {of}", of, f"{of} follows no rule that was tried")
@@ -52,26 +58,37 @@ class Walked:
 def mistakes_of_mean(ap: Doubles, mean: float, tolerance: float) -> list[Mistake]:
     """Return what is made of APs of queries that count, if the mean is of the first ones alone or
     of batches."""
-    sizes, found = np.arange(1, len(ap)), list[Mistake]()
+    sizes, found, n = np.arange(1, len(ap)), list[Mistake](), len(ap)
     first = np.cumsum(ap)[:-1] / sizes
-    of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, len(ap), k)) / np.minimum(
-        k, len(ap) - np.arange(0, len(ap), k))) for k in sizes]
+    of_batches = [np.mean(np.add.reduceat(ap, np.arange(0, n, k)) / np.minimum(
+        k, n - np.arange(0, n, k))) for k in sizes]
+    full = np.append(first, np.nan)[n // sizes * sizes - 1]  # NaN where every batch is full
     for key, words, means in (
-            ("first", f"only the first {{}} of {len(ap):,} queries count", first),
+            ("full", "in batches of {} queries the last one is left out, which is not full", full),
+            ("first", f"only the first {{}} of {n:,} queries count", first),
             ("batch", "the mean is over the means of batches of {} queries", of_batches)):
         fits = sizes[np.abs(np.subtract(means, mean)) <= tolerance]
-        found += [Mistake(f"{key} {k}{of}", "mean", words.format(f"{k:,}") + of)
-                  for k in fits[-3:].tolist() for of in ("", " in mAP")]
+        found += [Mistake(f"{key} {k}", "mean", words.format(f"{k:,}"))
+                  for k in fits[:-9:-1].tolist()]
     return found
 
 
 def mistaken_numbers(arrays: Arrays, convention: Convention,
                      mistakes: Collection[Mistake]) -> Walked:
     """Return what the rule gives with these mistakes."""
-    keys = {mistake.key for mistake in mistakes}
-    loaded = [convention.loaded(labels.identity) for labels in (arrays.query, arrays.gallery)]
-    query, gallery = (_renamed(labels[mask], keys) for labels, mask in zip(
-        (arrays.query, arrays.gallery), loaded))
+    whole = _walked(arrays, convention, frozenset(mistake.key for mistake in mistakes))
+    if alone := {mistake.alone for mistake in mistakes} - {""}:
+        rule = _walked(arrays, convention, frozenset())
+        return replace(whole, cmc=rule.cmc) if alone == {"mAP"} else replace(rule, cmc=whole.cmc)
+    return whole
+
+
+def _walked(arrays: Arrays, convention: Convention, keys: frozenset[str]) -> Walked:
+    loaded = [convention.loaded(labels.identity) & ~np.isin(labels.identity, _numbers(
+        keys, f"without {side} ")) for side, labels in (
+            ("query", arrays.query), ("image", arrays.gallery))]
+    query, gallery = (_read(labels[mask], keys, arrays.gallery, side) for side, (labels, mask)
+                      in enumerate(zip((arrays.query, arrays.gallery), loaded)))
     distances = arrays.distances[loaded[0]][:, loaded[1]]
     not_ranked = [rule for rule in convention.not_ranked
                   if not (rule == "label -1" and "junk stays" in keys)]
@@ -82,13 +99,17 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     for k in range(len(query)):
         good, kept = roles(k)
         kept = kept & ((gallery.identity > 0) | ("below 1" not in keys))
+        for factor in _numbers(keys, "key ") if gallery.camera is not None else ():
+            away = (side.identity * factor + side.columns()["camera"] for side in (gallery, query))
+            kept &= next(away) != next(away)[k]
+        kept[k:k + ("diagonal" in keys and len(query) == len(gallery))] = False
         same = gallery.identity == query.identity[k]
-        order = _order(distances[k], convention, good, keys)
+        order = _order(distances[k], convention, good, kept, keys)
         near = same if gallery.camera is None else gallery.camera == query.camera_of(k)
         ap[k], inp[k], first = _of_query(order, good, kept, same, near, gallery.identity == JUNK,
                                          convention, keys)
         n_good[k], n_kept[k] = len(good), kept.sum()
-        if "unordered" in keys:
+        if keys & {"unordered", "mask same", "mask good", *_LISTS}:
             n_good[k] = first is not None
         if first is not None:
             hits[k, max(first + ("behind" in keys) - ("shifted" in keys), 0):] = 1
@@ -97,20 +118,20 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
             ap[k], n_good[k] = 0, 1
         if "not reset" in keys and not ap[k] > 0:
             ap[k], n_good[k] = ap[k - 1] if k else 0, 1
-    every = "counts 1" in keys or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
+    hits[n_good == 0] += "unmatched hit" in keys
+    every = keys & {"counts 1", "unmatched hit"} or convention.n_in_cmc(np.zeros(1, np.int64)) > 0
     counted = n_good > 0 if not every else n_good >= 0
-    weight = _weights(query.identity, counted, n_good, keys)
+    weight = _weights(query, counted, n_good, keys)
     weight = None if weight is None or not weight.any() else weight
     cmc = np.full(hits.shape[1], np.nan)
     if counted.any():
-        cmc = np.average(hits[counted], axis=0, weights=None if any(
-            key.endswith("mAP") for key in keys) else weight)
+        cmc = np.average(hits[counted], axis=0, weights=weight)
+        cmc[0] -= hits[counted][0, 0] / counted.sum() * ("one missed" in keys)
+        cmc[n_kept[counted].min() if "filled" in keys else len(cmc):] = 0
     if "next" in keys:
         cmc[1:-1] = cmc[2:].copy()
-    if "one missed" in keys and len(cmc) and counted.any():
-        cmc[0] -= hits[counted][0, 0] / counted.sum()
-    if "filled" in keys and counted.any():
-        cmc[n_kept[counted].min():] = 0
+    for digits in _numbers(keys, "down "):
+        cmc = np.floor(cmc * 10.0**digits + 1e-9) / 10.0**digits
     if "counts 1" in keys:
         ap, inp, n_good = (np.where(n_good == 0, 1, each) for each in (ap, inp, n_good))
     means = [convention.mean(convention.counted(values, n_good)) for values in (ap, inp)]
@@ -123,38 +144,84 @@ def mistaken_numbers(arrays: Arrays, convention: Convention,
     return Walked(convention, whole, means[0], means[1], cmc[:length])
 
 
-def _weights(identity: Any, counted: Any, n_good: Any, keys: set[str]) -> Any:
+def _numbers(keys: Collection[str], of: str) -> list[int]:
+    """Return the numbers with which keys of a kind end."""
+    return [int(key[len(of):]) for key in keys if re.fullmatch(rf"{of}-?\d+", key)]
+
+
+def _weights(query: Labels, counted: Any, n_good: Any, keys: frozenset[str]) -> Any:
     """Return the weight of each query that counts, or None for equal ones."""
-    batch, first = (next((int(key.split()[1]) for key in keys if key.startswith(of)), 0)
-                    for of in ("batch ", "first "))
-    if first:
-        return (np.arange(counted.sum()) < first).astype(np.float64)
+    place, batches, n = np.flatnonzero(counted), _numbers(keys, "batch "), len(query)
+    for first in [*_numbers(keys, "first "), *[n - 1] * ("but last" in keys), *(
+            n // size * size for size in _numbers(keys, "full "))]:
+        return (place < first).astype(np.float64)
     if "by match" in keys:
         return n_good[counted].astype(np.float64)
-    if not batch and keys.isdisjoint(("by identity", "by identity, mAP")):
+    if not batches and "by identity" not in keys:
         return None
-    group = identity[counted] if not batch else np.arange(counted.sum()) // batch
+    group = place // batches[0] if batches else query.identity[counted]
     _, place, size = np.unique(group, return_inverse=True, return_counts=True)
     return 1 / size[place.ravel()]
 
 
-def _renamed(labels: Any, keys: set[str]) -> Any:
+#: A label that none on the other side is, when the number of the side is added.
+_NONE = 2**40
+#: How the labels of a side are read, by the numbers and the side: 0 of queries, 1 of images.
+_READINGS: dict[str, Callable[[Any, int], Any]] = {
+    "abs": lambda labels, side: np.abs(labels),
+    "falsy": lambda labels, side: np.where(labels == 0, _NONE + side, labels),
+    "negative": lambda labels, side: np.where(labels < 0, _NONE + side, labels),
+    "small": lambda labels, side: np.where((labels > 256) | (labels < -5), _NONE + side, labels),
+    "first": lambda labels, side: labels if side else np.full_like(labels, labels[0])}
+
+#: How the keys of mistakes begin that change labels.
+_OF_LABELS = ("identity ", "camera ", "first camera", "neighbour")
+
+
+def _read(labels: Labels, keys: frozenset[str], gallery: Labels, side: int) -> Labels:
+    """Return the labels of a side as they are read with these mistakes."""
     columns = dict(labels.columns())
-    for column, dtype in (key.split() for key in keys if key.startswith(("identity ", "camera "))):
-        columns[column] = columns[column].astype(dtype).astype(np.int64)
-    if "absolute" in keys:
-        columns["identity"] = np.abs(columns["identity"])
-    return type(labels)(**columns)
+    if not any(key.startswith(_OF_LABELS) for key in keys):
+        return labels
+    for column, how in (key.split(" ", 1) for key in keys
+                        if key.startswith(_OF_LABELS[:2])):
+        values, modulo = columns[column], _numbers([how], "%")
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns[column] = (values % modulo[0] if modulo else _READINGS[how](
+                values, side) if how in _READINGS else values.astype(how)).astype(np.int64)
+    if "first camera" in keys and not side:
+        _, first, group = np.unique(labels.identity, return_index=True, return_inverse=True)
+        columns["camera"] = columns["camera"][first[group.ravel()]]
+    if "neighbour" in keys and not side:
+        names = np.unique(gallery.identity)
+        columns["identity"] = names[np.searchsorted(names[:-1], labels.identity)]
+    return Labels(**columns)
 
 
-def _order(row: npt.NDArray[Any], convention: Convention, good: Any,
-           keys: set[str]) -> npt.NDArray[np.int64]:
-    for dtype in ("float32", "float16"):
-        if dtype in keys:
-            with np.errstate(over="ignore"):
-                row = row.astype(dtype)
-    row = -row if "descending" in keys else row
-    order: npt.NDArray[np.int64] = np.argsort(row, kind="stable")[int("no first" in keys):]
+_DISTANCES: dict[str, Callable[[Any], Any]] = {
+    "descending": np.negative, "distances abs": np.abs, "distances clip": partial(np.maximum, 0)}
+#: What becomes of a list, by its order of images, and their distances.
+_LISTS: dict[str, Callable[[Any, Any], Any]] = {
+    "no first": lambda order, row: order[1:], "no last": lambda order, row: order[:-1],
+    "not 0": lambda order, row: order[row[order] != 0],
+    "finite": lambda order, row: order[~np.isinf(row[order])],
+    "merged first": lambda order, row: order[np.unique(row[order], return_index=True)[1]],
+    "merged last": lambda order, row: order[::-1][np.unique(
+        row[order[::-1]], return_index=True)[1]]}
+
+
+def _order(row: npt.NDArray[Any], convention: Convention, good: Any, kept: Any,
+           keys: frozenset[str]) -> npt.NDArray[np.int64]:
+    for key in keys & {*_DISTANCES}:
+        row = _DISTANCES[key](row)
+    for dtype in keys & {"float32", "float16", "int64"}:
+        with np.errstate(over="ignore", invalid="ignore"):
+            row = row.astype(dtype)
+    for digits in _numbers(keys, "decimals "):
+        row = np.round(row, digits)
+    for far in _numbers(keys, "at "):
+        row, kept[:] = np.where(kept, row, far), True
+    order: npt.NDArray[np.int64] = np.argsort(row, kind="stable")
     if second := keys & {"good first", "good last"}:
         is_good = np.isin(np.arange(len(row)), good)
         order = np.lexsort((is_good == (second == {"good last"}), row))
@@ -162,31 +229,40 @@ def _order(row: npt.NDArray[Any], convention: Convention, good: Any,
         order = np.lexsort((-np.arange(len(row)), row))
     elif convention.ties.startswith("numpy"):
         order = np.argsort(-row)[::-1] if "reversed" in convention.ties else np.argsort(row)
+    if keys & {"merged last", "merged first"}:
+        order = order[kept[order]]
+    for n in _numbers(keys, "sorted "):
+        order = np.argpartition(row, min(n, len(row) - 1))
+        order[:n] = order[:n][np.argsort(row[order[:n]], kind="stable")]
+    for key in keys & {*_LISTS}:
+        order = _LISTS[key](order, row)
     return order
 
 
 def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
-              convention: Convention, keys: set[str]) -> tuple[float, float, int | None]:
+              convention: Convention, keys: frozenset[str]) -> tuple[float, float, int | None]:
     """Return AP, INP and the place of the first match, from 0."""
     is_good = np.zeros(len(kept), np.bool_)
     is_good[good] = True
     matches = is_good if convention.junk_match != "never" else is_good & kept
-    is_good = is_good & kept
+    is_good, n_good = is_good & kept, None
     if "unordered" in keys:  # as far as the camera of this place in the gallery tells
         order = order[~(same[order] & near[:len(order)])]
         is_good, matches, kept = same, same, kept | same
-    if "junk good" in keys:
-        is_good |= same & ~kept
-    if "junk hits" in keys:
-        is_good |= junk
+    if mask := keys & {"mask good", "mask same"}:
+        by_good, order, kept = mask == {"mask good"}, order[kept[:len(order)]], kept | True
+        n_good = int(is_good.sum()) if by_good else None
+        matches = is_good = is_good if by_good else same
+    is_good = is_good | (same & ~kept & ("junk good" in keys)) | (junk & ("junk hits" in keys))
     stays = kept | is_good | ("stay" in keys)
     cut = convention.top_k if convention.cut == "before-ignoring" else None
-    listed = order[:cut][stays[order[:cut]]]
-    hit = is_good[listed] if cut is not None else is_good[listed][:convention.top_k]
+    listed = np.flatnonzero(stays[order[:cut]])[:convention.top_k if cut is None else None]
+    hit = is_good[order[listed]]
     places = np.flatnonzero(is_good[order[stays[order]]])
     n = len(places) if cut is None and convention.recall != "found" else int(hit.sum())
     if convention.recall.startswith("min") and convention.top_k:
         n = min(n, convention.top_k)
+    n = n if n_good is None else n_good
     n += int((same & ~is_good).sum()) * ("all good" in keys) + ("one more" in keys)
     matched = np.flatnonzero((matches | is_good)[order])
     before_it = order[:matched[0]] if len(matched) else order
@@ -197,24 +273,33 @@ def _of_query(order: Any, good: Any, kept: Any, same: Any, near: Any, junk: Any,
         return none, none if convention.unmatched == "zero" else np.nan, first
     if convention.top_k and "uncut" not in keys and not hit.any():
         first = None
-    ap = _area(hit, n, convention, keys) if n and hit.any() else 0.0
-    if "reciprocal" in keys:
-        ap = 1 / (places[0] + 1)
+    place = listed + 1 if "gaps" in keys else np.arange(1, len(hit) + 1)
+    ap = _area(hit, place, n, convention, keys) if n and hit.any() else 0.0
     last = np.flatnonzero(is_good[order])[-1] if "places too" in keys else places[-1]
     return ap, len(places) / (int(last) + ("from place 0" not in keys) or 1), first
 
 
-def _area(hit: Any, n: int, convention: Convention, keys: set[str]) -> float:
+def _area(hit: Any, place: Any, n: int, convention: Convention, keys: frozenset[str]) -> float:
     """Return AP by the rule's areas: steps or trapezoids."""
-    place, hits = np.arange(1, len(hit) + 1), np.cumsum(hit)
-    hits = hits % 256 if "hits uint8" in keys else hits
-    precision = (hits - ("early" in keys)) / (place + ("late" in keys))
-    if "interpolated" in keys:
-        precision = np.maximum.accumulate(precision[::-1])[::-1]
+    hits = np.cumsum(hit)
+    for kind, dtype in (key.split() for key in keys if re.match(r"(hits|places) \w*\d$", key)):
+        with np.errstate(over="ignore"):
+            hits, place = (each.astype(dtype).astype(float) if kind == of else each
+                           for of, each in (("hits", hits), ("places", place)))
+    with np.errstate(all="ignore"):
+        precision = (hits - ("early" in keys)) / (place + ("late" in keys))
+    if "reciprocal" in keys:
+        return float(1 / place[hit][0])
+    best = np.maximum.accumulate(precision[::-1])[::-1]
+    if "points 11" in keys:
+        return float(np.append(best, 0)[np.searchsorted(hits / n, np.linspace(0, 1, 11))].mean())
+    precision = best if "interpolated" in keys else precision
     before = np.append(0.0 if "from 0" in keys else 1.0, precision[:-1])
-    if "hit before" in keys:
+    if keys & {"hit before", "hits alone"}:
         before[hit] = np.append(1.0, precision[hit][:-1])[:hit.sum()]
+    if "hit place" in keys:
+        before = np.where(place > 1, (hits - 1) / place, 1.0)
     if AP[convention.ap].has_steps and "from 0" not in keys:
         before = precision
-    areas = ((precision + before) / 2)[hit] / n
-    return float(areas["lost first" in keys:].sum())
+    areas = (precision + before) / 2 * ("no start" not in keys or np.arange(len(hit)) > 0)
+    return float((areas[hit] / n)[bool(keys & {"lost first", "hits alone"}):].sum())

@@ -4,7 +4,7 @@ First the conventions as they are, then one or two of their choices changed, the
 what no convention has.
 """
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -98,8 +98,8 @@ def rule_of(asked: Asked, claimed: Sequence[Convention], tolerance: float,
     return (_named(_changed(near, 2, pairs, tolerance), tolerance)
             or _named(_but_for_one_choice(
                 [CONVENTIONS["sysu-mm01"]], _in_one_unit(located()), tolerance), tolerance)
-            or _but_for_one_number(near, pairs, tolerance)
-            or _mistaken([*claimed, nearest_rule(pairs, tolerance), *bases], pairs, tolerance))
+            or _mistaken([*map(in_one_step, near[:1]), *claimed, nearest_rule(pairs, tolerance),
+                          *bases], pairs, tolerance))
 
 
 def nearest_rule(pairs: Pairs, tolerance: float) -> Convention:
@@ -165,41 +165,30 @@ def _but_for_one_choice(ways: Sequence[Convention], pairs: Pairs,
         _by_means([*ways], 1, pairs, tolerance), 1, pairs, tolerance)
 
 
-def _but_for_one_number(near: list[Convention], pairs: Pairs,
-                        tolerance: float) -> FoundRule | None:
-    """Return the first of the rules that give every mAP, with what makes up mINP or CMC."""
-    if not near:
-        return None
-    way = in_one_step(near[0])
-    for other in OTHERS[:2]:
-        rest = [(arrays, without(answer, other.of)) for arrays, answer in pairs]
-        if found := _changed(near, 2, rest, tolerance):
-            way = in_one_step(found[0])
-            rule = _mistake(pairs, way, tolerance, [each for each in MISTAKES
-                                                    if each.of == other.of])
-            return rule or _but_for(other, way, tolerance)
-    both = [each for each in MISTAKES if each.of in ("CMC", "mINP")]
-    return _mistake(pairs, way, tolerance, both)
-
-
 def _mistaken(ways: list[Convention], pairs: Pairs, tolerance: float) -> FoundRule | None:
     """Return the first of the rules with a mistake or two, another one with a mistake, or the
-    first without its mAP, if that is seldom right."""
+    first that gives all numbers but one."""
     found = (_mistake(pairs, way, tolerance, most=1 + (way is ways[0])) for way in ways)
-    return next(filter(None, found), None) or _but_for_its_mean(ways[0], pairs, tolerance)
+    others = (_but_for(other, ways[0], tolerance, pairs) for other in OTHERS)
+    return next(filter(None, itertools.chain(found, others)), None)
 
 
-def _but_for_its_mean(way: Convention, pairs: Pairs, tolerance: float) -> FoundRule | None:
-    """Return the rule if it gives every number but mAP, which it seldom gives."""
-    found = _but_for(OTHER_MEAN, way, tolerance)
+def _but_for(other: Mistake, way: Convention, tolerance: float, pairs: Pairs) -> FoundRule | None:
+    """Return the rule without one number, with the rule of this number if it has one; None if it
+    has none and the number is seldom wrong, or if another number is wrong."""
+    words, curves = "which follows no rule that was tried", [
+        (arrays, without(answer, "mAP", "mINP")) for arrays, answer in pairs]
+    found = FoundRule(f"{way.name}, but for its {other.of}", words, 0, way, (other,), tolerance)
+    if not all(found.gives(*pair) for pair in pairs) or other is OTHER_MEAN and not all(
+            len(answer.curve) for _, answer in pairs):
+        return None
+    ways = [each for choice in ("unmatched", "junk_match") for each in each_value(way, choice)]
+    if other.of == "CMC" and (of := _agreeing([*ways, *named_rules(pairs)], curves, tolerance)):
+        choices = words_of_choices(of[0])
+        return found._replace(words=f"which is that of {of[0].name}" + f" ({choices})" * bool(
+            choices))
     right = sum(found._replace(mistakes=()).gives(*pair) for pair in pairs)
-    return found if 2 * right < len(pairs) and all(
-        found.gives(arrays, answer) and len(answer.curve) for arrays, answer in pairs) else None
-
-
-def _but_for(other: Mistake, way: Convention, tolerance: float) -> FoundRule:
-    return FoundRule(f"{way.name}, but for its {other.of}", "which follows no rule that was tried",
-                     0, way, (other,), tolerance)
+    return found if 2 * right < len(pairs) else None
 
 
 def _agreeing(ways: Iterable[Convention], pairs: Pairs, tolerance: float,
@@ -301,24 +290,49 @@ def mistake_of(pairs: Pairs, rule: FoundRule) -> FoundRule | None:
 def _mistake(pairs: Pairs, convention: Convention, tolerance: float,
              among: Sequence[Mistake] = MISTAKES, most: int = 2) -> FoundRule | None:
     """Return one mistake, or two, that turn the rule's numbers into theirs."""
+    pairs = sorted(pairs, key=lambda pair: (not mismatches(pair[1], result_of(
+        pair[0], convention)[0], tolerance)[0], pair[0].distances.size))  # wrong ones first
     arrays, answer = max(pairs, key=lambda pair: len(pair[0].query))
     if among is MISTAKES and answer.mAP is not None:
         ap = result_of(arrays, convention)[0].of_query("mAP")
         among = [*among, *mistakes_of_mean(ap[~np.isnan(ap)], answer.mAP, tolerance)]
-    for count in range(1, most + 1):
-        for chosen in itertools.combinations(among, count):
-            kinds = {mistake.of for mistake in chosen}
-            if len(kinds) < count:
-                continue
-            level = 0
-            for arrays, answer in pairs:
-                found, near = mismatches(
-                    answer, mistaken_numbers(arrays, convention, chosen), tolerance)
-                if found:
-                    break
-                level = max(level, near)
-            else:
-                words = ", and ".join(mistake.words for mistake in chosen)
-                return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
-                                 chosen, tolerance)
+    for chosen in _combinations(pairs[0], convention, tolerance, among, most):
+        level = 0
+        for arrays, answer in pairs:
+            found, near = mismatches(
+                answer, mistaken_numbers(arrays, convention, chosen), tolerance)
+            if found:
+                break
+            level = max(level, near)
+        else:
+            words = ", and ".join(mistake.words for mistake in chosen)
+            return FoundRule(f"{convention.name}, but for a mistake", words, level, convention,
+                             chosen, tolerance)
     return None
+
+
+#: What changes CMC or mINP and not mAP.
+_LATER = ("CMC", "mINP")
+#: What shows in few problems, and is not combined with another mistake.
+_ALONE = ("distances", "identity", "camera")
+
+
+def _combinations(pair: tuple[Arrays, Answer], convention: Convention, tolerance: float,
+                  among: Sequence[Mistake], most: int) -> Iterator[tuple[Mistake, ...]]:
+    """Yield each mistake, alone in mAP or CMC as well, and then two, one of which is of CMC or
+    mINP."""
+    def fits(*mistakes: Mistake) -> bool:
+        return not mismatches(without(pair[1], *_LATER), mistaken_numbers(
+            pair[0], convention, mistakes), tolerance)[0]
+    rule_fits, fitting = fits(), list[Mistake]()
+    for mistake in among:
+        may_be_alone = mistake.of in ("ignored", "mean", *_ALONE)
+        if mistake.of in _LATER or fits(mistake):
+            fitting.append(mistake)
+            yield mistake,
+            if may_be_alone:
+                yield mistake._replace(alone="mAP", words=f"{mistake.words}, in mAP alone"),
+        if may_be_alone and rule_fits:
+            yield mistake._replace(alone="CMC", words=f"{mistake.words}, in CMC alone"),
+    yield from (two for two in itertools.combinations(fitting, 2)
+                if most > 1 and two[0].of != two[1].of and {two[0].of, two[1].of} & {*_LATER})

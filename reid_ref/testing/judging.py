@@ -96,10 +96,12 @@ def judge_ties(tested: Subject, problems: list[Arrays]) -> Verdict:
                 k = int(np.argmax(outside))
                 return Verdict(f"{low.names[k]} is {float(theirs[k])!r}; the orders of equal "
                                f"distances allow {float(low.ours[k])!r} to "
-                               f"{float(high.ours[k])!r}", arrays=arrays)
+                               f"{float(high.ours[k])!r}", arrays=arrays,
+                               answers=((arrays, answer),))
         for bound, words in ((most, "right"), (least, "wrong")):
             if found and not tested.wrong(answer, bound):
-                return Verdict(f"of equally far images the {words} ones come first", arrays=arrays)
+                return Verdict(f"of equally far images the {words} ones come first, by "
+                               f"{tested.convention.name} the first in the gallery", arrays=arrays)
         if found and tested.convention.ties == "gallery-order" and not any(
                 "numpy's default" in oddity for oddity in tested.convention.oddities):
             order = " (they are in numpy's default order, which is not stable)" * (

@@ -19,12 +19,14 @@ from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.foreign.child import Child
 from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.changed import unlike
+from reid_ref.rules.mistakes import OTHERS
 from reid_ref.rules.numbers import NEARNESS, SINGLE, result_of
 from reid_ref.rules.search import (
     Asked, FoundRule, answered, mistake_of, nearest_rule, rule_of)
 from reid_ref.testing.checks import CHECKS, Check, checks_of
-from reid_ref.testing.judging import JUDGES, NOT_ASKED, Verdict, judge
-from reid_ref.testing.report import AS_ABOVE, KEEPS, CheckResult, Report, without_numbers
+from reid_ref.testing.judging import JUDGES, NOT_ASKED, Verdict, judge, judge_numbers
+from reid_ref.testing.report import (
+    AS_ABOVE, INFLUENCE, KEEPS, CheckResult, Report, without_numbers)
 from reid_ref.testing.smallest import as_code, by_hand, smallest
 from reid_ref.testing.subject import DEFAULT, Subject, subject
 
@@ -129,6 +131,7 @@ def session(evaluator: Any, *, convention: str | Convention | None, junk: bool |
                     "" if convention else unlike(tested.convention))
         if alone:
             rules.told.clear()
+            rules.causes.clear()
         done.append(check_one(tested, CHECKS[task], rules, except_))
         return done[-1]
     return run
@@ -278,12 +281,13 @@ _PRINTED = 12
 class Rules:
     """The answers that tell rules apart, and what gives them, which is looked for once.
 
-    `told`: the rules that were told of already.
+    `told`: what was told already; `causes`: the rules and mistakes among it.
     """
 
     def __init__(self, tested: Subject, claimed: Convention | None, junk: bool | None) -> None:
         self._tested, self._claimed, self.junk = tested, claimed, junk
         self.told: set[str] = set()
+        self.causes: list[FoundRule] = []
 
     @cached_property
     def pairs(self) -> Asked:
@@ -321,7 +325,8 @@ def check_one(tested: Subject, check: Check, rules: Rules,
     if verdict.passed:
         return CheckResult(check.name, "passed", verdict.remark or NEARNESS[verdict.level])
     if verdict.error:
-        shown = [AS_ABOVE] if verdict.error in rules.told else _shown(tested, check, verdict)
+        shown = [AS_ABOVE] if verdict.error in rules.told else _shown(
+            tested, check, verdict)[0]
         rules.told.add(verdict.error)
         return CheckResult(check.name, "error", "\n".join([verdict.error, *shown]))
     return CheckResult(check.name, "failed", "\n".join(_why(tested, check, verdict, rules)))
@@ -331,52 +336,74 @@ def _why(tested: Subject, check: Check, verdict: Verdict, rules: Rules) -> list[
     """Return what is wrong, the rule that it follows, and the problem that shows it once."""
     wrong = [verdict.text or str(verdict.difference)] + (
         [str(verdict.difference)] if verdict.text and verdict.difference else [])
-    rule, lead = rules.of_all, "it follows"
-    if rule is None and KEEPS in rules.told:
+    if rules.of_all is None and KEEPS in rules.told:
         return [*wrong, f"{AS_ABOVE}: {KEEPS}"]
-    if verdict.text or verdict.difference is not None and verdict.difference.is_percent:
-        told = ""
-    elif rule is not None and not all(rule.gives(*pair) for pair in verdict.answers):
-        deviation = mistake_of([*answered(rules.pairs), *verdict.answers], rule)
-        lead = lead if deviation else "elsewhere it follows"
-        told = f"{lead} {deviation or rule}"
-    elif rule is None or rule.name == tested.convention.name:
-        told = "no rule, choice or mistake that was tried gives these numbers"
-    else:
-        told = f"{lead} {rule}"
-    if told in rules.told and lead == "it follows":
+    for cause in rules.causes if verdict.answers else ():
+        if all(cause.gives(*pair) for pair in verdict.answers):
+            return [*wrong, f"{AS_ABOVE}: it follows {cause}"]
+    shown, least = _shown(tested, check, verdict)
+    told = "" if verdict.text and not verdict.answers or shown == [KEEPS] or (
+        verdict.difference is not None and verdict.difference.is_percent) else (
+            _cause(tested, verdict, rules, least))
+    if told and told in rules.told:
         return [*wrong, f"{AS_ABOVE}: {told}"]
-    shown = _shown(tested, check, verdict)
-    shown += [told] * (bool(told) and shown != [KEEPS])
-    rules.told.update(shown[-1:])
-    return [*wrong, *shown]
+    rules.told.update([told or shown[-1]] if told or shown else [])
+    return [*wrong, *shown, *[told] * bool(told)]
 
 
-def _shown(tested: Subject, check: Check, verdict: Verdict) -> list[str]:
-    """Return the smallest problem that shows a failure, and what the rule makes of it.
+_NO_CAUSE = "no rule, choice or mistake that was tried gives these numbers"
+
+
+def _cause(tested: Subject, verdict: Verdict, rules: Rules, least: Arrays | None) -> str:
+    """Return the rule, or the rule and the mistake, that a failed check follows; or whether
+    queries influence one another."""
+    rule, way = rules.of_all, tested.convention
+    if rule is None or not all(rule.gives(*pair) for pair in verdict.answers):
+        base = rule or FoundRule(way.name, "", 0, way, (), tested.tolerance)
+        pairs = answered([(each, tested.answer(each, verdict.form)) for each in [least] if each])
+        rule = mistake_of([*pairs, *verdict.answers, *(
+            pair for pair in answered(rules.pairs) if base is rules.of_all or base.gives(*pair))],
+            base)
+    if rule and not (rule.mistakes or rule.name != way.name):
+        rule = None
+    if (rule is None or {*rule.mistakes} & {*OTHERS}) and least is not None and (
+            1 < len(least.query) < 20) and all(judge_numbers(tested, [least.take(slice(
+                k, k + 1))], verdict.form).passed for k in range(len(least.query))):
+        return INFLUENCE
+    if rule:
+        rules.causes.append(rule)
+        return f"it follows {rule}"
+    return f"elsewhere it follows {rules.of_all}" if rules.of_all and (
+        rules.of_all.name != way.name) else _NO_CAUSE
+
+
+def _shown(tested: Subject, check: Check,
+           verdict: Verdict) -> tuple[list[str], Arrays | None]:
+    """Return what shows a failure and what the rule makes of it, and the smallest problem.
 
     It shows it in a new copy of the evaluator, as it does where it is pasted.
     """
     if verdict.arrays is None or verdict.error.startswith(NO_ANSWER):
-        return []
+        return [], None
     shows = _shows(check, verdict)
     arrays, is_least = smallest(verdict.arrays, partial(shows, tested), tested.square)
     if not shows(tested.afresh(), arrays):
         if not shows(tested.afresh(), verdict.arrays):
-            return [KEEPS]
+            return [KEEPS], None
         arrays, is_least = smallest(
             verdict.arrays, lambda made: shows(tested.afresh(), made), tested.square)
     if max(len(arrays.gallery), len(arrays.query)) > _PRINTED:
         sizes = f"a gallery of {len(arrays.gallery):,} images and {len(arrays.query):,} query"
         sizes = f"{sizes[:-1]}ies" if len(arrays.query) > 1 else sizes
-        return [f"it takes {sizes} to show it" if is_least else f"not made smaller than {sizes}"]
+        return [f"it takes {sizes} to show it" if is_least else
+                f"not made smaller than {sizes}"], arrays
     lines = ["the smallest problem that shows it:",
              *(f"    {line}" for line in as_code(arrays, tested.convention, verdict.form))]
     answer, (result,) = tested.answer(arrays, verdict.form), result_of(arrays, tested.convention)
     if isinstance(answer, str):
-        return lines
+        return lines, arrays
     return [*lines, *(f"there {each}" for each in tested.wrong(answer, result)[:2]),
-            f"by hand, {tested.convention.name}:", *by_hand(arrays, tested.convention)]
+            f"by hand, {tested.convention.name}:", *by_hand(arrays, tested.convention)], arrays
 
 
 def _shows(check: Check, verdict: Verdict) -> Callable[[Subject, Arrays], bool]:

@@ -1,4 +1,5 @@
 """What the checks found, and as text."""
+import re
 from dataclasses import dataclass, field, replace
 
 from reid_ref.rules.candidates import in_choices, rules_of_protocols
@@ -12,6 +13,8 @@ AS_ABOVE = "as above"
 #: What is told of a failure that no new copy of the evaluator shows.
 KEEPS = ("a new copy of it that is asked nothing else gives the rule's numbers: it keeps "
          "something between calls")
+INFLUENCE = ("each of these queries alone gives the rule's numbers, together they do not: queries "
+             "influence one another, or the mean is not over them")
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,10 @@ def _verdict(report: Report) -> str:
     where = "wherever it answers, " * bool(errors and not failed)
     words = f"{where}its numbers are those of {name}"
     cause = [check.first_line for check in failed if check.name == "inputs unchanged"]
-    cause += [KEEPS.partition(": ")[2]] * any(KEEPS in check.message for check in failed)
+    cause += [words.partition(": ")[2] for words in (KEEPS, INFLUENCE) if any(
+        words in check.message for check in failed)]
+    cause += dict.fromkeys(words for check in failed for words in re.findall(
+        r"\nit follows .*?, but for a mistake: (.*)", check.message) if words not in name)
     no_rule = report.rule is None and not cause
     if report.rule is None and report.checks[0] in failed:
         words = f"it passes {passed} of {of} checks by {name}"

@@ -11,11 +11,13 @@ from reid_ref.foreign.arrays import Arrays
 from reid_ref.labels import Labels
 from reid_ref.rules.mistakes import mistaken_numbers
 from reid_ref.rules.numbers import mismatches, result_of
+from reid_ref.rules.search import FoundRule, mistake_of
 from reid_ref.testing.checks import CHECKS
 from reid_ref.testing.smallest import by_hand
+from reid_ref.testing.subject import subject
 from tests.documents import ROOT
 from tests.nightly import cases
-from tests.testing.wrong import LOOP, by_memory, finite, right_first
+from tests.testing.wrong import LOOP, ONLY, by_memory, finite, right_first
 
 
 def lists(distmat, q_pids, g_pids, q_camids, g_camids):
@@ -77,13 +79,13 @@ def batches(ap, pids):
 
 CAUSES = {
     "the mean of batches, in mAP alone": (
-        by_mean(batches), "the mean is over the means of batches of 60 queries in mAP"),
+        by_mean(batches), "the mean is over the means of batches of 60 queries, in mAP alone"),
     "the first queries": (
         by_mean(lambda ap, pids: ap[:1700].mean()),
-        "only the first 1,700 of 2,111 queries count in mAP"),
+        "only the first 1,700 of 2,111 queries count, in mAP alone"),
     "the mean over identities": (
         by_mean(lambda ap, pids: np.mean([ap[pids == pid].mean() for pid in np.unique(pids)])),
-        "mAP is the mean over identities, of the mean of each"),
+        "the mean is over identities, of the mean of each, in mAP alone"),
     "lists that end": (by_mean(lambda ap, pids: ap.mean(), curve="ends"),
                        "CMC falls where the list of a query ends"),
     "Rank-5 of Rank-6": (by_mean(lambda ap, pids: ap.mean(), curve="next"),
@@ -97,6 +99,12 @@ CAUSES = {
     "AP not reset": (
         of_market(lambda ap, n_good, n_same, aps: ap / n_good if n_good else [0.0, *aps][-1]),
         "a query without a good image has the AP of the query before it"),
+    "what the query before leaves": (
+        of_market(lambda ap, n_good, n_same, aps: share(ap, n_good, 0, 0) * (1 - .1 * any(aps))),
+        "queries influence one another"),
+    "CMC of other queries": (
+        lambda *arrays: (LOOP(*arrays)[0], of_market(share)(*arrays)[1]),
+        "but for its CMC: which is that of matlab[unmatched=drop]"),
     "another AP": (
         of_market(lambda ap, n_good, n_same, aps: (ap / n_good)**2 if n_good else 0.0),
         "its numbers are those of matlab, but for its mAP: which follows no rule")}
@@ -108,6 +116,91 @@ def test_the_cause_is_named(name):
     text = " ".join(str(testing.check_evaluator(evaluate)).split())
     assert told in text and f"{told}, but for the order" not in text
     assert "in gallery order" not in text  # it sorts in this order
+
+
+# ------------------------------------------------------------------ what one problem shows
+def of_areas(area):
+    """Return an evaluator whose APs are made of places of hits: among kept images, among all."""
+    def evaluate(distmat, q_pids, g_pids, q_camids, g_camids):
+        return {"mAP": np.mean([
+            np.mean([area(k, row, place) for k, (row, place) in enumerate(zip(
+                np.flatnonzero(hit[keep]).tolist(), np.flatnonzero(hit).tolist()))])
+            for hit, keep in lists(distmat, q_pids, g_pids, q_camids, g_camids)])}
+    return evaluate
+
+
+def by_place(distmat, q_pids, g_pids, q_camids, g_camids):
+    """What is ignored is not put in the order of the list."""
+    aps = []
+    for row, pid, camid in zip(distmat, q_pids, q_camids):
+        keep = ~((g_pids == pid) & (g_camids == camid))
+        places = np.flatnonzero((g_pids == pid)[np.argsort(row)][keep]) + 1
+        aps.append(np.mean(np.arange(1, len(places) + 1) / places))
+    return {"mAP": np.mean(aps)}
+
+
+def of_first_camera(distmat, q_pids, g_pids, q_camids, g_camids):
+    first = [q_camids[np.argmax(q_pids == pid)] for pid in q_pids]
+    return LOOP(distmat, q_pids, g_pids, np.array(first), g_camids)
+
+
+def of_neighbours(distmat, q_pids, g_pids, q_camids, g_camids):
+    names = np.unique(g_pids)
+    return LOOP(distmat, names[np.searchsorted(names[:-1], q_pids)], g_pids, q_camids, g_camids)
+
+
+def hits_at_once(distmat, q_pids, g_pids, q_camids, g_camids):
+    cmc, mAP = LOOP(distmat, q_pids, g_pids, q_camids, g_camids)
+    return 1 - np.isin(q_pids, g_pids).mean() * (1 - cmc), mAP
+
+
+def of_distinct(distmat, q_pids, g_pids, q_camids, g_camids):
+    aps = []
+    for row, pid, camid in zip(distmat, q_pids, q_camids):
+        kept = (g_pids != pid) | (g_camids != camid)
+        found = {distance: name for distance, name in zip(row[kept].tolist(), g_pids[kept])}
+        places = np.flatnonzero([found[distance] == pid for distance in sorted(found)]) + 1
+        aps += [np.mean(np.arange(1, len(places) + 1) / places)] if len(places) else []
+    return {"mAP": np.mean(aps)}
+
+
+def of_full_batches(distmat, q_pids, g_pids, q_camids, g_camids):
+    n = len(q_pids) // 5 * 5 if len(q_pids) > 5 else len(q_pids)
+    return LOOP(distmat[:n], q_pids[:n], g_pids, q_camids[:n], g_camids)
+
+
+#: The rule, the check, the evaluator, and the words of its mistake.
+MISTAKEN = [
+    ("matlab", "plain", of_areas(
+        lambda k, row, place: row and (k / row + (k + 1) / (row + 1)) / 2), "no first point"),
+    ("matlab", "plain", of_areas(lambda k, row, place: (
+        (k / (row + 1) if row else 1) + (k + 1) / (row + 1)) / 2), "over the place of this hit"),
+    ("torchreid-function", "plain", of_areas(lambda k, row, place: (k + 1) / (place + 1)),
+     "ignored images keep their places in AP"),
+    ("torchreid-function", "plain", by_place, "what is ignored is not put in the order"),
+    ("torchreid-function", "plain", of_first_camera, "the camera of an identity's first query"),
+    ("torchreid-function", "plain", lambda *arrays: (
+        np.floor(LOOP(*arrays)[0] * 100) / 100, LOOP(*arrays)[1]), "rounded down to 2 decimals"),
+    ("torchreid-function", "plain", of_full_batches, "in batches of 5 queries the last one"),
+    ("torchreid-function", "queries without a match", of_neighbours, "takes the next one"),
+    ("torchreid-function", "queries without a match", hits_at_once, "as a hit at Rank-1"),
+    ("torchreid-function", "ties", of_distinct, "only the last one stays"),
+    *(("torchreid-function", check, *pair) for check, texts in {
+        "any cameras": ["the key identity * 10", "modulo 8", "through uint8", "camera 0 is taken",
+                        "below 0 are taken for none"],
+        "many matches": ["hits are counted in uint8"],
+        "large identities": ["float32", "uint8", "int16", "int32"],
+        "any distances": ["lose their sign", "below 0 become 0"]}.items()
+      for pair in zip(ONLY[check], texts))]
+
+
+@pytest.mark.parametrize("rule, check, evaluator, words", MISTAKEN)
+def test_a_mistake_is_named_by_a_problem_that_shows_it(rule, check, evaluator, words):
+    tested, convention = subject(evaluator, rule), CONVENTIONS[rule]
+    found = mistake_of([(arrays, tested.answer(arrays)) for arrays in CHECKS[check].problems(
+        convention, False) if len(arrays.query) < 1000], FoundRule(
+            rule, "", 0, convention, (), 1e-12))
+    assert found and words in found.words, found
 
 
 def test_a_wrong_one_is_judged_by_the_rule_that_most_of_its_numbers_are_of():

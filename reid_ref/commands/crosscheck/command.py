@@ -2,7 +2,7 @@
 import argparse
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reid_ref.analysis.crosscheck import CrossCheck, crosscheck
@@ -12,6 +12,7 @@ from reid_ref.console.answers import input_of, show_answer
 from reid_ref.console.request import LISTS, NO_FILES, SAVED, Request, narrowed, option
 from reid_ref.conventions import Convention
 from reid_ref.foreign.arguments import setting
+from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.foreign.words import shorten
 from reid_ref.measures import RANKS
 from reid_ref.rules.candidates import find_rules
@@ -86,13 +87,17 @@ def run(request: CrosscheckRequest) -> int:
                            normalize=normalize, timeout=request.timeout, queries=request.queries,
                            max_rank=request.max_rank, tolerance=request.tolerance,
                            progress=how.progress, **dict(request.setting))
-    report = _report(request, check.follows) if check.follows else None
+    report = None if check.failure.startswith(NO_ANSWER) else _report(
+        request, check.follows or (requested[0] if requested else None))
+    if report and not check.follows:  # whose problems tell more rules apart
+        check = replace(check, rule=report.rule, unlike=check.unlike or report.unlike)
     given = input_of(request.files, data)
     show_answer(request.format, table=lambda: as_text(check, given, report),
                 json=lambda: Answered(**vars(check), files=request.files, layout=data.layout,
                                       made=report))
     # An error on a made problem is told; it is no wrong number.
-    return 0 if report and all(each.status != "failed" for each in report.checks) else 1
+    return 0 if check.follows and report and all(
+        each.status != "failed" for each in report.checks) else 1
 
 
 def _on_made_problems(request: CrosscheckRequest) -> int:
@@ -148,7 +153,8 @@ def verdict(check: CrossCheck) -> str:
     near = bool(agreement) and all(item.level != "differs" for item in agreement.values())
     if check.verdict == "failed":
         alone = f"; asked query by query, its APs are those of {check.closest}" if near else ""
-        return f"FAILED: {check.failure}{alone}"
+        rule = f"; where it answers, it follows {check.rule}" if check.rule else ""
+        return f"FAILED: {check.failure}{alone}{rule}"
     if check.follows is None:
         words = f"it follows {check.rule}" if check.rule else (
             "it follows no convention that was tried")

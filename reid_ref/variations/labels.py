@@ -1,5 +1,5 @@
 """What is done to the images: left out, exchanged, on both sides; and when it can be done."""
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +36,17 @@ def shifted_cameras(data: ResultFile) -> ResultFile:
     """Give gallery images the cameras of the first rows, as if these were not the queries'."""
     every = np.concatenate([side.camera for side in (data.query, data.gallery)])
     return replace(data, gallery=replace(data.gallery, camera=every[:len(data.gallery)]))
+
+
+def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
+    """Add a number to the cameras of the queries alone."""
+    return replace(data, query=replace(data.query, camera=np.add(data.query.camera, shift)))
+
+
+def whole_batches(size: int, data: ResultFile) -> ResultFile:
+    """Leave out the last queries, which fill no batch."""
+    kept = np.arange(len(data.query)) < len(data.query) // size * size
+    return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
 
 
 def exchanged(data: ResultFile) -> ResultFile:
@@ -92,6 +103,13 @@ def needs_features(data: ResultFile) -> str:
 def needs_cameras(data: ResultFile) -> str:
     """Return why not, if there are no cameras."""
     return "needs cameras" if data.query.camera is None else ""
+
+
+def needs_rest(size: int, sizes: Sequence[int]) -> Callable[[ResultFile], str]:
+    """Return what tells why not, if batches leave out no queries, or those of a smaller size."""
+    return lambda data: needs_part(data) or f"batches of {size} leave no other queries out" * (
+        len(data.query) // size * size in {0, len(data.query), *(
+            len(data.query) // other * other for other in sizes if other < size)})
 
 
 def needs_label(label: int) -> Callable[[ResultFile], str]:

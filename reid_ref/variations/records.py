@@ -2,14 +2,18 @@
 import copyreg
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions import Convention
 from reid_ref.conventions.choices import SAME_CAMERA
 from reid_ref.disk import tables_of
+from reid_ref.distances import unit_rows
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK
 from reid_ref.metrics import average_precision_at_r
@@ -19,6 +23,8 @@ from reid_ref.variations.variation import Choices, Variation
 
 #: Lengths at which somebody cut ranked lists.
 CUTS = (10, 20, 50, 100)
+#: Usual sizes of batches, and places to which the curve of one drawn image is followed.
+BATCHES, DRAWN = (32, 64, 100, 128, 256), 100
 
 
 def _without_junk(convention: Convention) -> Mapping[str, Any]:
@@ -35,10 +41,10 @@ def _cut(length: int, further: Mapping[str, str]) -> Choices:
     return lambda convention: {"top_k": length, **further}
 
 
-def _one_image(cameras: bool) -> Choices:
+def _one_image(cameras: bool, length: int = 1) -> Choices:
     # A pass over whole rows takes long, and toolboxes that draw a gallery count alike.
     return lambda convention: None if convention.base != "torchreid" else {
-        "cmc": "single-gallery-shot", "cmc_length": 1,
+        "cmc": "single-gallery-shot", "cmc_length": length,
         "ignored": (convention if cameras else convention.without_cameras()).ignored}
 
 
@@ -76,6 +82,12 @@ _RECORDS = [
     _record("one-gallery-image", choices=_one_image(True)),
     _record("one-gallery-image-any-camera", lacks=labels.needs_cameras,
             choices=_one_image(False)),
+    _record("one-gallery-image-drawn", choices=_one_image(True, DRAWN),
+            result=results.over_drawn),
+    _record("junk-places", conventions=lambda convention: convention.top_k is None, choices=lambda
+            convention: {"top_k": 1, "cut": "before-ignoring"}, result=results.with_ap(None)),
+    *(_record("batches-of-{0}", size, lacks=labels.needs_rest(size, BATCHES),
+              data=partial(labels.whole_batches, size)) for size in BATCHES),
     _record("exchanged", lacks=labels.needs_askers, data=labels.exchanged),
     _of_features("all-as-both", change=labels.all_as_both),
     _record("without-junk", lacks=_JUNK, choices=_without_junk),
@@ -93,6 +105,8 @@ _RECORDS = [
     *(_record("{0}-parts-normalised", parts, lacks=features.needs_parts(parts, 8 * parts),
               data=features.parts_normalised(parts)) for parts in (2, 3, 4, 6, 8)),
     _record("shifted-cameras", lacks=labels.needs_cameras, data=labels.shifted_cameras),
+    *(_record("query-cameras-one-{0}", word, lacks=labels.needs_cameras, data=partial(
+        labels.query_cameras_by, shift)) for word, shift in (("less", -1), ("more", 1))),
     _record("known-identities", lacks=labels.needs_part, data=labels.known_identities),
     _record("other-cameras", lacks=labels.needs_cameras, choices=_other_cameras),
     *(_record(name, result=results.with_ap(rule)) for name, rule in (
@@ -104,6 +118,9 @@ _RECORDS = [
     _of_features("float32-cosine", change=features.in_float32),
     _of_features("standardised", change=features.standardised),
     _of_features("square-rooted", change=features.square_rooted),
+    _of_features("signs", change=features.signs),
+    _of_features("gallery-means", change=partial(features.gallery_means, np.asarray)),
+    _of_features("gallery-means-of-normalised", change=partial(features.gallery_means, unit_rows)),
     _record("identity-mean", result=results.over_identities),
 ]
 

@@ -1,6 +1,7 @@
 """What is done to ranks and values of queries after ranking: other rules of AP, other means."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -82,14 +83,31 @@ def _best_from_here(ranks: GoodRanks) -> Doubles:
     return best
 
 
-def with_ap(rule: Callable[[GoodRanks], Doubles]) -> Callable[[Result], Result]:
-    """Return what replaces the AP of each query."""
+def with_ap(rule: Callable[[GoodRanks], Doubles] | None) -> Callable[[Result], Result]:
+    """Return what replaces the AP of each query; without a rule, by that of the whole list."""
     def changed(result: Result) -> Result:
-        which = replace(MEASURES["mAP"], name="changed", of_ranks=lambda ranks, convention, k:
-                        rule(convention.cut_off(ranks)))
+        which = replace(MEASURES["mAP"], name="changed", places="" if rule else
+                        "the last good image", of_ranks=lambda ranks, convention, k: rule(
+                            convention.cut_off(ranks)) if rule else
+                        convention.average_precision(ranks))
         values = {**result.per_query.values, "mAP": result._of_query(which)}
         return replace(result, per_query=replace(result.per_query, values=values))
     return changed
+
+
+@dataclass(frozen=True, eq=False)
+class OneImageMean(Result):
+    """A result of one drawn image of each identity, whose AP is 1 over the rank of the good one."""
+
+    def _mean_of(self, which: Measure) -> float:
+        chances = np.diff(self.cmc, prepend=0)
+        return super()._mean_of(which) if which.name != "mAP" else float(
+            np.sum(chances / np.arange(1, len(chances) + 1)))
+
+
+def over_drawn(result: Result) -> Result:
+    """Return the result with the expectation of AP over the images that are drawn."""
+    return OneImageMean(**_fields(result))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +133,11 @@ def over_identities(result: Result) -> Result:
         first = per_query.first_match[asks]
         hits = np.bincount(first, weights=weight, minlength=len(cmc) + 1)[1:len(cmc) + 1]
         cmc = read_only(np.minimum(np.cumsum(hits), 1))
-    fields = {name: getattr(result, name) for name in Result.__dataclass_fields__}
-    return IdentityMean(**{**fields, "cmc": cmc})
+    return IdentityMean(**{**_fields(result), "cmc": cmc})
+
+
+def _fields(result: Result) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in Result.__dataclass_fields__}
 
 
 def _weights(identity: Integers) -> Doubles:

@@ -139,7 +139,14 @@ def effects_of(data: ResultFile, name: str, ranking: str) -> list[Effect]:
         effects = [Effect(WORDS["steps"].get(f"{step.choice} {step.value}") or step.meaning
                           or f"{step.choice} {step.value}", change)
                    for step, change in zip(walk.steps, points) if abs(change) >= LEAST_STEP]
-        return sorted(effects, key=lambda effect: -abs(effect.points))
+        effects.sort(key=lambda effect: -abs(effect.points))
+        left_out = WORDS["steps"]["unmatched drop"]
+        for each in effects[1:]:  # queries that the first step left without a good image
+            if each.words == left_out and each.points * effects[0].points < 0:
+                effects.remove(each)
+                effects[0] = Effect(f"{effects[0].words}, and {left_out}",
+                                    effects[0].points + each.points)
+        return effects
     return []
 
 

@@ -106,10 +106,14 @@ class Search(Value):
 
     @property
     def is_candidate(self) -> bool:
-        """Whether accidents are too many for that, but few, and one result prints the figure."""
+        """Whether accidents are too many for that, but few, and one cause prints the figure."""
         return ACCIDENTS < self.by_accident <= DOUBTS and 1 == min(
-            len({way.variations for way in self.ways}),
-            len({(way.Rank_1, way.mAP) for way in self.ways}))
+            len({way.source for way in self.ways}), self.n_results)
+
+    @property
+    def n_results(self) -> int:
+        """How many results the ways have that print the figure."""
+        return len({(way.Rank_1, way.mAP) for way in self.ways})
 
 
 class _Tried(NamedTuple):
@@ -180,6 +184,30 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
         trials.waiting[:] = [chain for chain in trials.waiting if chain not in group]
         if progress is not None:
             progress(1)
+
+
+def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Trials,
+                 figure: Figure, plain: float, max_memory: int | str | None = None) -> None:
+    """Try the variation nearest to a figure with each that needs no other ranking.
+
+    Only where nothing prints the figure, conventions alone are `plain` and more than `AROUND`
+    points off, and the variation leaves at most half of that.
+    """
+    def off(tried: _Tried) -> float:
+        points = [abs(100 * tried.numbers[name] - float(digits))
+                  for name, digits in figure.numbers().items()]
+        return np.inf if np.isnan(points).any() else max(points)
+    way = min(trials.tried, key=off, default=None)
+    if way is None or plain <= AROUND or off(way) > plain / 2 or searched(trials, figure, [1]).ways:
+        return
+    every = every_variation()
+    chains, _ = chains_that_apply(data, [
+        (replace(every[name], rankings=(way.way.features,)), other)
+        for name in way.way.variations for other in every.values()
+        if not (every[name].rank or other.rank or other.data) and other.kind != every[name].kind])
+    for group in passes_of(chains):
+        for outcomes in outcomes_of(data, group, conventions, How(max_memory=max_memory)):
+            trials.add(outcomes)
 
 
 def n_passes(data: ResultFile, depth: int, hopeless: Mapping[str, str] = {}) -> int:

@@ -23,12 +23,12 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
     if answer.reproduced:
         steps = "; ".join(f"{step.words} ({step.points:+.2f})" for step in answer.effects)
         yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
-                         + f". From matlab's mAP: {steps}" * bool(steps))
+                         + f". Steps from matlab's mAP: {steps}" * bool(steps))
     elif search is not None and groups and (search.tells or search.is_candidate):
-        words = found_words(groups if search.tells else groups[:1])
-        yield "answer", words + _share(search.by_accident) if search.tells else (
-            WORDS["answers"]["perhaps"].format(words.removeprefix("printed by "),
-                                               100 * search.by_accident))
+        groups = groups if search.n_results > 1 else groups[:1]
+        words = "; or ".join(map(found_words, groups[:3]))
+        yield "answer", _start(groups) + words + _share(search.by_accident) if search.tells else (
+            WORDS["answers"]["perhaps"].format(words, 100 * search.by_accident))
         check = check_of(groups[0][0], files)
     elif closest is not None:
         yield "answer", WORDS["answers"]["nearly"].format(
@@ -52,8 +52,8 @@ def by_variations(ways: Sequence[FoundWay]) -> list[list[FoundWay]]:
 def _share(share: float) -> str:
     """Return how often accident meets such a figure."""
     text = "less than 0.1" if share < .001 else f"{100 * share:.1f}"
-    doubt = "; too many to call it the cause" * (share > ACCIDENTS)
-    return f" (by accident: {text} percent of random figures near it{doubt})"
+    doubt = ", so it may be one" * (share > ACCIDENTS)
+    return f"; chance of an accident: {text} percent{doubt}"
 
 
 def name_of(way: Way | FoundWay) -> str:
@@ -64,23 +64,27 @@ def name_of(way: Way | FoundWay) -> str:
         return "the rule of " + ", ".join(rules_of_protocols()[name][1])
     if name not in NAMES:
         return f"protocol {name.removesuffix('-all')}{on}" if part_named(name) else f"{name}{on}"
-    rule = f"{name}'s rule" + " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras)
-    known = names_by_default(name, way.features)
+    own = name.removesuffix("-cython")  # as people call it
+    rule = f"{own}'s rule" + " in Cython" * (own != name) + " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras)
+    known = [each.removesuffix("-cython") for each in names_by_default(name, way.features)]
     if isinstance(way, FoundWay) and any(each.startswith("reranked") for each in way.variations):
         return rule
-    if known in ([], [name]):
+    if known in ([], [own]):
         return rule + ", but" * (not known) + on
     more = f" and {len(known) - 3} more" * (len(known) > 3)
     return f"{', '.join(known[:3])}{more} ({rule}{on})"
 
 
-def found_words(groups: list[list[FoundWay]]) -> str:
-    """Return in words what prints the figure, of the ways of each variation."""
-    texts = [f"{name_of(ways[0])} {ways[0].words}" for ways in groups]
+def found_words(ways: Sequence[FoundWay]) -> str:
+    """Return in words what prints the figure, of the ways of one variation."""
+    return f"{name_of(ways[0])} {ways[0].words}"
+
+
+def _start(groups: Sequence[Sequence[FoundWay]]) -> str:
+    """Return what comes before the words of each variation."""
     reranked = all(ways[0].variations[0].startswith("reranked") for ways in groups)
-    start = "printed by " if len(groups) == 1 else (
+    return "printed by " if len(groups) == 1 else (
         f"{len(groups)} variations print it, {WORDS['several'][reranked]}: ")
-    return start + "; or ".join(texts[:3])
 
 
 def _nothing(answer: Validation, best: Way) -> Iterator[str]:

@@ -1,5 +1,5 @@
 """What is done to the images: left out, exchanged, on both sides; and when it can be done."""
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,7 @@ def shifted_cameras(data: ResultFile) -> ResultFile:
 
 def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
     """Add a number to the cameras of the queries alone."""
-    return replace(data, query=replace(data.query, camera=np.add(data.query.camera, shift)))
+    return replace(data, query=replace(data.query, camera=np.asarray(data.query.camera) + shift))
 
 
 def whole_batches(size: int, data: ResultFile) -> ResultFile:
@@ -105,11 +105,10 @@ def needs_cameras(data: ResultFile) -> str:
     return "needs cameras" if data.query.camera is None else ""
 
 
-def needs_rest(size: int, sizes: Sequence[int]) -> Callable[[ResultFile], str]:
-    """Return what tells why not, if batches leave out no queries, or those of a smaller size."""
-    return lambda data: needs_part(data) or f"batches of {size} leave no other queries out" * (
-        len(data.query) // size * size in {0, len(data.query), *(
-            len(data.query) // other * other for other in sizes if other < size)})
+def needs_rest(size: int) -> Callable[[ResultFile], str]:
+    """Return what tells why not, if whole batches leave out no queries, or all."""
+    return lambda data: needs_part(data) or f"{len(data.query):,} queries in batches of {size}" * (
+        len(data.query) // size * size in (0, len(data.query)))
 
 
 def needs_label(label: int) -> Callable[[ResultFile], str]:

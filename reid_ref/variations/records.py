@@ -84,9 +84,9 @@ _RECORDS = [
             choices=_one_image(False)),
     _record("one-gallery-image-drawn", choices=_one_image(True, DRAWN),
             result=results.over_drawn),
-    _record("junk-places", conventions=lambda convention: convention.top_k is None, choices=lambda
-            convention: {"top_k": 1, "cut": "before-ignoring"}, result=results.with_ap(None)),
-    *(_record("batches-of-{0}", size, lacks=labels.needs_rest(size, BATCHES),
+    _record("junk-places", result=results.with_ap(None), choices=lambda convention: (
+        {"top_k": 1, "cut": "before-ignoring"} if convention.top_k is None else None)),
+    *(_record("batches-of-{0}", size, lacks=labels.needs_rest(size),
               data=partial(labels.whole_batches, size)) for size in BATCHES),
     _record("exchanged", lacks=labels.needs_askers, data=labels.exchanged),
     _of_features("all-as-both", change=labels.all_as_both),

@@ -1,7 +1,6 @@
 """What is done to ranks and values of queries after ranking: other rules of AP, other means."""
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -86,28 +85,25 @@ def _best_from_here(ranks: GoodRanks) -> Doubles:
 def with_ap(rule: Callable[[GoodRanks], Doubles] | None) -> Callable[[Result], Result]:
     """Return what replaces the AP of each query; without a rule, by that of the whole list."""
     def changed(result: Result) -> Result:
-        which = replace(MEASURES["mAP"], name="changed", places="" if rule else
-                        "the last good image", of_ranks=lambda ranks, convention, k: rule(
-                            convention.cut_off(ranks)) if rule else
-                        convention.average_precision(ranks))
-        values = {**result.per_query.values, "mAP": result._of_query(which)}
-        return replace(result, per_query=replace(result.per_query, values=values))
+        which = replace(
+            MEASURES["mAP"], name="changed", places="the last good image" * (rule is None),
+            of_ranks=lambda ranks, convention, k: rule(convention.cut_off(ranks)) if rule else
+            convention.average_precision(ranks))
+        return _with_values(result, result._of_query(which))
     return changed
 
 
-@dataclass(frozen=True, eq=False)
-class OneImageMean(Result):
-    """A result of one drawn image of each identity, whose AP is 1 over the rank of the good one."""
-
-    def _mean_of(self, which: Measure) -> float:
-        chances = np.diff(self.cmc, prepend=0)
-        return super()._mean_of(which) if which.name != "mAP" else float(
-            np.sum(chances / np.arange(1, len(chances) + 1)))
-
-
 def over_drawn(result: Result) -> Result:
-    """Return the result with the expectation of AP over the images that are drawn."""
-    return OneImageMean(**_fields(result))
+    """Return the result with AP over drawn images, 1 over the rank of the good one: each query has
+    the mean, for the curve does not tell queries apart.
+    """
+    mean = np.sum(np.diff(result.cmc, prepend=0) / np.arange(1, len(result.cmc) + 1))
+    return _with_values(result, np.where(result.per_query.matched, mean, np.nan))
+
+
+def _with_values(result: Result, ap: Doubles) -> Result:
+    values = {**result.per_query.values, "mAP": read_only(ap)}
+    return replace(result, per_query=replace(result.per_query, values=values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,29 +111,23 @@ class IdentityMean(Result):
     """A result whose numbers are means over identities, of the mean of each one's queries."""
 
     def _mean_of(self, which: Measure) -> float:
-        counted = in_mean(self)
-        values = self._of_query(which)[counted]
-        matched = self.per_query.matched[counted]
-        weights = _weights(self.per_query.identity[counted])
-        return float(np.sum(weights * np.where(matched, values, 0.0))) if len(values) else np.nan
+        counted, per_query = in_mean(self), self.per_query
+        values = np.where(per_query.matched, self._of_query(which), 0.0)[counted]
+        weights = _weights(per_query.identity[counted])
+        return float(np.sum(weights * values)) if len(values) else np.nan
 
 
 def over_identities(result: Result) -> Result:
     """Return the result with means over identities; CMC too, if it is of first matches."""
     per_query = result.per_query
     asks = (per_query.n_good > 0) | (result.convention.n_in_cmc(np.zeros(1, np.int64)) == 1)
-    asks &= per_query.status != "not loaded"
-    cmc = result.cmc
+    asks, cmc = asks & (per_query.status != "not loaded"), result.cmc
     if result.convention.curve.counts and asks.any():
-        weight = _weights(per_query.identity[asks])
-        first = per_query.first_match[asks]
-        hits = np.bincount(first, weights=weight, minlength=len(cmc) + 1)[1:len(cmc) + 1]
+        hits = np.bincount(per_query.first_match[asks], _weights(per_query.identity[asks]),
+                           len(cmc) + 1)[1:len(cmc) + 1]
         cmc = read_only(np.minimum(np.cumsum(hits), 1))
-    return IdentityMean(**{**_fields(result), "cmc": cmc})
-
-
-def _fields(result: Result) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in Result.__dataclass_fields__}
+    fields = {name: getattr(result, name) for name in Result.__dataclass_fields__}
+    return IdentityMean(**{**fields, "cmc": cmc})
 
 
 def _weights(identity: Integers) -> Doubles:

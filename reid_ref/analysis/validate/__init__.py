@@ -361,20 +361,15 @@ HOPELESS = WORDS["hopeless"]
 def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     """Return kinds of variations that cannot print any of the figures, with the reason."""
     left = [answer for answer in answers if not answer.settled]
-    kinds = {kind: why for kind, why in WORDS["pointless"].items()
-             if left and not any(_POINTS_TO[kind](answer) for answer in left)}
+    points_to = {"draws": any(_other_way_round(answer.figure) for answer in left), "batches": any(
+        {hits.rounding for hits in answer.hit_counts} == {"no"} for answer in left)}
+    kinds = {kind: why for kind, why in WORDS["pointless"].items() if not points_to[kind]}
     if left and not any(answer.possible for answer in left):
         return kinds | dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
     is_below = left and all(answer.figure.mAP is not None and answer.figure.mAP < min(
         (100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
          and any(way.features != "dot" for way in one.ways)), default=0) for answer in left)
     return kinds | dict.fromkeys(("expansion", "re-ranking") if is_below else (), HOPELESS[1])
-
-
-#: By kind of variation that is tried only where a figure points to it: whether it does.
-_POINTS_TO: dict[str, Callable[[Validation], bool]] = {
-    "draws": lambda answer: _other_way_round(answer.figure) is not None,
-    "batches": lambda answer: {"no"} == {hits.rounding for hits in answer.hit_counts}}
 
 
 def validate_protocol(data: ResultFile, figure: Figure, protocol: str | Protocol, part: str = "",

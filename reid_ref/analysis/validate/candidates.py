@@ -136,7 +136,8 @@ def effects_of(data: ResultFile, name: str, ranking: str) -> list[Effect]:
         walk = explain(data, "matlab", target_named(name), **data.input.rankings()[ranking])
         points = [100 * (after.mAP - before.mAP) for before, after in pairwise(
             [walk.start, *(step.result for step in walk.steps)])]
-        effects = [Effect(WORDS["steps"].get(f"{step.choice} {step.value}") or step.meaning
+        effects = [Effect(WORDS["steps"].get(f"{step.choice} {step.value}")
+                          or step.meaning.replace("now ignored:", "ignoring")
                           or f"{step.choice} {step.value}", change)
                    for step, change in zip(walk.steps, points) if abs(change) >= LEAST_STEP]
         effects.sort(key=lambda effect: -abs(effect.points))

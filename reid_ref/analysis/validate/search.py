@@ -57,6 +57,8 @@ class FoundWay(NamedTuple):
         What was done.
     source : str
         Where that was seen.
+    counted : int
+        Queries in its mean of AP.
     """
 
     variations: tuple[str, ...]
@@ -68,6 +70,7 @@ class FoundWay(NamedTuple):
     options: str
     words: str
     source: str
+    counted: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +115,8 @@ class Search(Value):
 
     @property
     def n_results(self) -> int:
-        """How many results the ways have that print the figure."""
-        return len({(way.Rank_1, way.mAP) for way in self.ways})
+        """How many results print the figure; single precision makes no other."""
+        return len({(round(way.Rank_1, 6), round(way.mAP, 6)) for way in self.ways})
 
 
 class _Tried(NamedTuple):
@@ -158,7 +161,7 @@ class Trials:
                 tuple(each.name for each in chain), outcome.ranking, outcome.convention.name,
                 numbers["Rank-1"], numbers["mAP"], str(outcome.result.signature), outcome.options,
                 " and ".join(each.words for each in chain),
-                "; ".join(each.source for each in chain))))
+                "; ".join(each.source for each in chain), outcome.result.counted)))
 
 
 def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Trials, *,
@@ -193,19 +196,17 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
     Only where nothing prints the figure, conventions alone are `plain` and more than `AROUND`
     points off, and the variation leaves at most half of that.
     """
-    def off(tried: _Tried) -> float:
-        points = [abs(100 * tried.numbers[name] - float(digits))
-                  for name, digits in figure.numbers().items()]
-        return np.inf if np.isnan(points).any() else max(points)
-    way = min(trials.tried, key=off, default=None)
-    if way is None or plain <= AROUND or off(way) > plain / 2 or searched(trials, figure, [1]).ways:
+    printed = figure.numbers()
+    off, k = min(((np.nan_to_num(np.max([abs(100 * each.numbers[name] - float(printed[name]))
+                                         for name in printed]), nan=np.inf), k)
+                  for k, each in enumerate(trials.tried)), default=(np.inf, 0))
+    if plain <= AROUND or not float(max(map(unit_of, printed.values()))) / 2 < off <= plain / 2:
         return
-    every = every_variation()
-    chains, _ = chains_that_apply(data, [
-        (replace(every[name], rankings=(way.way.features,)), other)
-        for name in way.way.variations for other in every.values()
-        if not (every[name].rank or other.rank or other.data) and other.kind != every[name].kind])
-    for group in passes_of(chains):
+    way, every = trials.tried[k].way, every_variation()
+    base = replace(every[way.variations[0]], rankings=(way.features,))
+    chains = [(base, other) for other in every.values()
+              if not (base.rank or other.rank or other.data) and other.kind != base.kind]
+    for group in passes_of(chains_that_apply(data, chains)[0]):
         for outcomes in outcomes_of(data, group, conventions, How(max_memory=max_memory)):
             trials.add(outcomes)
 

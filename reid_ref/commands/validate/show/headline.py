@@ -26,9 +26,9 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
                          + f". Steps from matlab's mAP: {steps}" * bool(steps))
     elif search is not None and groups and (search.tells or search.is_candidate):
         groups = groups if search.n_results > 1 else groups[:1]
-        words = "; or ".join(map(found_words, groups[:3]))
-        yield "answer", _start(groups) + words + _share(search.by_accident) if search.tells else (
-            WORDS["answers"]["perhaps"].format(words, 100 * search.by_accident))
+        words, share = found_words(groups), search.by_accident
+        yield "answer", _start(groups) + words + _share(share) if search.tells else (
+            WORDS["answers"]["perhaps"].format(words, 100 * share))
         check = check_of(groups[0][0], files)
     elif closest is not None:
         yield "answer", WORDS["answers"]["nearly"].format(
@@ -65,7 +65,8 @@ def name_of(way: Way | FoundWay) -> str:
     if name not in NAMES:
         return f"protocol {name.removesuffix('-all')}{on}" if part_named(name) else f"{name}{on}"
     own = name.removesuffix("-cython")  # as people call it
-    rule = f"{own}'s rule" + " in Cython" * (own != name) + " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras)
+    rule = f"{own}'s rule" + " in Cython" * (own != name) + " (cameras not looked at)" * (
+        not CONVENTIONS[name].needs_cameras)
     known = [each.removesuffix("-cython") for each in names_by_default(name, way.features)]
     if isinstance(way, FoundWay) and any(each.startswith("reranked") for each in way.variations):
         return rule
@@ -75,9 +76,9 @@ def name_of(way: Way | FoundWay) -> str:
     return f"{', '.join(known[:3])}{more} ({rule}{on})"
 
 
-def found_words(ways: Sequence[FoundWay]) -> str:
-    """Return in words what prints the figure, of the ways of one variation."""
-    return f"{name_of(ways[0])} {ways[0].words}"
+def found_words(groups: Sequence[Sequence[FoundWay]]) -> str:
+    """Return in words what prints the figure, of the ways of each variation."""
+    return "; or ".join(f"{name_of(ways[0])} {ways[0].words}" for ways in groups[:3])
 
 
 def _start(groups: Sequence[Sequence[FoundWay]]) -> str:
@@ -117,7 +118,11 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
 
 def _possible(answer: Validation) -> str:
     """Return what is impossible, or that nothing is."""
-    hits = [counts for counts in answer.hit_counts if counts.rounding != "no"]
+    named = [answer.counted] if answer.counted else [  # of what is named
+        way.counted for way in (answer.search.ways if answer.search else ())[:1]]
+    own = [] if answer.figure.rank1 is None else [
+        hit_counts(answer.figure.rank1, counted) for counted in named]
+    hits = [counts for counts in (*own, *answer.hit_counts) if counts.rounding != "no"]
     if answer.hit_counts and not hits and not answer.reproduced:
         return str(WORDS["answers"]["no count"].format(
             " or ".join(f"{counts.n_query:,}" for counts in answer.hit_counts),
@@ -126,9 +131,6 @@ def _possible(answer: Validation) -> str:
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
         return f"impossible: mAP {answer.figure.mAP} where Rank-1 allows {least:.2f} to {most:.2f}"
-    if answer.counted and answer.figure.rank1 is not None:  # of the rule that is named
-        hits = [counts for counts in (hit_counts(answer.figure.rank1, answer.counted), *hits)
-                if counts.rounding != "no"]
     return "yes" + "".join(f", Rank-1 is {counts.fewest:,} of {counts.n_query:,} queries"
                            for counts in hits[:1] if counts.fewest == counts.most)
 

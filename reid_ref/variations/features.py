@@ -30,13 +30,11 @@ def part(which: int, of: int) -> Callable[[ResultFile], ResultFile]:
     return both(lambda features: np.ascontiguousarray(np.split(features, of, axis=1)[which]))
 
 
-def needs_parts(of: int, least: int = 2) -> Callable[[ResultFile], str]:
-    """Return what tells why features have no such parts."""
-    def lacks(data: ResultFile) -> str:
-        width = 0 if needs_features(data) else data.features("data")[0].shape[1]
-        return needs_features(data) or f"{width} dimensions are not {of} parts" * (
-            width % of != 0 or width < least)
-    return lacks
+def needs_parts(of: int, least: int, data: ResultFile) -> str:
+    """Return why features have no such parts."""
+    width = 0 if needs_features(data) else data.features("data")[0].shape[1]
+    return needs_features(data) or f"{width} dimensions are not {of} parts" * (
+        width % of != 0 or width < least)
 
 
 def parts_normalised(of: int) -> Callable[[ResultFile], ResultFile]:
@@ -62,12 +60,12 @@ def expanded(data: ResultFile) -> ResultFile:
     return replace(data, query_features=new[:len(query)], gallery_features=new[len(query):])
 
 
-def gallery_means(scaled: Callable[[Array], Array], data: ResultFile) -> ResultFile:
-    """Replace gallery images by the mean of each identity's on each camera, after `scaled`.
+def gallery_means(data: ResultFile) -> ResultFile:
+    """Replace gallery images by one mean of the normalised features of each identity and camera.
 
     Images labelled 0 or -1 stay as they are.
     """
-    gallery, rows = data.gallery, scaled(sides_of(data)[1])
+    gallery, rows = data.gallery, distances.unit_rows(sides_of(data)[1])
     alone = np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
     pooled, labels = pool_frames(rows, replace(gallery, video=alone), "mean")
     return replace(data, gallery=replace(labels, video=None), gallery_features=pooled)
@@ -101,5 +99,4 @@ def in_float32(data: ResultFile) -> ResultFile:
 
 
 def _of_all(data: ResultFile) -> Array:
-    every: Array = np.concatenate(sides_of(data)).astype(np.float64)
-    return every
+    return np.concatenate(sides_of(data), dtype=np.float64)

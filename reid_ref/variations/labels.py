@@ -65,18 +65,14 @@ def with_queries(data: ResultFile) -> ResultFile:
 def all_as_both(data: ResultFile) -> ResultFile:
     """Take every image of the queries' identities as query and as gallery image."""
     both = with_queries(data)
-    images, every = np.isin(both.gallery.identity, data.query.identity), sides_of(both)[1]
-    labels, features = both.gallery[images], every[images]
-    return replace(data, query=labels, gallery=labels, query_features=features,
-                   gallery_features=features)
+    images = np.isin(both.gallery.identity, data.query.identity)
+    return images_of(both, "gallery", images, "gallery", images)
 
 
-def multi_query(pooling: str) -> Callable[[ResultFile], ResultFile]:
-    """Return what pools the features of all images of a query's identity on its camera."""
-    def pooled(data: ResultFile) -> ResultFile:
-        assert data.multi_query is not None
-        return replace(data, query_features=pool_queries(data.query, *data.multi_query, pooling))
-    return pooled
+def multi_query(pooling: str, data: ResultFile) -> ResultFile:
+    """Pool the features of all images of a query's identity on its camera."""
+    assert data.multi_query is not None
+    return replace(data, query_features=pool_queries(data.query, *data.multi_query, pooling))
 
 
 def sides_of(data: ResultFile) -> tuple[Any, Any]:

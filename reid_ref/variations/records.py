@@ -6,14 +6,11 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from reid_ref import extensions
 from reid_ref.arrays import InputError, check_choice
 from reid_ref.conventions import Convention
 from reid_ref.conventions.choices import SAME_CAMERA
 from reid_ref.disk import tables_of
-from reid_ref.distances import unit_rows
 from reid_ref.evaluation.result_file import ResultFile
 from reid_ref.labels import DISTRACTOR, JUNK
 from reid_ref.metrics import average_precision_at_r
@@ -30,11 +27,6 @@ BATCHES, DRAWN = (32, 64, 100, 128, 256), 100
 def _without_junk(convention: Convention) -> Mapping[str, Any]:
     return {"loads": "without label -1", "ignored": tuple(
         rule for rule in convention.ignored if rule != "label -1")}
-
-
-def _other_cameras(convention: Convention) -> Mapping[str, Any] | None:
-    return {"ignored": tuple(
-        "same camera" if rule == SAME_CAMERA[0] else rule for rule in convention.ignored)}
 
 
 def _cut(length: int, further: Mapping[str, str]) -> Choices:
@@ -67,14 +59,14 @@ def _of_features(name: str, *parts: object,
 
 
 def _part(name: str, which: int, of: int, word: object, least: int = 2) -> Variation:
-    return _record(name, word, lacks=features.needs_parts(of, least),
+    return _record(name, word, lacks=partial(features.needs_parts, of, least),
                    data=features.part(which, of))
 
 
 _RECORDS = [
     *reranked(),
     *(_record("multi-query-{0}", pooling, lacks=labels.needs_multi_query,
-              data=labels.multi_query(pooling)) for pooling in ("mean", "max")),
+              data=partial(labels.multi_query, pooling)) for pooling in ("mean", "max")),
     _record("same-camera-kept", lacks=labels.needs_cameras,
             choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
     _of_features("queries-in-gallery", change=labels.with_queries),
@@ -102,13 +94,14 @@ _RECORDS = [
     *(_record(f"cut-{{0}}{name}", length, choices=_cut(length, further))
       for name, further in (("", {}), ("-found", {"recall": "found"})) for length in CUTS),
     _of_features("query-expansion", change=features.expanded),
-    *(_record("{0}-parts-normalised", parts, lacks=features.needs_parts(parts, 8 * parts),
-              data=features.parts_normalised(parts)) for parts in (2, 3, 4, 6, 8)),
+    *(_record("{0}-parts-normalised", parts, data=features.parts_normalised(parts), lacks=partial(
+        features.needs_parts, parts, 8 * parts)) for parts in (2, 3, 4, 6, 8)),
     _record("shifted-cameras", lacks=labels.needs_cameras, data=labels.shifted_cameras),
     *(_record("query-cameras-one-{0}", word, lacks=labels.needs_cameras, data=partial(
         labels.query_cameras_by, shift)) for word, shift in (("less", -1), ("more", 1))),
     _record("known-identities", lacks=labels.needs_part, data=labels.known_identities),
-    _record("other-cameras", lacks=labels.needs_cameras, choices=_other_cameras),
+    _record("other-cameras", lacks=labels.needs_cameras, choices=lambda convention: {
+        "ignored": [each.replace(SAME_CAMERA[0], "same camera") for each in convention.ignored]}),
     *(_record(name, result=results.with_ap(rule)) for name, rule in (
         ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),
         ("largest-class-found", results.at_largest), ("map-at-r", average_precision_at_r),
@@ -119,8 +112,8 @@ _RECORDS = [
     _of_features("standardised", change=features.standardised),
     _of_features("square-rooted", change=features.square_rooted),
     _of_features("signs", change=features.signs),
-    _of_features("gallery-means", change=partial(features.gallery_means, np.asarray)),
-    _of_features("gallery-means-of-normalised", change=partial(features.gallery_means, unit_rows)),
+    _record("gallery-means", lacks=lambda data: labels.needs_features(data)
+            or labels.needs_cameras(data), data=features.gallery_means),
     _record("identity-mean", result=results.over_identities),
 ]
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers, read_only
 from reid_ref.measures import MEASURES, Measure
-from reid_ref.metrics import mean_over_good, unmatched_as_nan
-from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.metrics import (
+    average_precision_step, average_precision_trapezoid, mean_over_good, unmatched_as_nan)
+from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.result import Result, in_mean
 
 
@@ -52,9 +53,7 @@ def in_whole_numbers(ranks: GoodRanks) -> Doubles:
     >>> in_whole_numbers(from_lists([[2], [1, 2]]))
     array([0.25, 0.  ])
     """
-    before = np.where(ranks.rank > 1, (ranks.nth - 1) / np.maximum(ranks.rank - 1, 1), 1)
-    ap = mean_over_good(ranks, (before + ranks.nth / ranks.rank) / 2)
-    return np.where(ranks.n_good > 1, 0.0, ap)
+    return np.where(ranks.n_good > 1, 0.0, average_precision_trapezoid(ranks))
 
 
 def at_largest(ranks: GoodRanks) -> Doubles:
@@ -66,11 +65,9 @@ def at_largest(ranks: GoodRanks) -> Doubles:
     >>> at_largest(from_lists([[1, 4], [2, 3, 4]])).round(4)
     array([1.    , 0.5833])
     """
-    within = ranks.rank <= ranks.n_good.max(initial=1)
-    size = len(ranks.found)
-    total = np.bincount(ranks.query, np.where(within, ranks.nth / ranks.rank, 0), size)
-    found = np.bincount(ranks.query, within, size)
-    return unmatched_as_nan(ranks, total / np.maximum(found, 1))
+    cut = truncate(ranks, int(ranks.n_good.max(initial=1)))
+    return average_precision_step(
+        replace(cut, n_good=np.where(cut.found > 0, cut.found, cut.n_good)))
 
 
 def _best_from_here(ranks: GoodRanks) -> Doubles:

@@ -140,14 +140,12 @@ def effects_of(data: ResultFile, name: str, ranking: str) -> list[Effect]:
                           or step.meaning.replace("now ignored:", "ignoring")
                           or f"{step.choice} {step.value}", change)
                    for step, change in zip(walk.steps, points) if abs(change) >= LEAST_STEP]
-        effects.sort(key=lambda effect: -abs(effect.points))
-        left_out = WORDS["steps"]["unmatched drop"]
-        for each in effects[1:]:  # queries that the first step left without a good image
-            if each.words == left_out and each.points * effects[0].points < 0:
-                effects.remove(each)
-                effects[0] = Effect(f"{effects[0].words}, and {left_out}",
-                                    effects[0].points + each.points)
-        return effects
+        cause, left_out = ([each for each in effects if each.words.startswith(words)]
+                           for words in ("ignoring ", WORDS["steps"]["unmatched drop"]))
+        if left_out and cause and cause[0].points < 0:  # which left them without one
+            effects = [each for each in effects if each not in (cause[0], *left_out)] + [Effect(
+                f"{cause[0].words}, and {left_out[0].words}", cause[0].points + left_out[0].points)]
+        return sorted(effects, key=lambda effect: -abs(effect.points))
     return []
 
 

@@ -26,8 +26,11 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
                          + f". Steps from matlab's mAP: {steps}" * bool(steps))
     elif search is not None and groups and (search.tells or search.is_candidate):
         groups = groups if search.n_results > 1 else groups[:1]
+        alike = all(way.variations[0].startswith("reranked") for way in search.ways)
+        start = "printed by " if len(groups) == 1 else (
+            f"{len(groups)} variations print it, {WORDS['several'][alike]}: ")
         words, share = found_words(groups), search.by_accident
-        yield "answer", _start(groups) + words + _share(share) if search.tells else (
+        yield "answer", start + words + _share(share) if search.tells else (
             WORDS["answers"]["perhaps"].format(words, 100 * share))
         check = check_of(groups[0][0], files)
     elif closest is not None:
@@ -64,28 +67,20 @@ def name_of(way: Way | FoundWay) -> str:
         return "the rule of " + ", ".join(rules_of_protocols()[name][1])
     if name not in NAMES:
         return f"protocol {name.removesuffix('-all')}{on}" if part_named(name) else f"{name}{on}"
-    own = name.removesuffix("-cython")  # as people call it
-    rule = f"{own}'s rule" + " in Cython" * (own != name) + " (cameras not looked at)" * (
-        not CONVENTIONS[name].needs_cameras)
-    known = [each.removesuffix("-cython") for each in names_by_default(name, way.features)]
+    rule = f"{name}'s rule".replace("-cython's rule", "'s rule in Cython") + (
+        " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras))
+    known = names_by_default(name, way.features)
     if isinstance(way, FoundWay) and any(each.startswith("reranked") for each in way.variations):
         return rule
-    if known in ([], [own]):
+    if known in ([], [name]):
         return rule + ", but" * (not known) + on
     more = f" and {len(known) - 3} more" * (len(known) > 3)
-    return f"{', '.join(known[:3])}{more} ({rule}{on})"
+    return f"{', '.join(known[:3])}{more} ({rule}{on})".replace("-cython", "")
 
 
 def found_words(groups: Sequence[Sequence[FoundWay]]) -> str:
     """Return in words what prints the figure, of the ways of each variation."""
     return "; or ".join(f"{name_of(ways[0])} {ways[0].words}" for ways in groups[:3])
-
-
-def _start(groups: Sequence[Sequence[FoundWay]]) -> str:
-    """Return what comes before the words of each variation."""
-    reranked = all(ways[0].variations[0].startswith("reranked") for ways in groups)
-    return "printed by " if len(groups) == 1 else (
-        f"{len(groups)} variations print it, {WORDS['several'][reranked]}: ")
 
 
 def _nothing(answer: Validation, best: Way) -> Iterator[str]:

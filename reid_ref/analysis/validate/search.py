@@ -191,21 +191,25 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
 
 def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Trials,
                  figure: Figure, plain: float, max_memory: int | str | None = None) -> None:
-    """Try the variation nearest to a figure with each that needs no other ranking.
+    """Try the variation nearest to a figure, but re-ranking, with each that ranks nothing anew.
 
-    Only where nothing prints the figure, conventions alone are `plain` and more than `AROUND`
-    points off, and the variation leaves at most half of that.
+    Also the nearest of those that do not either. Only where nothing prints the figure, conventions
+    alone are `plain` and more than `AROUND` points off, and it leaves less than .75 of that.
     """
-    printed = figure.numbers()
-    off, k = min(((np.nan_to_num(np.max([abs(100 * each.numbers[name] - float(printed[name]))
-                                         for name in printed]), nan=np.inf), k)
-                  for k, each in enumerate(trials.tried)), default=(np.inf, 0))
-    if plain <= AROUND or not float(max(map(unit_of, printed.values()))) / 2 < off <= plain / 2:
+    def off(each: _Tried) -> float:
+        return float(np.nan_to_num(np.max([abs(100 * each.numbers[name] - float(digits))
+                                           for name, digits in printed.items()]), nan=np.inf))
+    printed, every, chains = figure.numbers(), every_variation(), list[Chain]()
+    if plain <= AROUND or searched(trials, figure, [1]).ways:
         return
-    way, every = trials.tried[k].way, every_variation()
-    base = replace(every[way.variations[0]], rankings=(way.features,))
-    chains = [(base, other) for other in every.values()
-              if not (base.rank or other.rank or other.data) and other.kind != base.kind]
+    ways: dict[str, _Tried] = {}
+    for each in sorted(trials.tried, key=off):
+        ways.setdefault(each.way.variations[0], each)
+    bases = [name for name in ways if not every[name].rank]
+    for name in {*bases[:1], *[name for name in bases if not every[name].data][:1]}:
+        base = replace(every[name], rankings=(ways[name].way.features,))
+        chains += [(base, other) for other in every.values() if off(ways[name]) < .75 * plain
+                   and not (other.rank or other.data) and other.kind != base.kind]
     for group in passes_of(chains_that_apply(data, chains)[0]):
         for outcomes in outcomes_of(data, group, conventions, How(max_memory=max_memory)):
             trials.add(outcomes)

@@ -193,7 +193,7 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
                  figure: Figure, plain: float, max_memory: int | str | None = None) -> None:
     """Try the variation nearest to a figure, but re-ranking, with each that ranks nothing anew.
 
-    Also the nearest of those that do not either. Only where nothing prints the figure, conventions
+    Also the two nearest of those that do not either. Only where nothing prints the figure, conventions
     alone are `plain` and more than `AROUND` points off, and it leaves less than .75 of that.
     """
     def off(each: _Tried) -> float:
@@ -206,10 +206,11 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
     for each in sorted(trials.tried, key=off):
         ways.setdefault(each.way.variations[0], each)
     bases = [name for name in ways if not every[name].rank]
-    for name in {*bases[:1], *[name for name in bases if not every[name].data][:1]}:
+    for name in {*bases[:1], *[name for name in bases if not every[name].data][:2]}:
         base = replace(every[name], rankings=(ways[name].way.features,))
         chains += [(base, other) for other in every.values() if off(ways[name]) < .75 * plain
-                   and not (other.rank or other.data) and other.kind != base.kind]
+                   and not (other.rank or other.data or other.rankings)
+                   and other.kind != base.kind]
     for group in passes_of(chains_that_apply(data, chains)[0]):
         for outcomes in outcomes_of(data, group, conventions, How(max_memory=max_memory)):
             trials.add(outcomes)

@@ -71,8 +71,14 @@ def with_few_images(data):
     return replace(data, gallery=data.gallery[::5], gallery_features=data.gallery_features[::5])
 
 
-KINDS = {"made": lambda data: data, "doubles": in_doubles, "junk query": with_junk_query,
-         "few images": with_few_images}
+def with_many_queries(data):
+    """So many queries that each size of batches leaves out others; fewer images in the gallery."""
+    data, rows = with_few_images(data), np.arange(491) % len(data.query)
+    return replace(data, query=data.query[rows], query_features=data.query_features[rows])
+
+
+KINDS = {"made": lambda data: data, "many queries": with_many_queries, "doubles": in_doubles,
+         "junk query": with_junk_query, "few images": with_few_images}
 
 
 @functools.cache

@@ -5,7 +5,9 @@ import numpy as np
 
 from reid_ref import distances
 from reid_ref.arrays import Array, blocks_of
+from reid_ref.datasets.pooling import pool_frames
 from reid_ref.evaluation.result_file import ResultFile
+from reid_ref.labels import DISTRACTOR
 from reid_ref.reranking.neighbours import joined_features, pairs_of
 from reid_ref.variations.labels import needs_features, sides_of
 
@@ -25,19 +27,14 @@ def both(change: Callable[[Array], Array]) -> Callable[[ResultFile], ResultFile]
 
 def part(which: int, of: int) -> Callable[[ResultFile], ResultFile]:
     """Return what takes one of several equal parts of each feature, counted from 0."""
-    def taken(features: Array) -> Array:
-        width = features.shape[1] // of
-        return np.ascontiguousarray(features[:, which * width:(which + 1) * width])
-    return both(taken)
+    return both(lambda features: np.ascontiguousarray(np.split(features, of, axis=1)[which]))
 
 
-def needs_parts(of: int, least: int = 2) -> Callable[[ResultFile], str]:
-    """Return what tells why features have no such parts."""
-    def lacks(data: ResultFile) -> str:
-        width = 0 if needs_features(data) else data.features("data")[0].shape[1]
-        return needs_features(data) or f"{width} dimensions are not {of} parts" * (
-            width % of != 0 or width < least)
-    return lacks
+def needs_parts(of: int, least: int, data: ResultFile) -> str:
+    """Return why features have no such parts."""
+    width = 0 if needs_features(data) else data.features("data")[0].shape[1]
+    return needs_features(data) or f"{width} dimensions are not {of} parts" * (
+        width % of != 0 or width < least)
 
 
 def parts_normalised(of: int) -> Callable[[ResultFile], ResultFile]:
@@ -63,6 +60,17 @@ def expanded(data: ResultFile) -> ResultFile:
     return replace(data, query_features=new[:len(query)], gallery_features=new[len(query):])
 
 
+def gallery_means(data: ResultFile) -> ResultFile:
+    """Replace gallery images by one mean of the normalised features of each identity and camera.
+
+    Images labelled 0 or -1 stay as they are.
+    """
+    gallery, rows = data.gallery, distances.unit_rows(sides_of(data)[1])
+    alone = np.where(gallery.identity > DISTRACTOR, 0, 1 + np.arange(len(gallery)))
+    pooled, labels = pool_frames(rows, replace(gallery, video=alone), "mean")
+    return replace(data, gallery=replace(labels, video=None), gallery_features=pooled)
+
+
 def centred_together(data: ResultFile) -> ResultFile:
     """Subtract the mean of all images."""
     mean = _of_all(data).mean(axis=0)
@@ -79,6 +87,7 @@ def standardised(data: ResultFile) -> ResultFile:
 
 #: The mean of each side is subtracted.
 centred = both(lambda features: features - features.mean(axis=0))
+signs = both(lambda features: np.where(features > 0, 1, -1).astype(np.float32))
 square_rooted = both(lambda features: np.sign(features) * np.sqrt(np.abs(features)))
 
 
@@ -90,5 +99,4 @@ def in_float32(data: ResultFile) -> ResultFile:
 
 
 def _of_all(data: ResultFile) -> Array:
-    every: Array = np.concatenate(sides_of(data)).astype(np.float64)
-    return every
+    return np.concatenate(sides_of(data), dtype=np.float64)

@@ -38,6 +38,17 @@ def shifted_cameras(data: ResultFile) -> ResultFile:
     return replace(data, gallery=replace(data.gallery, camera=every[:len(data.gallery)]))
 
 
+def query_cameras_by(shift: int, data: ResultFile) -> ResultFile:
+    """Add a number to the cameras of the queries alone."""
+    return replace(data, query=replace(data.query, camera=np.asarray(data.query.camera) + shift))
+
+
+def whole_batches(size: int, data: ResultFile) -> ResultFile:
+    """Leave out the last queries, which fill no batch."""
+    kept = np.arange(len(data.query)) < len(data.query) // size * size
+    return images_of(data, "query", kept, "gallery", np.ones(len(data.gallery), np.bool_))
+
+
 def exchanged(data: ResultFile) -> ResultFile:
     """Let the gallery ask and the queries answer; images labelled 0 or -1 ask nothing."""
     return images_of(data, "gallery", ~np.isin(data.gallery.identity, (DISTRACTOR, JUNK)),
@@ -54,18 +65,14 @@ def with_queries(data: ResultFile) -> ResultFile:
 def all_as_both(data: ResultFile) -> ResultFile:
     """Take every image of the queries' identities as query and as gallery image."""
     both = with_queries(data)
-    images, every = np.isin(both.gallery.identity, data.query.identity), sides_of(both)[1]
-    labels, features = both.gallery[images], every[images]
-    return replace(data, query=labels, gallery=labels, query_features=features,
-                   gallery_features=features)
+    images = np.isin(both.gallery.identity, data.query.identity)
+    return images_of(both, "gallery", images, "gallery", images)
 
 
-def multi_query(pooling: str) -> Callable[[ResultFile], ResultFile]:
-    """Return what pools the features of all images of a query's identity on its camera."""
-    def pooled(data: ResultFile) -> ResultFile:
-        assert data.multi_query is not None
-        return replace(data, query_features=pool_queries(data.query, *data.multi_query, pooling))
-    return pooled
+def multi_query(pooling: str, data: ResultFile) -> ResultFile:
+    """Pool the features of all images of a query's identity on its camera."""
+    assert data.multi_query is not None
+    return replace(data, query_features=pool_queries(data.query, *data.multi_query, pooling))
 
 
 def sides_of(data: ResultFile) -> tuple[Any, Any]:
@@ -92,6 +99,12 @@ def needs_features(data: ResultFile) -> str:
 def needs_cameras(data: ResultFile) -> str:
     """Return why not, if there are no cameras."""
     return "needs cameras" if data.query.camera is None else ""
+
+
+def needs_rest(size: int) -> Callable[[ResultFile], str]:
+    """Return what tells why not, if whole batches leave out no queries, or all."""
+    return lambda data: needs_part(data) or f"{len(data.query):,} queries in batches of {size}" * (
+        len(data.query) // size * size in (0, len(data.query)))
 
 
 def needs_label(label: int) -> Callable[[ResultFile], str]:

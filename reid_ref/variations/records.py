@@ -2,6 +2,7 @@
 import copyreg
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,8 @@ from reid_ref.variations.variation import Choices, Variation
 
 #: Lengths at which somebody cut ranked lists.
 CUTS = (10, 20, 50, 100)
+#: Usual sizes of batches, and places to which the curve of one drawn image is followed.
+BATCHES, DRAWN = (32, 64, 100, 128, 256), 100
 
 
 def _without_junk(convention: Convention) -> Mapping[str, Any]:
@@ -26,19 +29,14 @@ def _without_junk(convention: Convention) -> Mapping[str, Any]:
         rule for rule in convention.ignored if rule != "label -1")}
 
 
-def _other_cameras(convention: Convention) -> Mapping[str, Any] | None:
-    return {"ignored": tuple(
-        "same camera" if rule == SAME_CAMERA[0] else rule for rule in convention.ignored)}
-
-
 def _cut(length: int, further: Mapping[str, str]) -> Choices:
     return lambda convention: {"top_k": length, **further}
 
 
-def _one_image(cameras: bool) -> Choices:
+def _one_image(cameras: bool, length: int = 1) -> Choices:
     # A pass over whole rows takes long, and toolboxes that draw a gallery count alike.
     return lambda convention: None if convention.base != "torchreid" else {
-        "cmc": "single-gallery-shot", "cmc_length": 1,
+        "cmc": "single-gallery-shot", "cmc_length": length,
         "ignored": (convention if cameras else convention.without_cameras()).ignored}
 
 
@@ -61,14 +59,14 @@ def _of_features(name: str, *parts: object,
 
 
 def _part(name: str, which: int, of: int, word: object, least: int = 2) -> Variation:
-    return _record(name, word, lacks=features.needs_parts(of, least),
+    return _record(name, word, lacks=partial(features.needs_parts, of, least),
                    data=features.part(which, of))
 
 
 _RECORDS = [
     *reranked(),
     *(_record("multi-query-{0}", pooling, lacks=labels.needs_multi_query,
-              data=labels.multi_query(pooling)) for pooling in ("mean", "max")),
+              data=partial(labels.multi_query, pooling)) for pooling in ("mean", "max")),
     _record("same-camera-kept", lacks=labels.needs_cameras,
             choices=lambda convention: {"ignored": convention.without_cameras().ignored}),
     _of_features("queries-in-gallery", change=labels.with_queries),
@@ -76,6 +74,12 @@ _RECORDS = [
     _record("one-gallery-image", choices=_one_image(True)),
     _record("one-gallery-image-any-camera", lacks=labels.needs_cameras,
             choices=_one_image(False)),
+    _record("one-gallery-image-drawn", choices=_one_image(True, DRAWN),
+            result=results.over_drawn),
+    _record("junk-places", result=results.with_ap(None), choices=lambda convention: (
+        {"top_k": 1, "cut": "before-ignoring"} if convention.top_k is None else None)),
+    *(_record("batches-of-{0}", size, lacks=labels.needs_rest(size),
+              data=partial(labels.whole_batches, size)) for size in BATCHES),
     _record("exchanged", lacks=labels.needs_askers, data=labels.exchanged),
     _of_features("all-as-both", change=labels.all_as_both),
     _record("without-junk", lacks=_JUNK, choices=_without_junk),
@@ -90,11 +94,14 @@ _RECORDS = [
     *(_record(f"cut-{{0}}{name}", length, choices=_cut(length, further))
       for name, further in (("", {}), ("-found", {"recall": "found"})) for length in CUTS),
     _of_features("query-expansion", change=features.expanded),
-    *(_record("{0}-parts-normalised", parts, lacks=features.needs_parts(parts, 8 * parts),
-              data=features.parts_normalised(parts)) for parts in (2, 3, 4, 6, 8)),
+    *(_record("{0}-parts-normalised", parts, data=features.parts_normalised(parts), lacks=partial(
+        features.needs_parts, parts, 8 * parts)) for parts in (2, 3, 4, 6, 8)),
     _record("shifted-cameras", lacks=labels.needs_cameras, data=labels.shifted_cameras),
+    *(_record("query-cameras-one-{0}", word, lacks=labels.needs_cameras, data=partial(
+        labels.query_cameras_by, shift)) for word, shift in (("less", -1), ("more", 1))),
     _record("known-identities", lacks=labels.needs_part, data=labels.known_identities),
-    _record("other-cameras", lacks=labels.needs_cameras, choices=_other_cameras),
+    _record("other-cameras", lacks=labels.needs_cameras, choices=lambda convention: {
+        "ignored": [each.replace(SAME_CAMERA[0], "same camera") for each in convention.ignored]}),
     *(_record(name, result=results.with_ap(rule)) for name, rule in (
         ("interpolated", results.interpolated), ("eleven-points", results.eleven_points),
         ("largest-class-found", results.at_largest), ("map-at-r", average_precision_at_r),
@@ -104,6 +111,9 @@ _RECORDS = [
     _of_features("float32-cosine", change=features.in_float32),
     _of_features("standardised", change=features.standardised),
     _of_features("square-rooted", change=features.square_rooted),
+    _of_features("signs", change=features.signs),
+    _record("gallery-means", lacks=lambda data: labels.needs_features(data)
+            or labels.needs_cameras(data), data=features.gallery_means),
     _record("identity-mean", result=results.over_identities),
 ]
 

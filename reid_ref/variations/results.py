@@ -6,8 +6,9 @@ import numpy as np
 
 from reid_ref.arrays import Doubles, Integers, read_only
 from reid_ref.measures import MEASURES, Measure
-from reid_ref.metrics import mean_over_good, unmatched_as_nan
-from reid_ref.ranking.good_ranks import GoodRanks
+from reid_ref.metrics import (
+    average_precision_step, average_precision_trapezoid, mean_over_good, unmatched_as_nan)
+from reid_ref.ranking.good_ranks import GoodRanks, truncate
 from reid_ref.result import Result, in_mean
 
 
@@ -52,9 +53,7 @@ def in_whole_numbers(ranks: GoodRanks) -> Doubles:
     >>> in_whole_numbers(from_lists([[2], [1, 2]]))
     array([0.25, 0.  ])
     """
-    before = np.where(ranks.rank > 1, (ranks.nth - 1) / np.maximum(ranks.rank - 1, 1), 1)
-    ap = mean_over_good(ranks, (before + ranks.nth / ranks.rank) / 2)
-    return np.where(ranks.n_good > 1, 0.0, ap)
+    return np.where(ranks.n_good > 1, 0.0, average_precision_trapezoid(ranks))
 
 
 def at_largest(ranks: GoodRanks) -> Doubles:
@@ -66,11 +65,9 @@ def at_largest(ranks: GoodRanks) -> Doubles:
     >>> at_largest(from_lists([[1, 4], [2, 3, 4]])).round(4)
     array([1.    , 0.5833])
     """
-    within = ranks.rank <= ranks.n_good.max(initial=1)
-    size = len(ranks.found)
-    total = np.bincount(ranks.query, np.where(within, ranks.nth / ranks.rank, 0), size)
-    found = np.bincount(ranks.query, within, size)
-    return unmatched_as_nan(ranks, total / np.maximum(found, 1))
+    cut = truncate(ranks, int(ranks.n_good.max(initial=1)))
+    return average_precision_step(
+        replace(cut, n_good=np.where(cut.found > 0, cut.found, cut.n_good)))
 
 
 def _best_from_here(ranks: GoodRanks) -> Doubles:
@@ -82,14 +79,28 @@ def _best_from_here(ranks: GoodRanks) -> Doubles:
     return best
 
 
-def with_ap(rule: Callable[[GoodRanks], Doubles]) -> Callable[[Result], Result]:
-    """Return what replaces the AP of each query."""
+def with_ap(rule: Callable[[GoodRanks], Doubles] | None) -> Callable[[Result], Result]:
+    """Return what replaces the AP of each query; without a rule, by that of the whole list."""
     def changed(result: Result) -> Result:
-        which = replace(MEASURES["mAP"], name="changed", of_ranks=lambda ranks, convention, k:
-                        rule(convention.cut_off(ranks)))
-        values = {**result.per_query.values, "mAP": result._of_query(which)}
-        return replace(result, per_query=replace(result.per_query, values=values))
+        which = replace(
+            MEASURES["mAP"], name="changed", places="the last good image" * (rule is None),
+            of_ranks=lambda ranks, convention, k: rule(convention.cut_off(ranks)) if rule else
+            convention.average_precision(ranks))
+        return _with_values(result, result._of_query(which))
     return changed
+
+
+def over_drawn(result: Result) -> Result:
+    """Return the result with AP over drawn images, 1 over the rank of the good one: each query has
+    the mean, for the curve does not tell queries apart.
+    """
+    mean = np.sum(np.diff(result.cmc, prepend=0) / np.arange(1, len(result.cmc) + 1))
+    return _with_values(result, np.where(result.per_query.matched, mean, np.nan))
+
+
+def _with_values(result: Result, ap: Doubles) -> Result:
+    values = {**result.per_query.values, "mAP": read_only(ap)}
+    return replace(result, per_query=replace(result.per_query, values=values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,23 +108,20 @@ class IdentityMean(Result):
     """A result whose numbers are means over identities, of the mean of each one's queries."""
 
     def _mean_of(self, which: Measure) -> float:
-        counted = in_mean(self)
-        values = self._of_query(which)[counted]
-        matched = self.per_query.matched[counted]
-        weights = _weights(self.per_query.identity[counted])
-        return float(np.sum(weights * np.where(matched, values, 0.0))) if len(values) else np.nan
+        counted, per_query = in_mean(self), self.per_query
+        values = np.where(per_query.matched, self._of_query(which), 0.0)[counted]
+        weights = _weights(per_query.identity[counted])
+        return float(np.sum(weights * values)) if len(values) else np.nan
 
 
 def over_identities(result: Result) -> Result:
     """Return the result with means over identities; CMC too, if it is of first matches."""
     per_query = result.per_query
     asks = (per_query.n_good > 0) | (result.convention.n_in_cmc(np.zeros(1, np.int64)) == 1)
-    asks &= per_query.status != "not loaded"
-    cmc = result.cmc
+    asks, cmc = asks & (per_query.status != "not loaded"), result.cmc
     if result.convention.curve.counts and asks.any():
-        weight = _weights(per_query.identity[asks])
-        first = per_query.first_match[asks]
-        hits = np.bincount(first, weights=weight, minlength=len(cmc) + 1)[1:len(cmc) + 1]
+        hits = np.bincount(per_query.first_match[asks], _weights(per_query.identity[asks]),
+                           len(cmc) + 1)[1:len(cmc) + 1]
         cmc = read_only(np.minimum(np.cumsum(hits), 1))
     fields = {name: getattr(result, name) for name in Result.__dataclass_fields__}
     return IdentityMean(**{**fields, "cmc": cmc})

@@ -325,7 +325,7 @@ def test_table_of_a_truncated_figure():
     status, out, _ = run(MARKET, "--published", "45.8/40.1", "--convention", "matlab,mars")
     assert status == 1
     assert ("answer     nearly printed by matlab's rule on normalised features, 0.06 points\n"
-            "           off, the next 6.28 (by accident: ") in out
+            "           off, the next 6.28; another decoder, resizing or machine moves a\n") in out
     assert "; or its digits were cut off" in " ".join(out.split())
     assert "\n\nReproduced only if the digits were cut off" in out
     assert "Not tried" not in out
@@ -634,19 +634,20 @@ def test_several_figures_of_a_benchmark_have_a_line_each():
 def test_several_figures_of_a_file():
     """The file may come last; it is evaluated once."""
     words = "--convention", "matlab,torchreid", "--published", "45.83/40.16"
-    accidents = " (by accident: less than 0.1 percent of random figures near it)"
+    accidents = "; chance of an accident: less than 0.1 percent"
     status, out, _ = run(*words, "48.89/44.91", "12/13", MARKET)
     assert status == 1 and out.splitlines() == [
         "45.83/40.16  printed by matlab's rule on normalised features" + accidents,
         "48.89/44.91  printed by fast-reid, BoT, AGW and 11 more (torchreid's rule on normalised "
-        f"features){accidents}. From matlab's mAP: queries without a good image left out (+2.81); "
+        f"features){accidents}. Steps from matlab's mAP: queries without a good image left out "
+        "(+2.81); "
         "step AP (+1.94)", "12/13        no convention prints it"]
     assert run(MARKET, *words, "48.89/")[0] == 0
     answer, = json.loads(run(MARKET, *words, "48.89/", "--json")[1])["results"][1:]
     verdict = answer.pop("verdict")
     assert verdict.startswith("printed by fast-reid, BoT, AGW and 11 more (torchreid's rule")
     # One number, and 45 queries.
-    assert "near it; too many to call it the cause). From matlab's mAP" in verdict
+    assert " percent, so it may be one. Steps from matlab's mAP: " in verdict
     assert answer == {"name": "", "dataset": None, "Rank-1": "48.89", "mAP": None,
                       "possible": True, "reproduced": True, "search": None}
 

@@ -20,8 +20,8 @@ from reid_ref.analysis.validate.candidates import (
     WORDS, Effect, Way, best_known, effects_of, faulty_labels, names_by_default, quick_conventions,
     results_of_parts, rules_that_apply)
 from reid_ref.analysis.validate.search import (
-    ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, searched, share_of_accidents,
-    value_of)
+    ACCIDENTS, AROUND, MOVED, Search, Trials, run_search, search_pairs, searched,
+    share_of_accidents, value_of)
 from reid_ref.arrays import (
     BenchmarkWarning, Doubles, InputError, UnmatchedWarning, check_count, each_warning_once, warn)
 from reid_ref.arrays.value import Value
@@ -342,6 +342,10 @@ def search_file(data: ResultFile, answers: Sequence[Validation],
         run_search(data, records, trials, depth=depth,
                    hopeless={} if always else hopeless(answers), max_memory=max_memory,
                    progress=progress)
+        for answer in answers:
+            if always or not answer.settled:
+                search_pairs(data, records, trials, answer.figure,
+                             answer.candidates[0].difference, max_memory)
     plain = {way: candidate.numbers() for answer in answers for candidate in answer.candidates
              for way in ((way.features, way.convention) for way in candidate.ways)}
     new = trials.other_than(plain)
@@ -357,12 +361,15 @@ HOPELESS = WORDS["hopeless"]
 def hopeless(answers: Iterable[Validation]) -> dict[str, str]:
     """Return kinds of variations that cannot print any of the figures, with the reason."""
     left = [answer for answer in answers if not answer.settled]
+    points_to = {"draws": any(_other_way_round(answer.figure) for answer in left), "batches": any(
+        {hits.rounding for hits in answer.hit_counts} == {"no"} for answer in left)}
+    kinds = {kind: why for kind, why in WORDS["pointless"].items() if not points_to[kind]}
     if left and not any(answer.possible for answer in left):
-        return dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
+        return kinds | dict.fromkeys(("features", "expansion", "re-ranking"), HOPELESS[0])
     is_below = left and all(answer.figure.mAP is not None and answer.figure.mAP < min(
         (100 * one.mAP for one in answer.candidates if not np.isnan(one.mAP)
          and any(way.features != "dot" for way in one.ways)), default=0) for answer in left)
-    return dict.fromkeys(("expansion", "re-ranking"), HOPELESS[1]) if is_below else {}
+    return kinds | dict.fromkeys(("expansion", "re-ranking") if is_below else (), HOPELESS[1])
 
 
 def validate_protocol(data: ResultFile, figure: Figure, protocol: str | Protocol, part: str = "",

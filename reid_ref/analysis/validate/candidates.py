@@ -136,9 +136,16 @@ def effects_of(data: ResultFile, name: str, ranking: str) -> list[Effect]:
         walk = explain(data, "matlab", target_named(name), **data.input.rankings()[ranking])
         points = [100 * (after.mAP - before.mAP) for before, after in pairwise(
             [walk.start, *(step.result for step in walk.steps)])]
-        effects = [Effect(WORDS["steps"].get(f"{step.choice} {step.value}") or step.meaning
+        effects = [Effect(WORDS["steps"].get(f"{step.choice} {step.value}")
+                          or step.meaning.replace("now ignored:", "ignoring")
                           or f"{step.choice} {step.value}", change)
                    for step, change in zip(walk.steps, points) if abs(change) >= LEAST_STEP]
+        cause, left_out = ([each for each in effects if each.words.startswith(words)]
+                           for words in ("ignoring ", WORDS["steps"]["unmatched drop"]))
+        if left_out and cause and cause[0].points < 0:  # by which they have none
+            effects = [each for each in effects if each not in (cause[0], *left_out)] + [Effect(
+                f"{cause[0].words}, and {left_out[0].words}",
+                cause[0].points + left_out[0].points)]
         return sorted(effects, key=lambda effect: -abs(effect.points))
     return []
 

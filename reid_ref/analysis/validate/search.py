@@ -57,6 +57,8 @@ class FoundWay(NamedTuple):
         What was done.
     source : str
         Where that was seen.
+    counted : int
+        Queries in its mean of AP.
     """
 
     variations: tuple[str, ...]
@@ -68,6 +70,7 @@ class FoundWay(NamedTuple):
     options: str
     words: str
     source: str
+    counted: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +109,14 @@ class Search(Value):
 
     @property
     def is_candidate(self) -> bool:
-        """Whether accidents are too many for that, but few, and one result prints the figure."""
+        """Whether accidents are too many for that, but few, and one cause prints the figure."""
         return ACCIDENTS < self.by_accident <= DOUBTS and 1 == min(
-            len({way.variations for way in self.ways}),
-            len({(way.Rank_1, way.mAP) for way in self.ways}))
+            len({way.source for way in self.ways}), self.n_results)
+
+    @property
+    def n_results(self) -> int:
+        """How many results print the figure; single precision makes no other."""
+        return len({(round(way.Rank_1, 6), round(way.mAP, 6)) for way in self.ways})
 
 
 class _Tried(NamedTuple):
@@ -154,7 +161,7 @@ class Trials:
                 tuple(each.name for each in chain), outcome.ranking, outcome.convention.name,
                 numbers["Rank-1"], numbers["mAP"], str(outcome.result.signature), outcome.options,
                 " and ".join(each.words for each in chain),
-                "; ".join(each.source for each in chain))))
+                "; ".join(each.source for each in chain), outcome.result.counted)))
 
 
 def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Trials, *,
@@ -180,6 +187,33 @@ def run_search(data: ResultFile, conventions: Sequence[Convention], trials: Tria
         trials.waiting[:] = [chain for chain in trials.waiting if chain not in group]
         if progress is not None:
             progress(1)
+
+
+def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Trials,
+                 figure: Figure, plain: float, max_memory: int | str | None = None) -> None:
+    """Try the variation nearest to a figure, but re-ranking, with each that ranks nothing anew.
+
+    Also the two nearest of those that do not either. Only where nothing prints the figure, conventions
+    alone are `plain` and more than `AROUND` points off, and it leaves less than .75 of that.
+    """
+    def off(each: _Tried) -> float:
+        return float(np.nan_to_num(np.max([abs(100 * each.numbers[name] - float(digits))
+                                           for name, digits in printed.items()]), nan=np.inf))
+    printed, every, chains = figure.numbers(), every_variation(), list[Chain]()
+    if plain <= AROUND or searched(trials, figure, [1]).ways:
+        return
+    ways: dict[str, _Tried] = {}
+    for each in sorted(trials.tried, key=off):
+        ways.setdefault(each.way.variations[0], each)
+    bases = [name for name in ways if not every[name].rank]
+    for name in {*bases[:1], *[name for name in bases if not every[name].data][:2]}:
+        base = replace(every[name], rankings=(ways[name].way.features,))
+        chains += [(base, other) for other in every.values() if off(ways[name]) < .75 * plain
+                   and not (other.rank or other.data or other.rankings)
+                   and other.kind != base.kind]
+    for group in passes_of(chains_that_apply(data, chains)[0]):
+        for outcomes in outcomes_of(data, group, conventions, How(max_memory=max_memory)):
+            trials.add(outcomes)
 
 
 def n_passes(data: ResultFile, depth: int, hopeless: Mapping[str, str] = {}) -> int:

@@ -12,7 +12,7 @@ from reid_ref.analysis.validate import (
     validate_dataset, validate_file, validate_protocol, warn_other_queries)
 from reid_ref.analysis.validate.figures import check_all
 from reid_ref.analysis.validate.search import n_passes
-from reid_ref.arrays import InputError, errors_at
+from reid_ref.arrays import BenchmarkWarning, InputError, errors_at, warn
 from reid_ref.commands import gate as gates
 from reid_ref.commands.validate.show import (
     FigureVerdicts, as_answer, as_lines, figure_verdict, as_table, known_counts)
@@ -289,6 +289,8 @@ def _of_file(request: ValidateRequest, files: list[str], figures: list[Figure],
                                 max_memory=memory, progress=progress)
     if not all(answer.reproduced for answer in answers):
         protocols.warn_of_columns(data.query, data.gallery)
+        if hint := protocols.hint(data.query, data.gallery):
+            warn(hint, BenchmarkWarning)
     if is_searched(answers, request.search):
         depth, varied = request.search_depth or 1, data
         if "mquery_f" in data.extra and len(files) == 1:

@@ -23,12 +23,15 @@ def headline(answer: Validation, files: Sequence[str]) -> Iterator[tuple[str, st
     if answer.reproduced:
         steps = "; ".join(f"{step.words} ({step.points:+.2f})" for step in answer.effects)
         yield "answer", (f"printed by {name_of(best)}" + _share(answer.by_accident)
-                         + f". From matlab's mAP: {steps}" * bool(steps))
+                         + f". Steps from matlab's mAP: {steps}" * bool(steps))
     elif search is not None and groups and (search.tells or search.is_candidate):
-        words = found_words(groups if search.tells else groups[:1])
-        yield "answer", words + _share(search.by_accident) if search.tells else (
-            WORDS["answers"]["perhaps"].format(words.removeprefix("printed by "),
-                                               100 * search.by_accident))
+        groups = groups if search.n_results > 1 else groups[:1]
+        alike = all(way.variations[0].startswith("reranked") for way in search.ways)
+        start = "printed by " if len(groups) == 1 else (
+            f"{len(groups)} variations print it, {WORDS['several'][alike]}: ")
+        words, share = found_words(groups), search.by_accident
+        yield "answer", start + words + _share(share) if search.tells else (
+            WORDS["answers"]["perhaps"].format(words, 100 * share))
         check = check_of(groups[0][0], files)
     elif closest is not None:
         yield "answer", WORDS["answers"]["nearly"].format(
@@ -52,8 +55,8 @@ def by_variations(ways: Sequence[FoundWay]) -> list[list[FoundWay]]:
 def _share(share: float) -> str:
     """Return how often accident meets such a figure."""
     text = "less than 0.1" if share < .001 else f"{100 * share:.1f}"
-    doubt = "; too many to call it the cause" * (share > ACCIDENTS)
-    return f" (by accident: {text} percent of random figures near it{doubt})"
+    doubt = ", so it may be one" * (share > ACCIDENTS)
+    return f"; chance of an accident: {text} percent{doubt}"
 
 
 def name_of(way: Way | FoundWay) -> str:
@@ -64,23 +67,20 @@ def name_of(way: Way | FoundWay) -> str:
         return "the rule of " + ", ".join(rules_of_protocols()[name][1])
     if name not in NAMES:
         return f"protocol {name.removesuffix('-all')}{on}" if part_named(name) else f"{name}{on}"
-    rule = f"{name}'s rule" + " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras)
+    rule = f"{name}'s rule".replace("-cython's rule", "'s rule in Cython") + (
+        " (cameras not looked at)" * (not CONVENTIONS[name].needs_cameras))
     known = names_by_default(name, way.features)
     if isinstance(way, FoundWay) and any(each.startswith("reranked") for each in way.variations):
         return rule
     if known in ([], [name]):
         return rule + ", but" * (not known) + on
     more = f" and {len(known) - 3} more" * (len(known) > 3)
-    return f"{', '.join(known[:3])}{more} ({rule}{on})"
+    return f"{', '.join(known[:3])}{more} ({rule}{on})".replace("-cython", "")
 
 
-def found_words(groups: list[list[FoundWay]]) -> str:
+def found_words(groups: Sequence[Sequence[FoundWay]]) -> str:
     """Return in words what prints the figure, of the ways of each variation."""
-    texts = [f"{name_of(ways[0])} {ways[0].words}" for ways in groups]
-    reranked = all(ways[0].variations[0].startswith("reranked") for ways in groups)
-    start = "printed by " if len(groups) == 1 else (
-        f"{len(groups)} variations print it, {WORDS['several'][reranked]}: ")
-    return start + "; or ".join(texts[:3])
+    return "; or ".join(f"{name_of(ways[0])} {ways[0].words}" for ways in groups[:3])
 
 
 def _nothing(answer: Validation, best: Way) -> Iterator[str]:
@@ -113,7 +113,11 @@ def _nothing(answer: Validation, best: Way) -> Iterator[str]:
 
 def _possible(answer: Validation) -> str:
     """Return what is impossible, or that nothing is."""
-    hits = [counts for counts in answer.hit_counts if counts.rounding != "no"]
+    named = [answer.counted] if answer.counted else [  # of what is named
+        way.counted for way in (answer.search.ways if answer.search else ())[:1]]
+    own = [] if answer.figure.rank1 is None else [
+        hit_counts(answer.figure.rank1, counted) for counted in named]
+    hits = [counts for counts in (*own, *answer.hit_counts) if counts.rounding != "no"]
     if answer.hit_counts and not hits and not answer.reproduced:
         return str(WORDS["answers"]["no count"].format(
             " or ".join(f"{counts.n_query:,}" for counts in answer.hit_counts),
@@ -122,9 +126,6 @@ def _possible(answer: Validation) -> str:
         least = 100 * min(bounds.low for bounds in answer.bounds)
         most = 100 * max(bounds.high for bounds in answer.bounds)
         return f"impossible: mAP {answer.figure.mAP} where Rank-1 allows {least:.2f} to {most:.2f}"
-    if answer.counted and answer.figure.rank1 is not None:  # of the rule that is named
-        hits = [counts for counts in (hit_counts(answer.figure.rank1, answer.counted), *hits)
-                if counts.rounding != "no"]
     return "yes" + "".join(f", Rank-1 is {counts.fewest:,} of {counts.n_query:,} queries"
                            for counts in hits[:1] if counts.fewest == counts.most)
 

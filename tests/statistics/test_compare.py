@@ -246,7 +246,8 @@ def test_which_comes_first_changes_no_digit(units):
     unit = np.arange(units).repeat(3)
     before, after, other = random.choice([0., .5, 1.], (3, len(unit)))
     for one, two in ((before, after), (before, np.maximum(before, after))):
-        there, back = (differences([pair], unit)[0] for pair in ((one, two, None), (two, one, None)))
+        there, back = (differences([pair], unit)[0]
+                       for pair in ((one, two, None), (two, one, None)))
         assert (there.p, there.low, there.high, there.detectable) == (
             back.p, -back.high, -back.low, back.detectable)
     pairs = [(before, after, None), (after, before, None), (before, other, None)]

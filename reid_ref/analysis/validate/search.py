@@ -193,8 +193,9 @@ def search_pairs(data: ResultFile, conventions: Sequence[Convention], trials: Tr
                  figure: Figure, plain: float, max_memory: int | str | None = None) -> None:
     """Try the variation nearest to a figure, but re-ranking, with each that ranks nothing anew.
 
-    Also the two nearest of those that do not either. Only where nothing prints the figure, conventions
-    alone are `plain` and more than `AROUND` points off, and it leaves less than .75 of that.
+    Also the two nearest of those that do not either. Only where nothing prints the figure,
+    conventions alone are `plain` and more than `AROUND` points off, and it leaves less than .75
+    of that.
     """
     def off(each: _Tried) -> float:
         return float(np.nan_to_num(np.max([abs(100 * each.numbers[name] - float(digits))

@@ -328,7 +328,7 @@ def _combinations(pair: tuple[Arrays, Answer], convention: Convention, tolerance
     for mistake in among:
         may_be_alone = mistake.of in ("ignored", "mean", *_ALONE)
         if mistake.of in _LATER or fits(mistake):
-            fitting.append(mistake)
+            fitting += [mistake] * (mistake.of in _LATER or not rule_fits)
             yield mistake,
             if may_be_alone:
                 yield mistake._replace(alone="mAP", words=f"{mistake.words}, in mAP alone"),

@@ -19,7 +19,6 @@ from reid_ref.foreign.calling import NO_ANSWER
 from reid_ref.foreign.child import Child
 from reid_ref.rules.candidates import find_rules
 from reid_ref.rules.changed import unlike
-from reid_ref.rules.mistakes import OTHERS
 from reid_ref.rules.numbers import NEARNESS, SINGLE, result_of
 from reid_ref.rules.search import (
     Asked, FoundRule, answered, mistake_of, nearest_rule, rule_of)
@@ -366,7 +365,7 @@ def _cause(tested: Subject, verdict: Verdict, rules: Rules, least: Arrays | None
             base)
     if rule and not (rule.mistakes or rule.name != way.name):
         rule = None
-    if (rule is None or {*rule.mistakes} & {*OTHERS}) and least is not None and (
+    if (rule is None or "follows no rule" in rule.words) and least is not None and (
             1 < len(least.query) < 20) and all(judge_numbers(tested, [least.take(slice(
                 k, k + 1))], verdict.form).passed for k in range(len(least.query))):
         return INFLUENCE

@@ -183,6 +183,9 @@ def half(*arguments):
 def leave(distmat, q_pids, g_pids, q_camids, g_camids):
     raise SystemExit("enough")
 
+def by_features(qf, ql, qc, gf, gl, gc):
+    return sound(1 - qf @ gf.T, ql, gl, qc, gc)
+
 def sleeps(*arguments):
     ap(*arguments)
     while True:
@@ -210,7 +213,8 @@ def run_on(folder, evaluator, *words):
 @pytest.mark.parametrize(("function", "code", "words"), [
     ("ap", 0, "EQUAL to convention torchreid"), ("half", 1, "DIFFERENT"),
     ("Holder.inside", 0, "EQUAL to convention torchreid-function, but"),
-    ("leave", 1, "FAILED: SystemExit: enough")])
+    ("leave", 1, "FAILED: SystemExit: enough"),
+    ("by_features", 1, "none; where it answers, it follows torchreid-function")])
 def test_a_function_of_a_file(folder, function, code, words):
     done = run_on(folder, f"code/mine.py:{function}")
     assert (done.returncode, done.stderr) == (code, "")

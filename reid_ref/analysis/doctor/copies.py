@@ -12,7 +12,7 @@ from reid_ref.labels import DISTRACTOR
 
 #: Repeated rows, and rows with the feature of another identity, from which they are reported.
 REPEATED, SHARED = 10, 5
-#: Share of a side's features that several identities have: label means 0, 256 words 0.1 and more.
+#: Share of a side's features that several identities have: label means 0, 256 words 0.03 to 0.6.
 SHARED_CODES = 0.01
 #: Share of the rows from which repeated ones count in whatever order.
 MANY = 0.05
@@ -56,8 +56,7 @@ def _equal_within_identity(side: str, least: int, code: npt.NDArray[np.intp],
     different = np.unique(np.stack([group, code], axis=1), axis=0)
     n_different = np.bincount(different[:, 0], minlength=len(names))
     wide = (size >= least) & (names > 0)
-    alone = wide & (n_different == 1)
-    equal = int(alone.sum())
+    equal = int((wide & (n_different == 1)).sum())
     # Where identities share features as well, as codes of few words, labels do not explain it.
     shared = (np.unique(different[:, 1], return_counts=True)[1] > 1).mean()
     if wide.sum() >= 5 and equal > wide.sum() / 2 and shared <= SHARED_CODES:

@@ -5,7 +5,7 @@ import numpy as np
 
 from reid_ref.analysis.doctor.finding import Finding, tell
 from reid_ref.analysis.doctor.sides import norms_of_sides
-from reid_ref.analysis.doctor.subject import WIDE, Subject
+from reid_ref.analysis.doctor.subject import Subject
 from reid_ref.evaluation.how import NORMALISED
 from reid_ref.evaluation.norms import some_names
 from reid_ref.evaluation.ranked import lengths
@@ -16,9 +16,8 @@ def norms(subject: Subject) -> Iterator[Finding]:
     distance, or under conventions that rank raw features.
     """
     subject.check_unequal()
+    subject.check_no_codes()
     features, named = subject.sample_features, subject.named
-    if features.query.shape[1] < WIDE:
-        subject.check_no_codes()
     ranked: dict[str, list[str]] = {} if named else {"euclidean": []}
     for convention in subject.how.conventions if named else ():
         ranked.setdefault(subject.how.scaling(convention), []).append(convention.name)

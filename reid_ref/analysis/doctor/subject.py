@@ -23,9 +23,9 @@ WRONG = ("numbered-apart", "identity-offset", "sides-apart", "sides-misfit", "pa
 #: Gallery images of an identity, where both sides are looked at together; and rows below which
 #: their mean share is not known.
 OF_IMAGES, MIN_SHARES = 8, 10
-#: Different numbers of a column for each row that differs, below which features are codes, which
-#: are equal by right, and so are their norms; and columns, below which whole numbers can be.
-CODE, WIDE = 0.25, 64
+#: Different numbers of a column, or of some beside one another where columns are many, for each
+#: row that differs: below the first, features are codes, which are equal by right, as are norms.
+CODE, WIDE, WORD = 0.25, 64, 4
 
 
 class Joined(NamedTuple):
@@ -234,12 +234,13 @@ class Subject:
 
     def check_no_codes(self) -> None:
         """Leave out what codes of a few different numbers, or words, show by right."""
-        query, gallery = self.features_of(self.values)
-        some = np.linspace(0, query.shape[1] - 1, OF_IMAGES).astype(int)
-        rows = np.unique(np.concatenate([query[:, some], gallery[:, some]]), axis=0)
-        varied = [len(np.unique(one[one != 0])) / np.count_nonzero(one)
-                  for one in rows.T if one.any()] or [1]
-        if (query.dtype.kind == "f" or query.shape[1] < WIDE) and np.median(varied) < CODE:
+        rows = np.concatenate(self.features_of(self.values))
+        some = np.linspace(0, rows.shape[1] - 1, OF_IMAGES).astype(int)
+        rows = rows[np.unique(rows[:, some], axis=0, return_index=True)[1]]
+        is_wide = rows.shape[1] >= WIDE
+        parts = [rows[:, place:place + (WORD if is_wide else 1)] for place in some]
+        varied = [len(np.unique(part, axis=0)) / max(part.any(axis=1).sum(), 1) for part in parts]
+        if np.median(varied) < CODE and not (is_wide and rows.dtype.kind != "f"):
             raise NotChecked("the features are codes of few different numbers")
 
     def check_not_found(self, *names: str) -> None:
